@@ -11,6 +11,7 @@ import threading
 import time
 import zlib
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -131,6 +132,8 @@ class FakeServer:
         Where not empty, the web page that every request gets.
     seeded : bool
         Whether seeds are honoured.
+    forms : set of str
+        Fields of chat requests to whose forms replies are held.
     reply : dict
         Overrides of a chat message; ``finish_reason`` goes to the choice.
     requests : list of (str, dict)
@@ -153,6 +156,7 @@ class FakeServer:
         name = flavour.split("_")[-1 if flavour.startswith(("old", "base")) else 0]
         self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
         self.seeded = True
+        self.forms: set[str] = set()
         self.reply: dict[str, Any] = {}
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.most_at_once = self._now = 0
@@ -303,6 +307,9 @@ class FakeServer:
             choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
         begun = body["messages"][-1]["role"] == "assistant" and self.begun
         message = {"role": "assistant", "content": begun or self.text(body), **self.reply}
+        message["content"] = next(
+            (said for form, said in held(body) if form in self.forms), message["content"]
+        )
         if "finish_reason" in message:
             choice["finish_reason"] = message.pop("finish_reason")
         return {
@@ -408,6 +415,18 @@ class FakeServer:
 
     def wait(self, seconds: float) -> None:
         self._over.wait(seconds)
+
+
+def held(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the fields that hold a reply to a form, each with the first reply that fits."""
+    if "structured_outputs" in body:
+        yield "structured_outputs", body["structured_outputs"]["choice"][0]
+    for name in {"ebnf", "grammar"} & body.keys():
+        yield name, json.loads(body[name].removeprefix("root ::= ").split(" | ")[0])
+    if "response_format" in body:
+        fields = body["response_format"]["json_schema"]["schema"]["properties"]
+        first = {name: kind["enum"][0] for name, kind in fields.items()}
+        yield "response_format", json.dumps(first)
 
 
 class _Handler(BaseHTTPRequestHandler):

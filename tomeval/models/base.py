@@ -93,9 +93,11 @@ class GenerateRequest:
     # the backend allows it, whatever else is in its batch.
     seed: int
     group: str = ""  # which episode the request belongs to: requests of a group share long prefixes
-    # Where not empty, a backend that can may restrict the reply to one of these texts.
+    # Texts one of which the reply must be, for models whose `Capabilities.choices` say so.
     choices: tuple[str, ...] = ()
     attempt: int = 1  # how often the question has been asked with this one; for counting
+    # A JSON schema, as JSON, that the reply must fit, where `Capabilities.schemas` says so.
+    schema: str = ""
 
 
 THINKING_ROOM = 8192
@@ -192,6 +194,10 @@ class Capabilities:
     seeded: bool = True  # whether equal seeds give equal replies
     # Whether questions of one episode that do not depend on each other may be asked at once.
     concurrent: bool = True
+    # Whether answers can be held to choices and to a schema; `Reply.details` then have how, as
+    # ``enforced``.
+    choices: bool = False
+    schemas: bool = False
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def request_hash(name: str, revision: str, request: GenerateRequest | ScoreReque
     what += filter(None, [request.prompt.instead])
     if isinstance(request, GenerateRequest):
         what += [vars(request.sampling), request.seed, request.choices]
+        what += filter(None, [request.schema])
     else:
         what += [request.labels]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()

@@ -584,32 +584,75 @@ def test_thinking_is_switched_by_the_template():
     assert sent(server)["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-def test_choices_restrict_only_where_the_option_is_on():
+CHOICES = ("Final answer: J", "Final answer: F")
+
+
+async def held(model):
+    """Return what a model can be held to, and its reply to choices."""
+    can = model.capabilities
+    return can.choices, can.schemas, await model.generate(request(choices=CHOICES))
+
+
+@pytest.mark.parametrize(
+    ("flavour", "field", "form"),
+    [
+        ("vllm", "structured_outputs", "choice"),
+        ("sglang", "ebnf", "ebnf"),
+        ("llama.cpp", "grammar", "grammar"),
+        ("plain", "response_format", "json_schema"),
+    ],
+)
+def test_answers_are_held_to_choices_in_the_servers_own_words(flavour, field, form):
+    with FakeServer(flavour) as server:
+        server.forms = {field, "response_format"}
+        choices, schemas, reply = with_model(server, held, structured="auto")
+        assert field in sent(server)
+        assert (choices, schemas, reply.text) == (True, True, CHOICES[0])
+        assert reply.details["enforced"] == form
+        *_, free = with_model(server, held)  # the option is off
+        assert field not in sent(server)
+        assert "enforced" not in free.details
+
+
+def test_answers_are_held_to_a_schema():
+    schema = {"type": "object", "properties": {"code": {"enum": ["1-2-3"]}}}
+    wanted = GenerateRequest(PROMPT, Sampling(), 7, schema=json.dumps(schema))
     with FakeServer() as server:
-        generate(server, request(choices=("J", "F")))
-        assert not {"structured_outputs", "response_format"} & sent(server).keys()
-        reply = generate(server, request(choices=("J", "F")), structured="vllm")
-    assert sent(server)["structured_outputs"] == {"choice": ["J", "F"]}
-    assert reply.details["choice_obeyed"] is False  # this server ignores it, and nobody hides that
+        server.forms = {"response_format"}  # the other form of choices is not obeyed: this one is
+        choices, _, reply = with_model(server, held, structured="auto")
+        assert (choices, reply.text, reply.details["enforced"]) == (True, CHOICES[0], "json_schema")
+        reply = generate(server, wanted, structured="auto")
+    assert (reply.text, reply.details["enforced"]) == ('{"code": "1-2-3"}', "json_schema")
 
 
-def test_choices_by_schema_are_taken_out_of_the_object():
-    def answered(model):
-        server.reply = {"content": '{"answer": "J"}'}
-        return model.generate(request(choices=("J", "F")))
+@pytest.mark.parametrize(
+    ("flavour", "change", "seen"),
+    [
+        ("vllm", {}, "choices and schemas: it answered 'word"),
+        ("plain", {"reject": {"response_format": "not supported"}}, "HTTP 400: not supported"),
+        ("vllm", {"reply": {"reasoning": "Hm."}}, "the model thinks before it answers"),
+        ("base_vllm", {}, "its completions API"),
+    ],
+)
+def test_a_server_that_holds_answers_to_no_form_is_told_in_one_line(flavour, change, seen, caplog):
+    with FakeServer(flavour) as server:
+        vars(server).update(change)
+        choices, schemas, reply = with_model(server, held, structured="auto")
+    assert (choices, schemas) == (False, False)
+    assert "enforced" not in reply.details
+    [line] = [record.getMessage() for record in caplog.records if "auto" in record.getMessage()]
+    assert seen in line
+
+
+def test_a_form_that_is_refused_later_stops_with_a_remedy():
+    async def refused(model):
+        server.reject = {"structured_outputs": "grammar is too large"}
+        with pytest.raises(TomevalError, match=r"does not take this form.*leave structured out"):
+            await model.generate(request(choices=CHOICES))
 
     with FakeServer() as server:
-        reply = with_model(server, answered, structured="json_schema")
-    schema = sent(server)["response_format"]["json_schema"]["schema"]
-    assert schema["properties"]["answer"]["enum"] == ["J", "F"]
-    assert (reply.text, reply.details["choice_obeyed"]) == ("J", True)
-
-
-def test_a_server_without_the_asked_structure_is_an_error():
-    with FakeServer() as server:
-        server.reject = {"response_format": "response_format is not supported"}
-        with pytest.raises(BackendError, match="response_format"):
-            generate(server, request(choices=("J", "F")), structured="json_schema")
+        server.forms = {"structured_outputs"}
+        with_model(server, refused, structured="auto")
 
 
 def test_extra_fields_go_along():

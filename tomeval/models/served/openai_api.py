@@ -34,8 +34,16 @@ from tomeval.models.served.http_reading import Refused
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
 from tomeval.models.served.logprob_routes import Route
 from tomeval.models.served.logprob_wire import Query
-from tomeval.models.served.openai_fields import OLLAMA, SGLANG, VLLM, OpenAIOptions
+from tomeval.models.served.openai_fields import (
+    CHOICE_FORMS,
+    OLLAMA,
+    SCHEMA,
+    SGLANG,
+    VLLM,
+    OpenAIOptions,
+)
 from tomeval.models.served.openai_start import (
+    FORM_TESTS,
     PREFILL_TEST,
     all_routes,
     choose,
@@ -44,6 +52,7 @@ from tomeval.models.served.openai_start import (
     draw,
     judge_draws,
     nonsense,
+    obeyed,
     thinks,
 )
 from tomeval.models.served.openai_wire import (
@@ -63,6 +72,8 @@ LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
 
 _CUT = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
+# What servers say of a schema or grammar that they cannot enforce.
+_FORM = re.compile(r"response_format|structured|guided|schema|grammar|ebnf", re.IGNORECASE)
 # What APIs say of a limit above that of their replies.
 _ABOVE = re.compile(
     r"max(_completion|_output|_new)?_tokens\b.{0,60}(too (large|high)|at most|less than or equal)",
@@ -164,12 +175,16 @@ class OpenAIModel(Model):
             self._make_codec()
             await self._test_scoring()
             await self._test_prefill()
+            await self._test_forms()
         except BackendError as error:
             raise TomevalError(f"{self._said} failed its start-up test: {error}") from None
         finally:
             self._client.self_test = None
         self.capabilities = Capabilities(
-            score=self._route is not None, seeded=self.facts["seeded"] is True
+            score=self._route is not None,
+            seeded=self.facts["seeded"] is True,
+            choices=bool(self._requests.choice_form),
+            schemas=bool(self._requests.schema_form),
         )
         if self.options.scoring == "required" and self._route is None:
             raise TomevalError(self._refusal())
@@ -240,6 +255,7 @@ class OpenAIModel(Model):
         # The self-test looks at beginnings only: it needs no room for thinking.
         room = 0 if probing else self._room(prompt, request.sampling.max_tokens)
         path, body = self._requests.generation(request, prompt, room)
+        form = self._requests.form(request)
         most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
         try:
             answer = await self._client.post(path, body, tokens=most, probing=probing)
@@ -251,12 +267,17 @@ class OpenAIModel(Model):
                     f"thinking) are more than it allows: lower max_tokens or thinking_budget: "
                     f"{refusal}"
                 ) from None
+            if form and not probing and _FORM.search(refusal.message):
+                raise TomevalError(
+                    f"{self.name}: the server does not take this form (structured = 'auto'): "
+                    f"{refusal}; leave structured out"
+                ) from None
             if not _CUT.search(refusal.message):
                 raise
             # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
             return Reply("", finish="length", details={"route": path, "finish": refusal.message})
-        choices = request.choices if self.options.structured != "off" else ()
-        reply = read_reply(answer, request.sampling.stop, choices)
+        wrapped = form == SCHEMA and not request.schema
+        reply = read_reply(answer, request.sampling.stop, form, wrapped)
         reply.details["route"] = path
         if room:
             reply.details["thinking_budget"] = room
@@ -364,6 +385,30 @@ class OpenAIModel(Model):
             ask.omits_prefill = continues is False
         said = {True: "continue", False: "omit", None: "unknown"}[continues]
         self.facts["prefill"] = "omit" if ask.omits_prefill else said
+
+    async def _test_forms(self) -> None:
+        """Find out which forms of answers the server enforces, where the option asks for it."""
+        ask, seen = self._requests, "the model thinks before it answers"
+        if self.options.structured == "off":
+            return
+        if not ask.chat:
+            seen = "its completions API is asked for none"
+        elif not self.facts["thinks"]:
+            for form in dict.fromkeys((CHOICE_FORMS.get(ask.kind, SCHEMA), SCHEMA)):
+                ask.choice_form = form
+                if not (seen := await obeyed(self._probe, FORM_TESTS["choices"])):
+                    break
+                ask.choice_form = ""
+            ask.schema_form = SCHEMA
+            if fault := await obeyed(self._probe, FORM_TESTS["schemas"]):
+                ask.schema_form, seen = "", fault
+        self.facts["structured"] = {"choices": ask.choice_form, "schemas": ask.schema_form}
+        if seen:
+            kinds = [kind for kind, form in self.facts["structured"].items() if not form]
+            logger.warning(
+                "%s: structured = 'auto': answers are not held to %s: %s",
+                *(self._said, " and ".join(kinds), seen),
+            )
 
     def _refusal(self) -> str:
         if "refused" not in self.facts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal, TypeVar
@@ -129,22 +130,36 @@ def thinking_fields(
     return {**fields, "chat_template_kwargs": template} if template and chat else fields
 
 
-def choice_fields(structured: str, choices: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields that restrict a reply to `choices`; none if there are no choices."""
-    if not choices or structured == "off":
-        return {}
-    if structured == "vllm":
+CHOICE_FORMS: Mapping[str, str] = {VLLM: "choice", SGLANG: "ebnf", LLAMA_CPP: "grammar"}
+"""How a kind of server is told the texts of which a reply must be one; others take `SCHEMA`."""
+
+SCHEMA = "json_schema"
+"""How every server is told the schema that a reply must fit."""
+
+
+def form_fields(form: str, choices: tuple[str, ...], schema: str) -> dict[str, Any]:
+    """Return the fields of a chat request whose reply must be one of `choices` or fit a schema.
+
+    Examples
+    --------
+    >>> form_fields("grammar", ("Answer: J", "Answer: F"), "")
+    {'grammar': 'root ::= "Answer: J" | "Answer: F"'}
+    """
+    if form == "choice":
         return {"structured_outputs": {"choice": list(choices)}}
-    if structured == "json_schema":
-        schema = {
-            "type": "object",
-            "properties": {"answer": {"type": "string", "enum": list(choices)}},
-            "required": ["answer"],
-            "additionalProperties": False,
-        }
-        wrapped = {"name": "answer", "strict": True, "schema": schema}
-        return {"response_format": {"type": "json_schema", "json_schema": wrapped}}
-    raise unknown("structured output", structured, ("off", "vllm", "json_schema"))
+    if form in ("ebnf", "grammar"):
+        texts = (json.dumps(text, ensure_ascii=False) for text in choices)
+        return {form: f"root ::= {' | '.join(texts)}"}
+    answer = {"type": "string", "enum": list(choices)}
+    wanted = json.loads(schema) if schema else one_field("answer", answer)
+    wrapped = {"name": "answer", "strict": True, "schema": wanted}
+    return {"response_format": {"type": "json_schema", "json_schema": wrapped}}
+
+
+def one_field(name: str, kind: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with one field."""
+    only = {"required": [name], "additionalProperties": False}
+    return {"type": "object", "properties": {name: kind}, **only}
 
 
 _Options = TypeVar("_Options", bound=BaseModel)
@@ -176,8 +191,9 @@ class OpenAIOptions(BaseModel):
     label_space: Literal["auto", "space", "bare"] = "auto"
     # Template switch for generated replies; scoring always switches thinking off.
     thinking: bool | None = None
-    # How `GenerateRequest.choices` are enforced: ``off``, ``vllm`` or ``json_schema``.
-    structured: Literal["off", "vllm", "json_schema"] = "off"
+    # ``auto``: answers without thinking are held to their choices or schema where the server does
+    # that; ``off``: never.
+    structured: Literal["off", "auto"] = "off"
     # Tokens for thinking, on top of those that a request allows for the answer; servers that can
     # are told to end the thinking there. None: 8192 if the model is seen to think, else 0.
     thinking_budget: int | None = Field(None, ge=0)

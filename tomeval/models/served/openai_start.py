@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,6 +39,7 @@ from tomeval.models.served.openai_fields import (
     OLLAMA,
     SGLANG,
     VLLM,
+    one_field,
 )
 from tomeval.models.served.openai_wire import chat_fields
 
@@ -54,6 +56,40 @@ PREFILL_TEST = Prompt(
     (Message("user", f"Copy this line and write nothing else: {_BEGUN} {_REST}"),), prefill=_BEGUN
 )
 Ask = Callable[[GenerateRequest], Awaitable[Reply]]
+
+_FORM_TEST = Prompt((Message("user", "What is the capital of France? Reply with its name only."),))
+_FORM_TOKENS = 24
+_LETTERS = ("K", "Q")
+FORM_TESTS = {
+    "choices": GenerateRequest(
+        _FORM_TEST,
+        Sampling(temperature=0.0, max_tokens=_FORM_TOKENS),
+        seed=1,
+        choices=tuple(f"Letter: {letter}" for letter in _LETTERS),
+    ),
+    "schemas": GenerateRequest(
+        _FORM_TEST,
+        Sampling(temperature=0.0, max_tokens=_FORM_TOKENS),
+        seed=1,
+        schema=json.dumps(one_field("letter", {"type": "string", "enum": _LETTERS})),
+    ),
+}
+"""Questions whose natural answer is another one than the form allows."""
+
+
+async def obeyed(ask: Ask, request: GenerateRequest) -> str:
+    """Return what a server did instead of holding its reply to a form; empty if it did that."""
+    try:
+        text = (await ask(request)).text
+    except Refused as refusal:
+        return str(refusal)
+    if request.choices:
+        return "" if text in request.choices else f"it answered {text[:40]!r}"
+    try:
+        letter = dig(json.loads(text), "letter")
+    except ValueError:
+        letter = None
+    return "" if letter in _LETTERS else f"it answered {text[:40]!r}"
 
 
 def draw(seed: int) -> GenerateRequest:

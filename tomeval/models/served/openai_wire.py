@@ -17,7 +17,7 @@ from tomeval.models.served.limits import read_usage
 from tomeval.models.served.openai_fields import (
     OPTIONAL,
     OpenAIOptions,
-    choice_fields,
+    form_fields,
     sampling_fields,
     thinking_fields,
 )
@@ -34,6 +34,8 @@ class Requests:
     options: OpenAIOptions
     kind: str = ""  # of server, see `openai_fields`
     codec: PromptCodec | None = None  # the tokenizer, if there is one
+    choice_form: str = ""  # how answers are held to choices, see `form_fields`; empty: not at all
+    schema_form: str = ""  # the same for schemas
     renders: bool = False  # whether scored prompts are put together here or token by token
     prefill_by_ids: bool = False  # whether prefills go through the completions API, in token ids
     chat: bool = field(init=False)
@@ -52,7 +54,7 @@ class Requests:
     ) -> tuple[str, dict[str, Any]]:
         """Return path and body of a request to generate, with `room` tokens for thinking."""
         path, fields = self._prompt_fields(prompt)
-        choices = request.choices if self.options.structured != "off" else ()
+        form = self.form(request)
         sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + room)
         return path, {
             **self.options.extra_body,
@@ -60,8 +62,13 @@ class Requests:
             **fields,
             **sampling_fields(sampling, request.seed, self.kind),
             **self.thinking_fields(path),
-            **choice_fields(self.options.structured, choices),
+            **(form_fields(form, request.choices, request.schema) if form else {}),
         }
+
+    def form(self, request: GenerateRequest) -> str:
+        """Return how a reply is held to what the request asks for; empty if it is not."""
+        form = self.schema_form if request.schema else self.choice_form if request.choices else ""
+        return form if self.chat and not (request.prompt.prefill and self.prefill_by_ids) else ""
 
     def thinking_fields(self, path: str) -> dict[str, Any]:
         """Return the fields of a path that say how much to think."""
@@ -195,13 +202,14 @@ _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
 _BROKEN = ("error", "abort", "cancelled")
 
 
-def read_reply(answer: Answer, stop: tuple[str, ...], choices: tuple[str, ...]) -> Reply:
+def read_reply(
+    answer: Answer, stop: tuple[str, ...], form: str = "", wrapped: bool = False
+) -> Reply:
     """Read a reply of the chat or the completions API.
 
-    The text is cut at the first of `stop`: not every server takes stop texts. A reply that was
-    restricted to `choices` is taken out of the JSON object that was asked for; whether it is one of
-    them is noted in the details. Raises `Unusable` if no text can be found, or the server says
-    that it broke off.
+    The text is cut at the first of `stop`: not every server takes stop texts. `form` is how it was
+    held to a form; a `wrapped` choice is taken out of its JSON object. Raises `Unusable` if no text
+    can be found, or the server says that it broke off.
     """
     data = answer.data
     found = data.get("choices")
@@ -224,9 +232,8 @@ def read_reply(answer: Answer, stop: tuple[str, ...], choices: tuple[str, ...]) 
     cut = min((text.find(mark) for mark in stop if mark in text), default=None)
     if cut is not None:
         text, finish = text[:cut], "stop"
-    if choices:
-        text = _unwrapped(text)
-        details["choice_obeyed"] = text in choices
+    if form:
+        text, details["enforced"] = _unwrapped(text) if wrapped else text, form
     usage = read_usage(data) or Usage()
     return Reply(text, reasoning, finish, usage, answer.latency, details)
 
@@ -271,7 +278,7 @@ def _reasoning_tokens(data: dict[str, Any]) -> int | None:
 
 
 def _unwrapped(text: str) -> str:
-    """Return the answer inside the JSON object that `choice_fields` asks for, else the text."""
+    """Return the answer inside the JSON object that `form_fields` asks for, else the text."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError:
