@@ -17,8 +17,9 @@ from pydantic import Field
 
 import tomeval
 from tomeval.core.streams import Stream
+from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Block, Cell, Domain, Line, Player, Schema
+from tomeval.runs.domain import Block, Cell, Domain, Player, Schema
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.measures import Measure, Totals, registry
 

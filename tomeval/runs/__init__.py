@@ -4,7 +4,8 @@ May import core, statistics, models and strategies; a domain is reached through 
 here. Runs are played by `runner.run_experiment` and read back as `results.Run`.
 """
 
-from tomeval.runs.domain import Block, Cell, Domain, Line, Player, get_domain, register_domain
+from tomeval.runs.capabilities import Line
+from tomeval.runs.domain import Block, Cell, Domain, Player, get_domain, register_domain
 from tomeval.runs.measures import Measure, Totals
 
 __all__ = ["Block", "Cell", "Domain", "Line", "Measure", "Player", "Totals"]
