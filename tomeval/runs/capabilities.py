@@ -164,8 +164,8 @@ class Play:
 
 
 def parameters(definition: Mapping[str, Any]) -> dict[str, str | int]:
-    """Return the words and whole numbers of a definition that tell cells from others in tables."""
-    shown = {n: v for n, v in definition.items() if n not in ("seed", "on_invalid")}
+    """Return the words and whole numbers of a definition that have no column of their own."""
+    shown = {n: v for n, v in definition.items() if n not in ("seed", "on_invalid", "steps")}
     return {name: value for name, value in shown.items() if type(value) in (str, int)}
 
 

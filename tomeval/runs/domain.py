@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, unknown
@@ -20,7 +20,7 @@ from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.capabilities import Compare, Describe, Play, Rate, Read, Show, one_by_one
-from tomeval.runs.measures import Measure
+from tomeval.runs.measures import Measure, guarded
 from tomeval.runs.outside import LOADED, adopt
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ class Schema:
         SQL types of columns that only exports have, or have with another type. All others are text.
     """
 
-    cells: Mapping[str, str]
-    episodes: Mapping[str, str]
-    steps: Mapping[str, str]
+    cells: Mapping[str, str] = field(default_factory=dict)
+    episodes: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, str] = field(default_factory=dict)
     views: str = ""
     shown: Mapping[str, str] = field(default_factory=dict)
 
@@ -328,6 +328,12 @@ def register_domain(domain: Domain) -> Domain:
     name = check_domain(domain).name
     if name in DOMAINS:
         raise TomevalError(f"domain {name!r}: the name is taken by a domain that ships")
+    domain.measures = {
+        measure: one
+        if hasattr(one.of, "__wrapped__")
+        else replace(one, of=guarded(one.of, measure))
+        for measure, one in domain.measures.items()
+    }
     bring("domains", name, domain, domain.experiment)
     return domain
 
