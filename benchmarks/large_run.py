@@ -139,7 +139,7 @@ def _played(domain: Any, cell: Cell, calls: bool) -> Block:
     block = Block([], [])
     for episode in range(PLAYED):
         models = {seat: ScriptedModel(says) for seat in cell.models}
-        found = asyncio.run(domain.play(cell, episode, models, lambda: None))
+        found = asyncio.run(domain.play.episode(cell, episode, models, lambda: None))
         block.episodes += found.episodes
         block.steps = [*block.steps, *found.steps]
         block.answers += found.answers

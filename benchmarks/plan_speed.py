@@ -43,7 +43,7 @@ def main() -> None:
         once = plan_rows(experiment)
         took = time.process_time() - began
         began = time.process_time()
-        with mock.patch.object(domain, "previews", partial(apart, domain.previews)):
+        with mock.patch.object(domain.describe, "prompts", partial(apart, domain.describe.prompts)):
             assert repr(plan_rows(experiment)) == repr(once)  # costs may be NaN
         slow = time.process_time() - began
         row = {"experiment": f"`{path.stem}`", "cells": len(once), "plan, CPU s": round(took, 2)}

@@ -67,7 +67,7 @@ def made(horizon: int, characters: int) -> tuple[Experiment, list[Block]]:
     (cell,) = experiment.cells
     domain = get_domain("matrix")
     models = {seat: ScriptedModel(say) for seat in cell.models}
-    played = (domain.play(cell, number, dict(models), lambda: None) for number in range(4))
+    played = (domain.play.episode(cell, number, dict(models), lambda: None) for number in range(4))
     return experiment, [asyncio.run(one) for one in played]
 
 

@@ -95,7 +95,7 @@ def blocks(size: Size) -> tuple[Experiment, list[Block]]:
     )
     (cell,) = experiment.cells
     models = {seat: ScriptedModel(say) for seat in cell.models}
-    played = (MATRIX.play(cell, number, dict(models), lambda: None) for number in range(4))
+    played = (MATRIX.play.episode(cell, number, dict(models), lambda: None) for number in range(4))
     return experiment, [asyncio.run(one) for one in played]
 
 

@@ -27,11 +27,12 @@ def make_tokenizer() -> Any:
     from transformers import PreTrainedTokenizerFast
 
     from tomeval.domains.matrix.domain import MATRIX
+    from tomeval.domains.matrix.preview import example_cell
     from tomeval.runs.preview import preview
 
     task = {"labels": "neutral", "horizon": 10, "partners": "always(0)", "conditional": True}
     texts = [
-        preview(MATRIX, MATRIX.example(strategy, "", {"game": game, **task}), "", form, 3)
+        preview(MATRIX, example_cell(strategy, "", {"game": game, **task}), "", form, 3)
         for strategy in ("LM", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
         for game in ("RPS", "IPD")
         for form in ("act", "predict", "react")

@@ -78,7 +78,7 @@ def test_tables_of_a_domain_come_first(tomeval, folder, monkeypatch) -> None:
         counts = run.store.query("SELECT start, COUNT(*) FROM episodes GROUP BY start")
         return [{"by": "+".join(by), "start": s, "count": n, "never": nan} for s, n in counts]
 
-    monkeypatch.setattr(type(TOY), "tables", {"starts": Table("starts of episodes", starts)})
+    monkeypatch.setattr(TOY.show, "tables", {"starts": Table("starts of episodes", starts)})
     rows = json.loads(tomeval("table", folder, "--by", "a", "--by", "b", "--format", "json")[1])
     assert {row["by"] for row in rows} == {"a+b"}
     assert sum(row["count"] for row in rows) == 18
@@ -141,7 +141,7 @@ def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
     with Run(folder) as run:
         cell = run.cells[2]
         assert task_text(cell) == "size 3"
-        lines = [line.text for line in run.domain.lines(run, cell, 0)]
+        lines = [line.text for line in run.domain.show.lines(run, cell, 0)]
         rows = run.rows()
     headers, texts = [], []
     for path in (tmp_path / "i").iterdir():

@@ -18,7 +18,7 @@ from tomeval.comparing.mixed import mixed_model
 from tomeval.comparing.power import episodes_needed
 from tomeval.comparing.profiles import collect_scores, interquartile_means
 from tomeval.core.errors import TomevalError
-from tomeval.runs.domain import Parts, Score
+from tomeval.runs.capabilities import Parts, Score
 from tomeval.runs.measures import Totals
 
 EXPERIMENT = {
@@ -43,7 +43,7 @@ def losses(run):
     found: dict[tuple[str, int], list[float]] = {}
     for cell in run.cells:
         place = (cell.definition["guesser"], cell.definition["size"])
-        found.setdefault(place, []).extend(abs(cell.played[1] - cell.played[0]).mean(axis=1))
+        found.setdefault(place, []).extend(cell.totals("loss_per_step").values)
     return {place: np.array(values) for place, values in found.items()}
 
 
@@ -175,12 +175,12 @@ def test_parts_and_scores_are_the_domains(folder, monkeypatch) -> None:
         decompose(folder)
     with pytest.raises(TomevalError, match="'toy' has no scores"):
         collect_scores(folder)
-    monkeypatch.setattr(TOY, "parts", Parts("loss_per_step", {"all": "loss_per_step"}), False)
+    monkeypatch.setattr(TOY.compare, "parts", Parts("loss_per_step", {"all": "loss_per_step"}))
     split = decompose(folder, "guesser")
     assert (split.parts, split.whole.heading) == (("all",), "loss/step")
     assert split.share[:, 0] == pytest.approx([1, 1])
     hits = Score("hits", "hits", lambda cell: cell.totals("hit_percent").values / 100)
-    monkeypatch.setattr(TOY, "scores", {"hits": hits}, False)
+    monkeypatch.setattr(TOY.compare, "scores", {"hits": hits})
     scores = collect_scores(folder)
     assert scores.score == "hits"
     one, better = interquartile_means(scores, resamples=200).value
@@ -212,9 +212,9 @@ def test_metrics_without_any_value_are_left_out(folder, monkeypatch) -> None:
     nothing = replace(
         TOY.measures["loss_per_step"],
         name="nothing",
-        of=lambda played, reference: Totals(np.full(played.shape[1], np.nan)),
+        of=lambda played, reference: Totals(np.full(len(played["guess"]), np.nan)),
     )
-    monkeypatch.setattr(TOY, "measures", {**TOY.measures, "nothing": nothing}, False)
+    monkeypatch.setattr(TOY, "measures", {**TOY.measures, "nothing": nothing})
     found = compare(folder, margins={"nothing": 1.0, "hit_percent": 5.0}, resamples=99)
     assert found.metrics == ("loss_per_step", "hit_percent")
     assert found.margin.tolist() == pytest.approx([np.nan, 5.0], nan_ok=True)

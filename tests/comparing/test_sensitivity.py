@@ -22,7 +22,8 @@ from tomeval.comparing.wordings import Factor, Panel, read_panels
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
 from tomeval.domains.matrix.sensitivity import GAP
-from tomeval.runs.domain import Worded, get_domain
+from tomeval.runs.capabilities import Worded
+from tomeval.runs.domain import get_domain
 
 EXPERIMENT = {
     "name": "worded",
@@ -187,13 +188,13 @@ def simulated(tmp_path_factory):
     return folder
 
 
-def worded(self, cell):
+def worded(cell):
     player, _, wording = cell.definition["subject"].partition("|")
     return Worded(player, "model", {"prompts": wording})
 
 
 def test_subjects_of_known_dials(simulated, monkeypatch):
-    monkeypatch.setattr(type(MATRIX), "worded", worded)
+    monkeypatch.setattr(MATRIX.compare, "worded", worded)
     game = tomeval.get_game("RPS")
     partners = tomeval.get_partner_set("single_action", game)
 
@@ -298,6 +299,6 @@ def test_other_domains_say_how_their_measured_player_is_asked():
     arena, decrypto = get_domain("arena"), get_domain("decrypto")
     for players, found in (([model, scripted], wanted), ([scripted, model], None)):
         cell = SimpleNamespace(definition={"players": players})
-        assert arena.worded(cell) == found
+        assert arena.compare.worded(cell) == found
         seats = {"encoder": players[0], "decoder": players[1], "interceptor": players[1]}
-        assert decrypto.worded(SimpleNamespace(definition={"players": seats})) == found
+        assert decrypto.compare.worded(SimpleNamespace(definition={"players": seats})) == found

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from layout import head
 from matplotlib.figure import Figure
-from toy_domain import TOY, Toy
+from toy_domain import TOY
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import Drawing, draw, figures_of
 from tomeval.plots.families import families
 from tomeval.plots.levels import comparisons
-from tomeval.runs.domain import Score, register_domain
+from tomeval.runs.capabilities import Compare, Score
+from tomeval.runs.domain import register_domain
 
 EXPERIMENT = {"domain": "toy", "guessers": ["one", "next"], "size": [3, 5], "episodes": 6}
 
@@ -29,8 +32,8 @@ def changed(tmp_path):
     """Return a run of the same domain with other attributes."""
     runs = []
 
-    def change(**attributes):
-        register_domain(type("Changed", (Toy,), attributes)())
+    def change(**parts):
+        register_domain(replace(TOY, **parts))
         runs.append(tomeval.run(EXPERIMENT, tmp_path / str(len(runs))))
         return runs[-1]
 
@@ -81,7 +84,9 @@ def test_scores_have_profiles_where_every_cell_has_them(changed) -> None:
     of = lambda cell: cell.totals("hit_percent").values / 100  # noqa: E731
     small = lambda cell: cell.columns["size"] < 4  # noqa: E731
     scores = {"hits": Score("hits", "hits", of), "small": Score("small", "small", of, small)}
-    stems = [d.stem for d in draw(changed(scores=scores), ["profiles"])]
+    stems = [
+        d.stem for d in draw(changed(compare=replace(TOY.compare, scores=scores)), ["profiles"])
+    ]
     assert stems == ["profiles_hits_by_guesser"]
 
 
@@ -90,7 +95,7 @@ def own_figure(run, options):
 
 
 def test_a_domain_draws_figures_of_its_own(changed) -> None:
-    run = changed(figures={"own": f"{__name__}:own_figure"})
+    run = changed(show=replace(TOY.show, figures={"own": f"{__name__}:own_figure"}))
     assert list(figures_of(run)) == ["forest", "differences", "profiles", "own"]
     assert [d.name for d in draw(run, every=True)] == ["forest", "forest", "differences", "own"]
     with pytest.raises(TomevalError, match="did you mean 'own'"):
@@ -98,7 +103,7 @@ def test_a_domain_draws_figures_of_its_own(changed) -> None:
 
 
 def test_a_task_without_columns_is_one_panel(changed) -> None:
-    run = changed(task=("on_invalid",))
+    run = changed(compare=Compare(by=("guesser", "size"), task=("on_invalid",)))
     (family,) = families(run.cells)
     assert (family.title, family.stem) == ("toy", "toy")
     assert [title for title, _ in family.panels] == ["toy"]
@@ -107,15 +112,16 @@ def test_a_task_without_columns_is_one_panel(changed) -> None:
 
 def test_seats_are_compared_one_at_a_time(changed) -> None:
     """Columns that hold different things are different comparisons; of a task's, the first."""
-    assert comparisons(changed(by=("guesser", "size"), task=("size",))) == ["guesser"]
-    held = {
-        "by": ("guesser", "size"),
-        "task": (),
-        "held": lambda self, cell, by: str(cell.columns["size" if by == "guesser" else "guesser"]),
-    }
-    assert comparisons(changed(**held)) == ["guesser", "size"]
-    same = {"by": ("guesser", "size"), "task": (), "held": lambda self, cell, by: ""}
-    assert comparisons(changed(**same)) == []  # nothing tells what may be paired
+    assert comparisons(changed(compare=Compare(("guesser", "size"), ("size",)))) == ["guesser"]
+    by = ("guesser", "size")
+
+    def other(cell, by):
+        return str(cell.columns["size" if by == "guesser" else "guesser"])
+
+    held = Compare(by, (), held=other)
+    assert comparisons(changed(compare=held)) == ["guesser", "size"]
+    same = Compare(by, (), held=lambda cell, by: "")
+    assert comparisons(changed(compare=same)) == []  # nothing tells what may be paired
 
 
 def test_a_measure_without_values_in_some_tasks_has_no_figure_there(tmp_path) -> None:

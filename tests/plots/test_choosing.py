@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from layout import NEED_MORE
-from toy_domain import TOY, Toy
+from toy_domain import TOY
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import Options, chosen, draw, figures_of, plot_run
+from tomeval.runs.capabilities import Show
 from tomeval.runs.domain import DOMAINS, get_domain, register_domain
 
 
@@ -34,7 +37,7 @@ def test_four_pictures_of_matrix_games_and_their_captions(opened, tmp_path) -> N
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_first_figures_of_every_domain_are_few_and_its_own(domain) -> None:
-    found = get_domain(domain)
+    found = get_domain(domain).show
     known = ["forest", "differences", "profiles", *found.figures]
     assert found.first_figures[0] == "forest"
     for name in found.first_figures:
@@ -158,6 +161,6 @@ def test_a_domain_of_ones_own_has_forests_unless_it_says_more(tmp_path) -> None:
     register_domain(TOY)
     with tomeval.run(experiment, tmp_path / "run") as run:
         assert chosen(run) == ["forest"]
-        run.domain = type("More", (Toy,), {"first_figures": ("profiles",)})()
+        run.domain = replace(TOY, show=Show(first_figures=("profiles",)))
         with pytest.raises(TomevalError, match="supports none of the figures profiles; --all"):
             plot_run(run, tmp_path / "plots")

@@ -34,7 +34,9 @@ def sixteen(tmp_path_factory):
 
 
 @pytest.mark.parametrize("column", ["screen", "double", "single"])
-@pytest.mark.parametrize("name", [*FIGURES, *(n for n in MATRIX.figures if n not in NEED_MORE)])
+@pytest.mark.parametrize(
+    "name", [*FIGURES, *(n for n in MATRIX.show.figures if n not in NEED_MORE)]
+)
 def test_nothing_overlaps_at_sixteen_subjects(sixteen, name, column) -> None:
     drawings = draw(sixteen, [name], Options(column))
     figure = drawings[0].figure

@@ -162,7 +162,7 @@ def test_an_episode_of_any_domain_shows_its_lines(opened, toy) -> None:
     run, address = toy
     page = opened(f"{address}#episode=1/3")
     page.wait_for_selector("#step-rows tr")
-    lines = list(run.domain.lines(run, run.cells[1], 3))
+    lines = list(run.domain.show.lines(run, run.cells[1], 3))
     above, below = page.query_selector_all("#episode pre")
     assert above.text_content() == "\n".join(text for step, text, *_ in lines if step == 0)
     assert below.text_content() == "\n".join(text for step, text, *_ in lines if step == -1)

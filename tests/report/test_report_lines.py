@@ -15,7 +15,7 @@ from tomeval.report.blocks import packed_calls, unpack
 from tomeval.report.episodes import Episodes
 from tomeval.report.notices import invalid_rows, notices
 from tomeval.report.table import main_table
-from tomeval.runs.domain import Facts
+from tomeval.runs.capabilities import Facts
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -49,7 +49,7 @@ def test_every_line_of_every_episode_is_in_the_page(run, blocks) -> None:
             by_step = [(0, text) for text in shown["head"]]
             by_step += [(int(n), text) for n, texts in shown["steps"].items() for text in texts]
             by_step += [(-1, text) for text in shown["tail"]]
-            assert by_step == [line[:2] for line in TOY.lines(run, cell, episode)]
+            assert by_step == [line[:2] for line in TOY.show.lines(run, cell, episode)]
             seen += len(by_step)
     assert seen > 36 * 5
 
@@ -59,7 +59,7 @@ def test_the_list_has_the_headline_values_and_the_domain_s_column(run, blocks) -
     voided = 0
     for cell, entry in zip(run.cells, blocks["index"], strict=True):
         assert entry["task"] == f"size {cell.columns['size']}"
-        assert list(entry["values"]) == list(TOY.headline)
+        assert list(entry["values"]) == list(TOY.show.headline)
         for name, values in entry["values"].items():
             complete = [value for value in values if value is not None]
             assert complete == pytest.approx(cell.metrics()[name].tolist(), rel=1e-5)
@@ -106,8 +106,8 @@ def test_the_page_escapes_what_was_written_and_names_what_was_run(run, tmp_path)
 
 def test_facts_and_notes_of_a_domain_are_shown(run, tmp_path, monkeypatch) -> None:
     rows = [{"who": "<i>hider</i>", "how": "in order"}]
-    monkeypatch.setattr(type(TOY), "facts", lambda self, run: [Facts("Rules", [("Seats", rows)])])
-    monkeypatch.setattr(type(TOY), "notes", lambda self, run: ["The hider is no player."])
+    monkeypatch.setattr(TOY.show, "facts", lambda run: [Facts("Rules", [("Seats", rows)])])
+    monkeypatch.setattr(TOY.show, "notes", lambda run: ["The hider is no player."])
     options = ReportOptions(figures=False)
     text = write_report(run, tmp_path / "r.html", options).read_text(encoding="utf-8")
     assert "<h3>Rules</h3>" in text

@@ -21,7 +21,7 @@ ROWS = [
 
 def render(rows, form="text", width=None):
     """Render as the table of a matrix run."""
-    return tables.render(rows, form, MATRIX.measures, (*MATRIX.task, "seed"), width)
+    return tables.render(rows, form, MATRIX.measures, (*MATRIX.compare.task, "seed"), width)
 
 
 def test_without_measures_columns_go_by_their_names_and_nothing_is_bold() -> None:

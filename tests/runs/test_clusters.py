@@ -17,7 +17,7 @@ from tomeval.comparing.profiles import (
     interquartile_means,
     performance_profiles,
 )
-from tomeval.runs.domain import Parts, Score
+from tomeval.runs.capabilities import Parts, Score
 from tomeval.statistics.shares import share_of_sums
 
 EXPERIMENT = {

@@ -1,13 +1,16 @@
 """The contract of a domain: what is refused in one clear line, and runs of one from outside."""
 
+from dataclasses import replace
+
 import pytest
 from support import dump
-from toy_domain import TOY, Toy
+from toy_domain import TOY
 
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
-from tomeval.runs.domain import check_domain, domain_names, get_domain, register_domain
-from tomeval.runs.experiment import make_experiment
+from tomeval.runs.capabilities import Compare, Parts, Play, Read, Show
+from tomeval.runs.domain import Cell, domain_names, get_domain, register_domain
+from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.outside import LOADED
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
@@ -54,19 +57,32 @@ def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
     assert dump(folder) == before
 
 
-def test_a_contract_that_is_not_complete():
-    class Odd(Toy):
-        headline = ("losses",)
-
-    assert check_domain("toy", TOY) is TOY
-    with pytest.raises(TomevalError, match="domain 'half': lacks columns, forms, lines, play"):
-        check_domain("half", type("Bare", (Toy.__mro__[1],), {}))
-    with pytest.raises(TomevalError, match="domain 'half': is a class, not an object"):
-        check_domain("half", Odd)
-    with pytest.raises(TomevalError, match="domain 'half': int is not a Domain"):
-        check_domain("half", 3)
-    with pytest.raises(TomevalError, match="headline names no measure: losses"):
-        check_domain("toy", Odd())
+@pytest.mark.parametrize(
+    ("part", "given", "message"),
+    [
+        ("play", 3, "play: int is not a Play"),
+        ("rate", 3, "rate: int is not a Rate"),
+        ("experiment", Cell, "experiment: Cell is not a subclass of Experiment"),
+        ("experiment", Experiment, "experiment: the key domain is 'matrix' by default"),
+        ("play", Play("no"), "play.episode: 'no' is not a function"),
+        ("play", Play(TOY.play.episode, together=len), "play: together and many go together"),
+        ("read", Read(3), "read.schema: int is not a Schema"),
+        ("show", Show(headline=("losses",)), "show.headline: unknown measure 'losses'"),
+        ("show", Show(headline=("hits_percent",)), "(did you mean 'hit_percent'?)"),
+        ("show", Show(stand_ins={"hit": "hit_percent"}), "show.stand_ins: unknown measure 'hit'"),
+        ("show", Show(first_table="cels"), "show.first_table: unknown table 'cels'"),
+        ("compare", Compare((), ()), "compare.by: names no column"),
+        ("compare", Compare(("size",), (), parts=Parts("x", {})), "compare.parts: unknown mea"),
+    ],
+)
+def test_what_does_not_keep_the_contract_is_refused_in_one_line(part, given, message):
+    with pytest.raises(TomevalError) as caught:
+        register_domain(replace(TOY, **{part: given}))
+    assert str(caught.value).startswith("domain 'toy': ")
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(TomevalError, match="domain 'int': int is not a Domain"):
+        register_domain(3)
 
 
 def test_names_of_domains():

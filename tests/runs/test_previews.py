@@ -33,16 +33,16 @@ CELLS = [
 @pytest.mark.parametrize("note", ["", "Plans: N{step}\nInsights: none"])
 def test_many_steps_at_once_are_those_of_each_alone(domain, seat, strategy, options, note):
     domain = get_domain(domain)
-    cell = domain.example(strategy, "" if domain.name == "arena" else seat, options)
+    cell = domain.describe.example(strategy, "" if domain.name == "arena" else seat, options)
     wanted = {
         form: [step for step in steps if step in (1, 2, 4, steps[-1])]
-        for form, steps in domain.forms(cell, seat).items()
+        for form, steps in domain.describe.forms(cell, seat).items()
         if steps
     }
-    found = domain.previews(cell, seat, wanted, note)
+    found = domain.describe.prompts(cell, seat, wanted, note)
     assert found.keys() == {(form, step) for form, steps in wanted.items() for step in steps}
     for (form, step), prompts in found.items():
-        assert prompts == domain.preview(cell, seat, form, step, note), (form, step)
+        assert prompts == domain.describe.prompt(cell, seat, form, step, note), (form, step)
 
 
 def test_a_plan_plays_an_episode_once(monkeypatch):

@@ -64,7 +64,7 @@ def block(episode=0, reward=8.0, status=COMPLETE, call=None, **more):
 
 
 def test_the_block_of_these_tests_fits_the_domain() -> None:
-    schema = get_domain("matrix").schema
+    schema = get_domain("matrix").read.schema
     assert len(block().steps[0]) == 2 + len(schema.steps)
 
 

@@ -226,4 +226,4 @@ def test_other_kinds_of_game_have_no_ladder(domain):
 
 def test_a_ladder_is_no_single_prompt():
     with pytest.raises(TomevalError, match=r"stands for several; name one of LM, Replies \+ LM, "):
-        get_domain("matrix").example("ladder + LM", "", {})
+        get_domain("matrix").describe.example("ladder + LM", "", {})

@@ -88,7 +88,7 @@ def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
 def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[profiles.Scores, str]:
     """Return the scores of all episodes, and what they are in words."""
     found = profiles.collect_scores(runs, options["by"], options["score"], options["reference"])
-    return found, runs[0].domain.scores[found.score].words
+    return found, runs[0].domain.compare.scores[found.score].words
 
 
 def _iqm(runs: Sequence[Run], options: dict[str, Any]) -> Table:
@@ -129,7 +129,7 @@ def _shares(runs: Sequence[Run], options: dict[str, Any]) -> Table:
 
 
 def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    literal = options["metrics"] or runs[0].domain.headline[1:]
+    literal = options["metrics"] or runs[0].domain.show.headline[1:]
     if not literal:
         raise TomevalError("a correlation is of one metric with the functional one: give --metric")
     found = [correlate(runs, name, reference=options["reference"]) for name in literal]
@@ -144,8 +144,8 @@ def _sensitivity(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     )
     above = [
         "variance by crossed random effects of one player's wording: sd, and share of one "
-        f"{runs[0].domain.unit}'s variance, with generalised 95 % intervals; range of the swept "
-        "values' means"
+        f"{runs[0].domain.compare.unit}'s variance, with generalised 95 % intervals; range of the "
+        "swept values' means"
     ]
     return wording_rows.variation_rows(found, runs[0].measures), above, notes
 
@@ -155,9 +155,9 @@ def _wording_gap(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     above = [
         "gap: functional regret less what acting on one's predictions would have cost; explained: "
         "the share of it that disappears under the best wording, which is chosen without the "
-        f"{runs[0].domain.unit} in which it is evaluated"
+        f"{runs[0].domain.compare.unit} in which it is evaluated"
     ]
-    return wording_rows.gap_rows(found, runs[0].domain.by[0]), above, notes
+    return wording_rows.gap_rows(found, runs[0].domain.compare.by[0]), above, notes
 
 
 def _rank_stability(runs: Sequence[Run], options: dict[str, Any]) -> Table:

@@ -44,7 +44,7 @@ def _list(name: str, what: str) -> Callable[[], Rows]:
     known = dict(LISTS)
     for domain in domain_names():
         if name not in known:
-            known |= get_domain(domain).lists
+            known |= get_domain(domain).describe.lists
     made: Callable[[], Rows] | None = known.get(name) or extension_part("lists", name)
     if made is None:
         raise unknown("list", what, list_names())
@@ -53,7 +53,7 @@ def _list(name: str, what: str) -> Callable[[], Rows]:
 
 def list_names() -> list[str]:
     """Return the names of all lists, with the other names that some have."""
-    own = (name for domain in domain_names() for name in get_domain(domain).lists)
+    own = (name for domain in domain_names() for name in get_domain(domain).describe.lists)
     return [*LISTS, *ALIASES, *own, *named("lists")]
 
 
@@ -62,7 +62,7 @@ def _lists() -> Rows:
     also = {name: short for short, name in ALIASES.items()}
     rows = [("", name, make) for name, make in LISTS.items()]
     for domain in domain_names():
-        rows += [(domain, name, make) for name, make in get_domain(domain).lists.items()]
+        rows += [(domain, name, make) for name, make in get_domain(domain).describe.lists.items()]
     rows += [("", name, resolved(make)) for name, make in parts("lists").items()]
     return [
         {
@@ -87,7 +87,7 @@ def domains() -> Rows:
             "domain": domain.name,
             "title": domain.title,
             "measures": len(domain.measures),
-            "lists": ", ".join(domain.lists),
+            "lists": ", ".join(domain.describe.lists),
         }
         for domain in map(_whole, domain_names())
     ]
@@ -239,7 +239,7 @@ def tables() -> Rows:
     """Return the tables that ``tomeval table --what`` can name."""
     rows = [{"table": "cells", "domain": "all", "about": "a row per cell, with every measure"}]
     for domain in map(get_domain, domain_names()):
-        first = domain.first_table or next(iter(domain.tables), "")
+        first = domain.show.first_table or next(iter(domain.show.tables), "")
         rows += [
             {
                 "table": name,

@@ -62,7 +62,10 @@ def _bounds_of_experiment(name: str, form: TableFormat) -> None:
     if name in GAMES:
         raise TomevalError(f"bounds {name}: name a partner or partner set too")
     experiment = load_experiment(name)
-    show_table(get_domain(experiment.domain).bounds(experiment.cells), form)
+    bounds = get_domain(experiment.domain).describe.bounds
+    if bounds is None:
+        raise TomevalError(f"{experiment.domain}: bounds are not computed from an experiment")
+    show_table(bounds(experiment.cells), form)
 
 
 LogFile = Annotated[

@@ -245,7 +245,7 @@ def plan(
         lines = plan_totals(rows)
         if "calls" in rows[0]:
             lines.insert(-1, scoring_words(loaded))
-        blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
+        blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
@@ -333,11 +333,14 @@ def prompt(
         if not strategy:
             raise TomevalError("name a strategy, or an experiment with --experiment")
         kind = get_domain(domain, "--domain")
-        shown = kind.example(strategy, seat, settings | ({"form": form} if form else {}))
+        if kind.describe.example is None:
+            raise TomevalError(f"domain {kind.name!r} has no example of its own: give --experiment")
+        more = {"form": form} if form else {}
+        shown = kind.describe.example(strategy, seat, settings | more)
     else:
         if strategy or settings:
-            more = ["the strategy"] * bool(strategy) + list(settings)
-            raise TomevalError(f"--experiment says what is played: leave out {', '.join(more)}")
+            given = ["the strategy"] * bool(strategy) + list(settings)
+            raise TomevalError(f"--experiment says what is played: leave out {', '.join(given)}")
         loaded = load_experiment(experiment, overrides or [], model)
         if not 0 <= cell < len(loaded.cells):
             raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")

@@ -48,17 +48,24 @@ def ratings(
     from tomeval.runs.results import Run
 
     with Run(folder) as opened:
-        known = opened.domain.rated
-        if form in DATA and known:
+        rate = opened.domain.rate
+        if rate is None:
+            raise TomevalError(
+                f"{folder} is of the domain {opened.domain.name!r}, which has no ratings: its "
+                "games are not between players who take turns in all seats; compare levels with "
+                "`tomeval compare`"
+            )
+        known = rate.tables
+        if form in DATA:
             names = what or [next(iter(known))]
             if len(names) > 1:
                 raise TomevalError(f"--format {form} holds one table: give one --what")
         else:
             names = what or list(known)
-        for name in names if known else ():
+        for name in names:
             if name not in known:
                 raise unknown("table", name, known)
-        for table in opened.domain.ratings(opened, names, interval, openskill):
+        for table in rate.rows(opened, names, interval, openskill):
             rows, notes = table.rows, [*table.notes]
             if form not in DATA:
                 rows, same = _subsets_once(rows)

@@ -144,12 +144,15 @@ def table(
         _put(opened, rows, view, asked, form, out, caption, label)
         if form == "text" and sys.stdout.isatty():
             notes += _more(opened, rows, view) if what == CELLS else []
-        if what in (CELLS, opened.domain.first_table):
+        if what in (CELLS, opened.domain.show.first_table):
             notes += [*copies_notes(opened), *weight_notes(opened, interval)]
             if form not in DATA:
                 notes += interval_notes(opened, view.shown or None)
-                notes += opened.domain.notes_of_measures(opened, view.shown or opened.measures)
-            notes += [*opened.domain.table_notes(opened), *lacking(opened.domain, opened.store)]
+                notes += opened.domain.show.notes_of_measures(opened, view.shown or opened.measures)
+            notes += [
+                *opened.domain.show.table_notes(opened),
+                *lacking(opened.domain, opened.store),
+            ]
         elif form not in DATA and lacks_interval(rows):
             notes += few_notes(opened)
     tell_notes(notes)
@@ -174,7 +177,7 @@ def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cell
     from tomeval.runs.outside import known_tables
 
     tables = run.tables
-    first = run.domain.first_table or next(iter(tables), CELLS)
+    first = run.domain.show.first_table or next(iter(tables), CELLS)
     what = what or (first if by and not asked_of_cells else CELLS)
     if what != CELLS and what not in tables:
         if (table := known_tables(run.domain).get(what)) is not None:
@@ -222,7 +225,7 @@ def _view(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str, *, plai
     if not plain:
         return cells_view(run, rows, asked, WORDS[form])
     chosen = chosen_rows(_with_numbers(rows), run.measures, asked)
-    return View([grid_of(chosen, run.measures, None, run.domain.aside, words=WORDS[form])], [])
+    return View([grid_of(chosen, run.measures, None, run.domain.show.aside, words=WORDS[form])], [])
 
 
 def _put(

@@ -63,7 +63,7 @@ def correlate(
     a game are not quite independent, and cells of games with different payoffs mix units.
     """
     with opened(runs) as listed:
-        headline = listed[0].domain.headline
+        headline = listed[0].domain.show.headline
         if literal is None and len(headline) < 2:
             raise TomevalError(
                 f"domain {listed[0].domain.name!r} has no literal measure in front: name a metric"

@@ -105,9 +105,9 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
     """
     with opened(runs) as listed:
         domain = listed[0].domain
-        if domain.parts is None:
+        if domain.compare.parts is None:
             raise TomevalError(f"domain {domain.name!r}: its functional measure has no parts")
-        metrics = (domain.parts.whole, *domain.parts.part.values())
+        metrics = (domain.compare.parts.whole, *domain.compare.parts.part.values())
         metric_names(listed, metrics)
         if by is not None:
             check_by(listed, by)
@@ -120,13 +120,13 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
             labels = [{**side.cell.columns, "seed": side.seed} for side in sides]
             if len(listed) > 1:
                 labels = [{**m, "run": s.run} for m, s in zip(labels, sides, strict=True)]
-    whole = domain.measures[domain.parts.whole]
+    whole = domain.measures[domain.compare.parts.whole]
     limits = np.array([domain.measures[name].limits for name in metrics])
     rows = [_decomposed(group, whole, limits) for group in groups.values()]
     mean, low, high, shares = (np.stack(column) for column in list(zip(*rows, strict=True))[:4])
     return Decomposition(
         whole,
-        tuple(domain.parts.part),
+        tuple(domain.compare.parts.part),
         cell_names(labels) if by is None else tuple(groups),
         tuple(labels),
         functional=mean[:, 0],

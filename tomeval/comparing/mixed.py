@@ -147,7 +147,7 @@ def mixed_model(
         sides = [in_ranges(side, [metric], scale, reference) for side in sides]
         notes = scale_notes(listed[0].domain, [metric], scale)
         heading = listed[0].measures[metric].heading
-        held = listed[0].domain.held_name(by)
+        held = listed[0].domain.compare.held_name(by)
         found = observations(sides, held)
     baseline, others = _compared(level_names(sides), {one.level for one in found}, by, baseline)
     values = np.array([one.value for one in found])
@@ -235,7 +235,7 @@ def _averaged(sides: Sequence[Side], groups: Sequence[str]) -> list[str]:
     notes = []
     for name in sides[0].task:
         count = len({str(side.task[name]) for side in sides})
-        if count > 1 and name not in (*groups, *sides[0].cell.domain.shares_draws):
+        if count > 1 and name not in (*groups, *sides[0].cell.domain.compare.shares_draws):
             notes.append(f"differences are averaged over {count} levels of {name}")
     return notes
 

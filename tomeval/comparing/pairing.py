@@ -1,7 +1,7 @@
 """Pair the episodes of players that met the same chance, from one or several run folders.
 
 What an episode meets by chance depends on its seed, its number and the columns in
-`Domain.shares_draws` alone, so episodes of two players with these in common are a pair. Episodes
+`Compare.shares_draws` alone, so episodes of two players with these in common are a pair. Episodes
 that were recorded elsewhere are paired if they are of one person, or if the record says that they
 met the same chance, and never by their order; else the two sides are groups of their own.
 """
@@ -114,7 +114,9 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
         raise TomevalError(f"only one {by} was played ({baseline!r}): nothing to compare it with")
     domain = sides[0].cell.domain
     base = [side for side in sides if side.level == baseline]
-    table = _Table(domain, by, baseline, levels, (*sides[0].task, domain.held_name(by)), base)
+    table = _Table(
+        domain, by, baseline, levels, (*sides[0].task, domain.compare.held_name(by)), base
+    )
     for side in sides:
         if side.level != baseline:
             table.add(side)
@@ -123,7 +125,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             f"no {by} shares a task ({', '.join((*table.columns, 'seed'))}) with the baseline "
             f"{baseline!r}: nothing can be paired"
         )
-    return table.finish(tuple(domain.compared(domain.measures[name], by) for name in metrics))
+    return table.finish(tuple(domain.compare.side(domain.measures[name], by) for name in metrics))
 
 
 @dataclass

@@ -84,7 +84,7 @@ def episodes_needed(
         if metric not in names:
             raise TomevalError(f"{metric}: no episode of these runs has a value")
         pairing = pair(sides, by, baseline, names)
-        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
+        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.compare.unit}s"
     m, layout = names.index(metric), Layout(pairing)
     none = np.full(len(names), np.nan)  # no margin
     planned = compare_pairs(pairing, margin=none, family=family, resamples=99, by_task=False)

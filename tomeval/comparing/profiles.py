@@ -112,17 +112,17 @@ def collect_scores(
     """
     with opened(runs) as listed:
         domain = listed[0].domain
-        if not domain.scores:
+        if not domain.compare.scores:
             raise TomevalError(f"domain {domain.name!r} has no scores from 0 to 1 to aggregate")
-        score = next(iter(domain.scores)) if score is None else score
-        if score not in domain.scores:
-            raise unknown("score", score, domain.scores)
+        score = next(iter(domain.compare.scores)) if score is None else score
+        if score not in domain.compare.scores:
+            raise unknown("score", score, domain.compare.scores)
         by = check_by(listed, by)
         sides = read_sides(listed, by, (), reference)
         parts: dict[tuple[str, tuple[Any, ...]], list[FloatArray]] = {}
         labels: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
         for side in sides:
-            mine = np.asarray(domain.scores[score].of(side.cell), dtype=np.float64)
+            mine = np.asarray(domain.compare.scores[score].of(side.cell), dtype=np.float64)
             has = np.isfinite(mine)
             place = (side.level, side.key)
             parts.setdefault(place, []).append(mine[has])

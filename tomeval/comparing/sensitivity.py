@@ -125,7 +125,7 @@ def sensitivity(
 
 def place_words(domain: Domain, model: str, task: dict[str, Any]) -> str:
     """Name a model and a task."""
-    return ", ".join(filter(None, (model, domain.task_words(task)))) or "the task"
+    return ", ".join(filter(None, (model, domain.compare.words(task)))) or "the task"
 
 
 def _of(laid: Grid, domain: Domain, seed: int) -> Sensitivity:
@@ -134,11 +134,11 @@ def _of(laid: Grid, domain: Domain, seed: int) -> Sensitivity:
     purpose = ("sensitivity", laid.metric, laid.model, repr(laid.task))
     rng = np.random.default_rng(Stream.of(seed, *purpose).key)
     parts = components(cells, rng, DRAWS)
-    by = domain.by[0]
+    by = domain.compare.by[0]
     keys = [key for key in parts if key not in (ANY, UNITS)]
     variations = [_variation(laid, cells, parts, key, by) for key in keys]
     variations.append(_variation(laid, cells, parts, ANY, by))
-    unit = f"between {domain.unit}s"
+    unit = f"between {domain.compare.unit}s"
     units = Variation(unit, laid.values.shape[-1], parts[UNITS], None, "", "")
     return Sensitivity(laid, float(cells.means.mean()), (*variations, units))
 

@@ -31,7 +31,7 @@ class Side:
         What is compared: the cell's value of `by`, or its run.
     held : str
         What else the cell must share with the one it is paired with, such as the model; empty if it
-        pairs with any. See `tomeval.runs.domain.Domain.held`.
+        pairs with any. See `tomeval.runs.capabilities.Compare.held`.
     task : dict
         The columns of the domain's task, without the one that is compared.
     episodes, which : ndarray of int, shape (E,)
@@ -72,7 +72,7 @@ class Side:
     def draws(self) -> tuple[Any, ...]:
         """What episodes of one seed and number must share to have met the same chance."""
         facts = self.cell.facts
-        return tuple(facts[name] for name in self.cell.domain.shares_draws)
+        return tuple(facts[name] for name in self.cell.domain.compare.shares_draws)
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> t
 
 def known_by(domain: Domain) -> tuple[str, ...]:
     """Return what levels can differ in."""
-    return (*domain.by, "run")
+    return (*domain.compare.by, "run")
 
 
 def check_by(runs: Sequence[Run], by: str | None) -> str:
@@ -125,14 +125,15 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     """
     domain = runs[0].domain
     if by is None:
-        return domain.by[0]
+        return domain.compare.by[0]
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
     cells = [cell for run in runs for cell in run.cells]
     # The default is always possible: a domain's `level` replaces an empty column. What is no
     # column, such as the team of two seats, has levels of its own.
-    if by not in ("run", domain.by[0]) and not any(
-        (cell.columns[by] if by in cell.columns else domain.level(cell, by)) != "" for cell in cells
+    if by not in ("run", domain.compare.by[0]) and not any(
+        (cell.columns[by] if by in cell.columns else domain.compare.level(cell, by)) != ""
+        for cell in cells
     ):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
@@ -183,14 +184,14 @@ def _side(
     cell: RunCell, by: str | None, metrics: Sequence[str], reference: str | None, run: str, own: str
 ) -> Side:
     """Read one cell of the folder `run`, whose name as a level is `own`."""
-    task = dict(cell.task) if by is None else cell.domain.task_of(cell, by)
+    task = dict(cell.task) if by is None else cell.domain.compare.task_of(cell, by)
     if reference and "reference" in task:
         task["reference"] = reference
     if by is None:
         level, held = "", ", ".join(map(str, cell.columns.values()))
     else:
-        level = own if by == "run" else cell.domain.level(cell, by)
-        held = cell.domain.held(cell, by)
+        level = own if by == "run" else cell.domain.compare.level(cell, by)
+        held = cell.domain.compare.held(cell, by)
     values = [cell.totals(metric, reference).values for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
@@ -260,7 +261,7 @@ def _check_same_content(sides: Sequence[Side]) -> None:
     """Raise if one name stands for several games, partner sets or the like."""
     known: dict[tuple[str, ...], tuple[str, Side]] = {}
     for side in sides:
-        for key, text in side.cell.domain.content(side.cell).items():
+        for key, text in side.cell.domain.compare.content(side.cell).items():
             other = known.setdefault(key, (text, side))
             if other[0] != text:
                 raise TomevalError(
@@ -276,8 +277,8 @@ def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance and by what else differs between them."""
-    typed = [name for name in domain.shares_draws if name in domain.schema.cells]
-    always = typed or domain.panel or domain.task[:1]
+    typed = [name for name in domain.compare.shares_draws if name in domain.read.schema.cells]
+    always = typed or domain.compare.panel or domain.compare.task[:1]
     columns = tasks[0] if tasks else {}
     varies = {key for key in columns if len({str(task[key]) for task in tasks}) > 1}
     result = []
@@ -285,7 +286,7 @@ def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ..
         words = []
         for key, value in task.items():
             if value not in ("", None) and (key in varies or key in always):
-                words.append(domain.task_words({key: value}) or str(value))
+                words.append(domain.compare.words({key: value}) or str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)
 

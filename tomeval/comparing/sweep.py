@@ -63,7 +63,7 @@ def observations(sides: Sequence[Side], held: str) -> list[Observation]:
                 name: group
                 for name, group in side.cell.groups(int(drawn)).items()
                 # A column in which levels differ is not a group.
-                if name in side.task or name not in domain.task
+                if name in side.task or name not in domain.compare.task
             }
             key = (*side.task.values(), side.seed, *groups.values())
             factors = {**groups, held: side.held, SEED: str(side.seed)}

@@ -37,12 +37,12 @@ def literal_functional_names(domain: Domain) -> tuple[str, str]:
     TomevalError
         The domain's functional measure has no such part.
     """
-    if domain.parts is None or "belief" not in domain.parts.part:
+    if domain.compare.parts is None or "belief" not in domain.compare.parts.part:
         raise TomevalError(
             f"domain {domain.name!r}: its functional measure has no part that belief costs, so "
             "there is no literal-functional gap"
         )
-    return domain.parts.whole, domain.parts.part["belief"]
+    return domain.compare.parts.whole, domain.compare.parts.part["belief"]
 
 
 def wording_gap(runs: Runs, reference: str | None = None) -> tuple[list[WordingGap], list[str]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.sides import Runs, Side, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError
-from tomeval.runs.domain import Worded
+from tomeval.runs.capabilities import Worded
 from tomeval.statistics.paired import FloatArray
 
 NOTHING_SWEPT = (
@@ -215,10 +215,10 @@ def read_panels(
     with opened(runs) as listed:
         names = metric_names(listed, metrics if metrics is not None else listed[0].headline)
         sides = read_sides(listed, None, names, reference)
-        by = listed[0].domain.by[0]
+        by = listed[0].domain.compare.by[0]
     groups: dict[tuple[Any, ...], list[tuple[Worded, Side]]] = {}
     for side in sides:
-        said = side.cell.domain.worded(side.cell)
+        said = side.cell.domain.compare.worded(side.cell)
         if said is not None:
             task = {k: v for k, v in side.task.items() if k != by and k not in said.options}
             groups.setdefault((said.model, *task.items()), []).append((said, side))

@@ -15,7 +15,7 @@ class Shipped:
     where : str
         ``module:object``.
     data : mapping of str to str
-        By domain, the kind of data (`Domain.data`) that its measures, tables and figures need: they
+        By domain, the kind of data (`Read.data`) that its measures, tables and figures need: they
         are loaded for runs that have it.
     commands : mapping of str to (str, str)
         Name to a panel of ``--help`` and one line of help.

@@ -69,10 +69,10 @@ def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
     cells = [cell for _, members in page.family.panels for cell in members]
     shares = any(cell.totals(measure.name).share for cell in cells)
     intervals = SHARE_INTERVALS if shares else INTERVAL_WORDS[options.interval]
-    intervals = intervals.replace("episodes", f"{run.domain.unit}s")
+    intervals = intervals.replace("episodes", f"{run.domain.compare.unit}s")
     better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
     based = any(cell.is_baseline for cell in cells)
-    line = f"Dashed: the {run.domain.baseline}, its interval shaded." if based else ""
+    line = f"Dashed: the {run.domain.compare.baseline}, its interval shaded." if based else ""
     parts = (
         f"{measure.heading}, {page.family.title}: points are means over {sample_words(cells)}, "
         f"lines {intervals}; {CUT}.",
@@ -114,7 +114,7 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
     handles = []
     if based:
-        words = f"{based.domain.baseline} ({based.player})"
+        words = f"{based.domain.compare.baseline} ({based.player})"
         handles = [Line2D([], [], label=words, **BASELINE_LINE)]
     add_head(figure, title, handles, handlelength=3)
     return figure

@@ -19,12 +19,14 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
     cells = [cell for cell in run.cells if len(cell.episodes)]
     shown = {
-        name: score for name, score in run.domain.scores.items() if all(map(score.defined, cells))
+        name: score
+        for name, score in run.domain.compare.scores.items()
+        if all(map(score.defined, cells))
     }
     drawings = []
     for by in [options.by] if options.by else comparisons(run):
-        others = {run.domain.level(cell, by) for cell in cells if not cell.is_baseline}
-        based = {run.domain.level(cell, by) for cell in cells} - others
+        others = {run.domain.compare.level(cell, by) for cell in cells if not cell.is_baseline}
+        based = {run.domain.compare.level(cell, by) for cell in cells} - others
         for name, (what, axis, *_) in shown.items():
             scores = collect_scores(run, by=by, score=name, reference=options.reference)
             if not any(len(values) for row in scores.values for values in row):
@@ -46,7 +48,7 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                 for level, share in zip(found.levels, middle, strict=True)
             )
             title, y = f"{told}: by {by}, over {over}", "% of episodes with more"
-            frame = Frame(title, axis, y, run.domain.baseline, limits=(-3, 103), steps=True)
+            frame = Frame(title, axis, y, run.domain.compare.baseline, limits=(-3, 103), steps=True)
             drawings.append(
                 Drawing(
                     "profiles",

@@ -24,7 +24,7 @@ FIGURES: dict[str, str] = {
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
 CHOOSE_BY = ("differences", "profiles")
-"""Those of `FIGURES` that heed `Options.by`; a domain's own are in `Domain.figures_by`."""
+"""Those of `FIGURES` that heed `Options.by`; a domain's own are in `Show.figures_by`."""
 
 CHOOSE_METRICS = ("forest", "differences")
 """Those of `FIGURES` that heed `Options.metrics`."""
@@ -36,17 +36,18 @@ WHOLE = ("profiles",)
 
 def figures_of(run: Run) -> dict[str, Any]:
     """Return what draws each figure of a run: every domain's, its domain's own, extensions'."""
-    return {**FIGURES, **run.domain.figures, **run.added_figures}
+    return {**FIGURES, **run.domain.show.figures, **run.added_figures}
 
 
 def drawable(run: Run) -> list[str]:
     """Return the names of the figures that a run can have data for."""
-    return [*FIGURES, *run.domain.figures_for(run), *run.added_figures]
+    own = run.domain.show
+    return [*FIGURES, *(own.offered(run) if own.offered else own.figures), *run.added_figures]
 
 
 def figures_by(run: Run) -> tuple[str, ...]:
     """Return the names of the figures of a run that heed `Options.by`."""
-    return (*CHOOSE_BY, *run.domain.figures_by)
+    return (*CHOOSE_BY, *run.domain.show.figures_by)
 
 
 def chosen(
@@ -55,7 +56,7 @@ def chosen(
     """Return the names of the figures to draw, see `draw_one`.
 
     Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
-    `Domain.first_figures`, and of extensions, that do.
+    `Show.first_figures`, and of extensions, that do.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def chosen(
                 )
     if only:
         return list(dict.fromkeys(only))
-    first = [name for name in run.domain.first_figures if _figure(run, name) in drawable(run)]
+    first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
     first += run.added_figures
     names = drawable(run) if every or options.by else first
     return [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
@@ -147,7 +148,7 @@ def _drawn(
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
     for name in names:
-        # Of `Domain.first_figures`, files that this run has not are left out.
+        # Of `Show.first_figures`, files that this run has not are left out.
         found = draw_one(run, name, options, asked=name in only)
         if not found and name in only:
             raise TomevalError(f"{run.folder}: its data does not support the figure {name!r}")

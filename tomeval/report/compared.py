@@ -34,7 +34,7 @@ def comparisons(
     """Return the comparisons of measures `names` for the template, or why there are none.
 
     Levels are compared within each group of cells that must share something besides the task, such
-    as a model (`Domain.held`): a mean over models hides what differs between them. Cells without a
+    as a model (`Compare.held`): a mean over models hides what differs between them. Cells without a
     group, such as those of a tabular learner, belong to each.
 
     Raises
@@ -44,7 +44,8 @@ def comparisons(
     """
     column = by or compared_by(run)
     if column is None:
-        return {"reason": f"The run has one {run.domain.by[0]} only: there is nothing to compare."}
+        one = run.domain.compare.by[0]
+        return {"reason": f"The run has one {one} only: there is nothing to compare."}
     groups, errors, baseline_used = [], [], baseline
     for title, part in _groups(run, column):
         try:
@@ -64,11 +65,15 @@ def comparisons(
 
 def _groups(run: Run, by: str) -> list[tuple[str, Run]]:
     """Return the parts of a run that are compared apart, with a title each."""
-    held = {cell.number: run.domain.held(cell, by) for cell in run.cells if by in run.domain.by}
+    held = {
+        cell.number: run.domain.compare.held(cell, by)
+        for cell in run.cells
+        if by in run.domain.compare.by
+    }
     values = list(dict.fromkeys(value for value in held.values() if value))
     if not 1 < len(values) <= MOST_GROUPS:
         return [("", run)]
-    word = run.domain.held_name(by)
+    word = run.domain.compare.held_name(by)
     return [
         (f"{word} {value}", run.part([c for c in run.cells if held[c.number] in (value, "")]))
         for value in values
@@ -130,10 +135,10 @@ class Statement(NamedTuple):
 
 
 def compared_by(run: Run) -> str | None:
-    """Return the first column of `Domain.by` with several values, by which cells are compared."""
-    for by in run.domain.by:
+    """Return the first column of `Compare.by` with several values, by which cells are compared."""
+    for by in run.domain.compare.by:
         named = any(cell.columns.get(by, by) != "" for cell in run.cells)
-        if named and len({run.domain.level(cell, by) for cell in run.cells}) > 1:
+        if named and len({run.domain.compare.level(cell, by) for cell in run.cells}) > 1:
             return by
     return None
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from tomeval.report.svg import Canvas
-from tomeval.runs.domain import Domain, register_domain
+from tomeval.runs.domain import DOMAINS
 from tomeval.runs.results import Run
 
 COLUMN = "single"
@@ -34,7 +34,8 @@ class Figures:
     """Draws a run's figures, beginning at once; for `interval` and `reference` see `Options`.
 
     `only` and `every` choose as in `tomeval.plots.registry.chosen`. Other processes draw, as many
-    as `workers`, if that is more than 1 and the run has at least `MANY_CELLS` cells.
+    as `workers`, if that is more than 1, the run has at least `MANY_CELLS` cells, and its domain
+    ships: a process started anew may not know another.
     """
 
     def __init__(
@@ -52,13 +53,13 @@ class Figures:
         self._pool: ProcessPoolExecutor | None = None
         self._waiting: list[Future[list[Drawn]]] = []
         self._names = chosen(run, only, every=every)
-        # Those of `Domain.first_figures` may be files that this run has not.
+        # Those of `Show.first_figures` may be files that this run has not.
         self._task = (interval, reference, bool(only))
-        if workers > 1 and len(run.cells) >= MANY_CELLS:
+        ships = run.domain.name in DOMAINS
+        if workers > 1 and ships and len(run.cells) >= MANY_CELLS:
             # Started anew, not forked: the parent holds an open store.
             context = multiprocessing.get_context("spawn")
-            given = (run.folder, run.where, run.domain)
-            self._pool = ProcessPoolExecutor(workers, context, _open, given)
+            self._pool = ProcessPoolExecutor(workers, context, _open, (run.folder, run.where))
             self._waiting = [self._pool.submit(_redraw, name, *self._task) for name in self._names]
 
     @property
@@ -94,9 +95,8 @@ class Figures:
 _OPENED: list[Run] = []
 
 
-def _open(folder: Path, where: Sequence[str], domain: Domain) -> None:
-    """Prepare a process, which reads the run once and may not know a domain from elsewhere."""
-    register_domain(domain)
+def _open(folder: Path, where: Sequence[str]) -> None:
+    """Prepare a process, which reads the run once."""
     _OPENED[:] = [Run(folder, where)]
 
 

@@ -21,9 +21,9 @@ from tomeval.report.blocks import (
 )
 from tomeval.report.facts import task_text
 from tomeval.runs import tallies
+from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
-from tomeval.runs.domain import Line
 from tomeval.runs.results import Run
 
 CALLS_BY_DEFAULT = 100_000
@@ -74,7 +74,7 @@ class Episodes:
     ) -> None:
         self._run, self._reference = run, reference
         self._names = run.headline if names is None else names
-        self.browser = run.domain.browser(run, reference) or LineBrowser(run)
+        self.browser = run.domain.show.browser(run, reference) or LineBrowser(run)
         self._rows = {cell.number: self._read(cell) for cell in run.cells}
         self._calls = self._by_row(tallies.calls_by_episode(run.store, self._rows))
         self._invalid = self._by_row(tallies.invalid_by_episode(run.store, self._rows))
@@ -124,7 +124,7 @@ class Episodes:
 
     def _read(self, cell: RunCell) -> list[_Row]:
         """Return the rows of the list."""
-        columns = ", ".join(("episode", "status", "steps", *self._run.domain.schema.episodes))
+        columns = ", ".join(("episode", "status", "steps", *self._run.domain.read.schema.episodes))
         rows = []
         for row in self._run.store.episode_records(cell.number, columns):
             episode, status, steps, *own = row
@@ -142,7 +142,7 @@ class Episodes:
     @property
     def drawn(self) -> str:
         """Heading of the domain's own column of an episode; empty if there is none."""
-        return heading(next(iter(self._run.domain.schema.episodes), ""))
+        return heading(next(iter(self._run.domain.read.schema.episodes), ""))
 
     def _choose(self, number: int, transcripts: int | None, left: int) -> set[int]:
         """Return the episodes of a cell whose calls are included: `left` calls by default."""
@@ -224,7 +224,7 @@ def heads(cell: RunCell) -> dict[str, Any]:
 
 
 class LineBrowser:
-    """Packs `Domain.lines` for ``assets/lines.js``; see `tomeval.runs.domain.Browser`."""
+    """Packs `Show.lines` for ``assets/lines.js``; see `tomeval.runs.capabilities.Browser`."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -237,7 +237,7 @@ class LineBrowser:
 
     def one(self, cell: RunCell, episode: int) -> dict[str, Any]:
         """Return one episode."""
-        return packed_lines(self._run.domain.lines(self._run, cell, episode))
+        return packed_lines(self._run.domain.show.lines(self._run, cell, episode))
 
     def summary(self, cell: RunCell) -> dict[str, Any]:
         """Return nothing: the lines say everything."""

@@ -49,7 +49,7 @@ def players(cell: RunCell) -> dict[str, str | int]:
 
 def task_text(cell: RunCell) -> str:
     """Name what is played in a few words."""
-    return cell.domain.task_words(cell.shown_task) or cell.domain.title
+    return cell.domain.compare.words(cell.shown_task) or cell.domain.title
 
 
 def task_names(cells: Sequence[RunCell]) -> dict[int, str]:

@@ -27,7 +27,15 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
     players = len({cell.title for cell in run.cells})  # one asked of two models is two
     rows = [
         (players, "player"),
-        (len({str(run.domain.task_of(cell, run.domain.by[0])) for cell in run.cells}), "task"),
+        (
+            len(
+                {
+                    str(run.domain.compare.task_of(cell, run.domain.compare.by[0]))
+                    for cell in run.cells
+                }
+            ),
+            "task",
+        ),
         (len(run.cells), "cell"),
         (total, "episode"),
         (steps, "step"),
@@ -41,14 +49,14 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
 
 def task_text(cell: RunCell) -> str:
     """Return a cell's task in a few words."""
-    return cell.domain.task_words(cell.shown_task)
+    return cell.domain.compare.words(cell.shown_task)
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
     """Return what was run, as (what, values)."""
     names = [name for name in run.cells[0].facts if name not in ("reference", "on_invalid")]
     rows = [(heading(name), [cell.facts[name] for cell in run.cells]) for name in names]
-    if len(run.domain.references) > 1:
+    if len(run.domain.read.references) > 1:
         rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
     policies = [_POLICIES.get(cell.definition["on_invalid"], "") for cell in run.cells]
     rows.append(("an invalid answer", policies))
@@ -79,7 +87,7 @@ _POLICIES = {
 
 def meanings(run: Run, measures: Iterable[Measure]) -> list[tuple[str, str]]:
     """Return (heading, meaning) of a run's rates and of measures."""
-    names = (INVALID.name, REASK.name, LENIENT.name, *run.domain.rates(run))
+    names = (INVALID.name, REASK.name, LENIENT.name, *run.domain.show.rates(run))
     rates = [RATES[name] for name in names]
     said = [(measure.heading, measure.meaning) for measure in measures]
     return [(rate.heading, rate.meaning) for rate in rates] + said

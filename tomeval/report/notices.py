@@ -45,8 +45,8 @@ def notices(run: Run, episodes: Episodes, interval: str, left_out: str = "") -> 
         *(Notice("note", _sentence(text)) for text in weight_notes(run, interval)),
         *(Notice("note", _sentence(text)) for text in interval_notes(run)),
         *(Notice("serious", text) for text in lacking(run.domain, run.store)),
-        *(Notice("note", text) for text in run.domain.notes(run)),
-        *(Notice("note", text) for text in run.domain.notes_of_measures(run, run.measures)),
+        *(Notice("note", text) for text in run.domain.show.notes(run)),
+        *(Notice("note", text) for text in run.domain.show.notes_of_measures(run, run.measures)),
         *_provenance(run),
         *_transcripts(episodes),
     ]

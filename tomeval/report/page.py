@@ -47,13 +47,13 @@ class ReportOptions:
         What regret is measured from, if the domain knows several; overrides the cells' own.
     by, baseline : str, optional
         What is compared, and with which level; see `tomeval.comparing.compare`. Default: the first
-        of `Domain.by` that has several levels, and the first of these.
+        of `Compare.by` that has several levels, and the first of these.
     transcripts : int, optional
         Number of episodes per cell whose prompts and replies are included. Default: see
         `tomeval.report.episodes.Episodes`.
     figures : bool
     only : sequence of str
-        Names of the figures to draw; default: `Domain.first_figures`.
+        Names of the figures to draw; default: `Show.first_figures`.
     all_figures : bool
         Draw all figures that the run supports.
     metrics : sequence of str
@@ -165,12 +165,12 @@ def _context(
         **notices.of_answers(run),
         **results(run, rows, names, options.interval),
         "comparison": comparison,
-        "paired": run.domain.paired,
+        "paired": run.domain.compare.paired,
         "drawings": drawings,
         "rest": drawings[1:],
         "glyphs": glyphs,
         "settings": facts.settings(run),
-        "facts": run.domain.facts(run),
+        "facts": run.domain.show.facts(run),
         "sessions": facts.sessions(run),
         "origins": report_rows(run),
         "meanings": facts.meanings(run, valued(run, rows)),

@@ -193,7 +193,7 @@ _INTERVALS = {
 def interval_words(run: Run, interval: str) -> str:
     """Say how the table's numbers are made."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
-    words = _INTERVALS[interval].format(few=FEW, unit=run.domain.unit)
+    words = _INTERVALS[interval].format(few=FEW, unit=run.domain.compare.unit)
     if interval != "bca":
         words += (
             "; of measures with bounds the score interval, which ends where no true mean can be"

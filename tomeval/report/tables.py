@@ -57,7 +57,7 @@ def render(
         is.
     aside : sequence of str, optional
         Measures that are left out where all rows share one value or where an earlier column says
-        enough, see `Domain.aside`: that is said above the table. Any measure is, if an earlier one
+        enough, see `Show.aside`: that is said above the table. Any measure is, if an earlier one
         has the same values and intervals. Not in CSV and JSON.
 
     Examples

@@ -162,18 +162,18 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str] =
     domain = run.domain
     measures = {name: run.measures[name] for name in run.measures if name in rows[0]}
     valued = {name for name in measures if any(is_number(row[name]) for row in rows)}
-    task = (*domain.task, "seed")
+    task = (*domain.compare.task, "seed")
 
     def by_row(ordered: Rows, asked: Asked) -> Grid:
         chosen = chosen_rows(ordered, measures, asked._replace(sort=""))
-        return grid_of(chosen, measures, task, domain.aside, words=words)
+        return grid_of(chosen, measures, task, domain.show.aside, words=words)
 
     if asked.whole or asked.columns:
         grid = by_row(sorted_rows(rows, asked.sort or AS_IT_IS, measures, task), asked)
         return View([grid], list(measures))
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)
-    one = names if names else [name for name in domain.headline[:1] if name in headline]
+    one = names if names else [name for name in domain.show.headline[:1] if name in headline]
     layout = _layout(run, rows, asked)
     wanted = asked.pivot not in ("", AS_IT_IS)
     if wanted and layout is None:
@@ -214,7 +214,11 @@ def _layout(run: Run, rows: Rows, asked: Asked) -> Layout | None:
     cell, domain = run.cells[0], run.domain
     keys = [name for name in rows[0] if name in cell.columns or name in SETTINGS]
     if asked.pivot in ("", AS_IT_IS):
-        across = [name for name in domain.task_of(cell, domain.by[0]) if name in cell.columns]
+        across = [
+            name
+            for name in domain.compare.task_of(cell, domain.compare.by[0])
+            if name in cell.columns
+        ]
     else:
         across = choose_columns(keys, {}, split(asked.pivot))
     return laid_out(rows, keys, across)
@@ -238,7 +242,7 @@ def _pivoted(
     sort = asked.sort or (AS_IT_IS if custom else "")
     order, how = _order(run, layout, measure, means, sort)
     layout = layout._replace(players=order)
-    grid = pivot_of(rows, layout, measure, run.domain.task, means, words)
+    grid = pivot_of(rows, layout, measure, run.domain.compare.task, means, words)
     about = [f"{measure.heading}, {SIDES[measure.better]}", *how]
     return replace(grid, above=[*about, *grid.above])
 
@@ -267,6 +271,6 @@ def _order(
         keys = {player: -(measure.better or -1) * value for player, value in means.items()}
         how = ["sorted by mean"]
     else:
-        keys = mean_ranks(layout, by, run.domain.task)
+        keys = mean_ranks(layout, by, run.domain.compare.task)
         how = ["sorted by mean rank" + ("" if by is measure else f" in {by.heading}")]
     return sorted(layout.players, key=lambda player: turn * keys[player]), how

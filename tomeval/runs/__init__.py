@@ -4,8 +4,10 @@ May import core, statistics, models and strategies; a domain is reached through 
 here. Runs are played by `runner.run_experiment` and read back as `results.Run`.
 """
 
-from tomeval.runs.domain import Block, Cell, Domain, Line, Player, get_domain, register_domain
+from tomeval.runs.capabilities import Compare, Describe, Line, Play, Rate, Read, Show
+from tomeval.runs.domain import Block, Cell, Domain, Player, Schema, get_domain, register_domain
 from tomeval.runs.measures import Measure, Totals
 
-__all__ = ["Block", "Cell", "Domain", "Line", "Measure", "Player", "Totals"]
+__all__ = ["Compare", "Describe", "Domain", "Play", "Rate", "Read", "Show"]
+__all__ += ["Block", "Cell", "Line", "Measure", "Player", "Schema", "Totals"]
 __all__ += ["get_domain", "register_domain"]

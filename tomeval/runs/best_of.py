@@ -57,7 +57,7 @@ def best_of(run: Run, rows: Sequence[Row], patterns: Sequence[str]) -> tuple[lis
     patterns : sequence of str
         Names of groups: the beginning of the players' names, up to a space, such as ``Reflexion``;
         or a pattern with ``*``, ``?`` or ``[...]``. The name of a player is its own or its level in
-        the first column of `Domain.by`, in matrix games the strategy.
+        the first column of `Compare.by`, in matrix games the strategy.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def best_of(run: Run, rows: Sequence[Row], patterns: Sequence[str]) -> tuple[lis
 
 def measure_of(run: Run) -> Measure:
     """Return the measure that players are chosen by: the first headline measure with values."""
-    measure = run.measures[(*run.headline, *run.domain.headline)[0]]
+    measure = run.measures[(*run.headline, *run.domain.show.headline)[0]]
     if measure.better == 0:
         raise TomevalError(f"{run.folder}: neither side of {measure.heading} is better")
     return measure
@@ -118,8 +118,8 @@ def choose(run: Run, rows: Sequence[Row], pattern: str) -> dict[int, Choice]:
     groups: dict[tuple[Hashable, ...], list[int]] = {}
     for place, cell in enumerate(run.cells):
         if matches(pattern, cell.player) or matches(pattern, _level(cell)):
-            task = domain.task_of(cell, domain.by[0]).values()
-            key = (*task, cell.seed, domain.held(cell, domain.by[0]))
+            task = domain.compare.task_of(cell, domain.compare.by[0]).values()
+            key = (*task, cell.seed, domain.compare.held(cell, domain.compare.by[0]))
             groups.setdefault(key, []).append(place)
     if not groups:
         raise unknown("group of players", pattern, names, "--best-of")
@@ -149,7 +149,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def _level(cell: RunCell) -> str:
-    return cell.domain.level(cell, cell.domain.by[0])
+    return cell.domain.compare.level(cell, cell.domain.compare.by[0])
 
 
 def _choice(
@@ -165,7 +165,7 @@ def _choice(
     short = dict(zip(members, _short(run, members), strict=True))
     name = f"{_label(run, members, pattern)} (best of {', '.join(short[m] for m in valued)})"
     best = " = ".join(_names(run, members)[members.index(m)] for m in tied)
-    task = run.domain.task_words(run.cells[members[0]].shown_task)
+    task = run.domain.compare.words(run.cells[members[0]].shown_task)
     where = ", ".join(filter(None, (name, task)))
     notes = []
     if len(tied) > 1:
@@ -209,5 +209,7 @@ def _label(run: Run, members: Sequence[int], pattern: str) -> str:
 def _renamed(run: Run, rows: Sequence[Row], choice: Choice) -> Row:
     """Return the best one's row under the group's name, wherever the members' names differ."""
     columns: Sequence[Mapping[str, Any]] = [run.cells[m].columns for m in choice.members]
-    differ = [n for n in run.domain.by if n in columns[0] and len({c[n] for c in columns}) > 1]
+    differ = [
+        n for n in run.domain.compare.by if n in columns[0] and len({c[n] for c in columns}) > 1
+    ]
     return {**rows[choice.winner], **dict.fromkeys(differ, choice.name)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs import tallies
-from tomeval.runs.holding import Holding
+from tomeval.runs.holding import Holding, held
 from tomeval.runs.measures import FloatArray, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
@@ -32,8 +31,8 @@ Ends = tuple[float, ...]
 """Mean, half-width, lower and upper end of an interval, as `Estimate` has them."""
 
 
-class RunCell(ABC):
-    """One cell of a run; a domain's own subclass says how its arrays are read.
+class RunCell:
+    """One cell of a run; a domain whose measures read more than numbers by step has a subclass.
 
     Attributes
     ----------
@@ -50,7 +49,7 @@ class RunCell(ABC):
         self.domain: Domain = store.domain
         self.number = number
         self.definition = definition
-        self.columns: dict[str, str | int] = self.domain.columns(definition)
+        self.columns: dict[str, str | int] = self.domain.read.columns(definition)
         self.title = self.player
         self.names = tuple(self.domain.measures)
         self.holding = Holding()
@@ -59,15 +58,29 @@ class RunCell(ABC):
 
     # What a domain's own cell answers
 
-    @property
-    @abstractmethod
+    @held
     def played(self) -> Any:
-        """The complete episodes, as the domain's measures read them; best `holding.held`."""
+        """The complete episodes, as the domain's measures read them.
+
+        Default: the domain's columns of steps by name, each of shape (E, T), with T the steps of
+        the longest episode: numbers with NaN, words with None after an episode's end.
+        """
+        typed = self.domain.read.schema.steps
+        sql = f"SELECT {', '.join(('episode', 'step', *typed))} FROM steps WHERE cell = ?"
+        place = {episode: row for row, episode in enumerate(self.episodes.tolist())}
+        rows = [row for row in self._store.query(sql, (self.number,)) if row[0] in place]
+        shape = len(place), max((row[1] for row in rows), default=0)
+        found: dict[str, NDArray[Any]] = {}
+        for column, (name, kind) in enumerate(typed.items(), 2):
+            found[name] = np.full(shape, None if kind.startswith("TEXT") else np.nan)
+            for row in rows:
+                found[name][place[row[0]], row[1] - 1] = row[column]
+        return found
 
     @property
     def player(self) -> str:
         """Who is measured, in a few words."""
-        return str(self.columns[self.domain.by[0]])
+        return str(self.columns[self.domain.compare.by[0]])
 
     @property
     def is_baseline(self) -> bool:
@@ -83,7 +96,7 @@ class RunCell(ABC):
     def clusters(self) -> NDArray[Any]:
         """The sampling unit of each complete episode, (E,): those of one label share their chance.
 
-        Default: every episode is its own. Cells whose episodes are paired (`Domain.shares_draws`)
+        Default: every episode is its own. Cells whose episodes are paired (`Compare.shares_draws`)
         label equal chance equally, and a cluster's episodes have one value of `which`.
         """
         return self.episodes
@@ -171,7 +184,11 @@ class RunCell(ABC):
         `drawn` is a value of `which`. Default: the columns of the task, and the draw if it has
         weights.
         """
-        found = {name: str(self.columns[name]) for name in self.domain.task if name in self.columns}
+        found = {
+            name: str(self.columns[name])
+            for name in self.domain.compare.task
+            if name in self.columns
+        }
         if self.weights is not None:
             found["draw"] = ", ".join((*found.values(), str(drawn)))
         return found
@@ -202,7 +219,7 @@ class RunCell(ABC):
     @property
     def reference(self) -> str:
         """What regret is measured from by default."""
-        return str(self.definition.get("reference", self.domain.references[0]))
+        return str(self.definition.get("reference", self.domain.read.references[0]))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -214,18 +231,18 @@ class RunCell(ABC):
     def task(self) -> dict[str, Any]:
         """What compared cells must agree in."""
         facts = self.facts
-        return {name: facts[name] for name in self.domain.task}
+        return {name: facts[name] for name in self.domain.compare.task}
 
     @property
     def shown_task(self) -> dict[str, Any]:
         """The columns of the task without who is measured, for figures, pages and exports."""
-        task = self.domain.task_of(self, self.domain.by[0])
+        task = self.domain.compare.task_of(self, self.domain.compare.by[0])
         return {name: value for name, value in task.items() if name in self.columns}
 
     @property
     def name(self) -> str:
         """A short text that names the cell."""
-        words = [self.player, *(self.columns.get(n) for n in self.domain.task)]
+        words = [self.player, *(self.columns.get(n) for n in self.domain.compare.task)]
         return ", ".join(str(word) for word in words if isinstance(word, str) and word)
 
     @cached_property

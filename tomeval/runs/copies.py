@@ -47,7 +47,7 @@ def copies_notes(run: Run) -> list[str]:
     once = [cell for cell in run.cells if cell.each_once]
     if not once:
         return []
-    drawn = run.domain.drawn
+    drawn = run.domain.compare.drawn
     notes = [
         f"nothing but the {drawn} is drawn in {first_names(cell.name for cell in once)}: each "
         "distinct episode was played once, as further ones would be copies of it. The number of "

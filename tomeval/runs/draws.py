@@ -38,8 +38,8 @@ def weight_notes(run: Run, interval: str) -> list[str]:
     notes = []
     if uneven:
         notes.append(
-            f"bca: the mean weighs every {run.domain.drawn} by its share of the set, those of t "
-            "and normal by how often it was drawn. The two means differ in "
+            f"bca: the mean weighs every {run.domain.compare.drawn} by its share of the set, those "
+            "of t and normal by how often it was drawn. The two means differ in "
             f"{first_names(uneven)}, where draws came out uneven"
         )
     if missing:

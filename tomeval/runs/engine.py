@@ -227,7 +227,7 @@ async def _worker(
                     )
                     for seat, key in keys.items()
                 }
-                block = await keeper.domain.play(cell, episode, models, counted.step)
+                block = await keeper.domain.play.episode(cell, episode, models, counted.step)
         except Stopped as stopped:
             return stopped
         except ContextExceeded as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import tomllib
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -101,6 +102,9 @@ class Experiment(BaseModel):
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
 
+    CELL: ClassVar[type[Cell] | None] = None
+    """What `expand` makes by default."""
+
     MODEL_AXIS: ClassVar[bool] = False
     """Whether the key `model` may hold several models, as an axis of the grid."""
 
@@ -156,9 +160,16 @@ class Experiment(BaseModel):
         values = ((name, getattr(self, name)) for name in type(self).model_fields)
         return {name: value for name, value in values if isinstance(value, ExtraTable)}
 
-    @abstractmethod
     def expand(self) -> Sequence[Cell]:
-        """Return the cells of the grid."""
+        """Return the cells of the grid.
+
+        Default: a `CELL`, a dataclass, for every combination of the keys that it has; lists are
+        axes.
+        """
+        kind: Any = self.CELL
+        keys = (getattr(self, one.name) for one in fields(kind))
+        axes = (value if isinstance(value, list) else [value] for value in keys)
+        return [kind(*values) for values in itertools.product(*axes)]
 
     @property
     def per_cell(self) -> int:

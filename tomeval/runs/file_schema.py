@@ -27,7 +27,7 @@ def experiment_schema(domain: Domain) -> Json:
     """Return the schema of a domain's experiment files, JSON-ready.
 
     What a domain knows beyond the types of its keys, such as the kinds of its players, comes from
-    `Domain.describe_keys`, with parts that are referred to under `DEFINITIONS`. A file that fits
+    `Describe.keys`, with parts that are referred to under `DEFINITIONS`. A file that fits
     can still be refused: whether its parts fit each other is checked when it is loaded.
     """
     keys = keys_of(domain)
@@ -44,7 +44,7 @@ def experiment_schema(domain: Domain) -> Json:
     if domain.name != Experiment.model_fields["domain"].default:
         schema["required"] = sorted({"domain", *schema.get("required", ())})
     definitions["model"] = model_schema()
-    for key, value in domain.describe_keys().items():
+    for key, value in domain.describe.keys().items():
         if key == DEFINITIONS:
             definitions |= value
         else:

@@ -119,7 +119,9 @@ class Filler:
             (number, first, count)
             for number, cell in enumerate(self.cells)
             if not cell.models
-            for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
+            for first, count in _stretches(
+                self.missing[number], max(1, self.domain.play.together(cell))
+            )
         ]
 
     def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:

@@ -49,7 +49,7 @@ def few_notes(run: Run) -> list[str]:
     if not few:
         return []
     return [
-        f"no interval in {first_names(few)}: fewer than {FEWEST} {run.domain.unit}s do not "
+        f"no interval in {first_names(few)}: fewer than {FEWEST} {run.domain.compare.unit}s do not "
         "show how others differ (of two equally likely kinds only one is in "
         f"{100 * 2.0 ** (2 - FEWEST):.3g} % of samples of {FEWEST - 1})"
     ]

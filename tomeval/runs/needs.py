@@ -12,7 +12,8 @@ from tomeval.core.prefixes import common_prefix
 from tomeval.models.ahead import Ahead
 from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens
-from tomeval.runs.domain import Cell, Doing, Domain
+from tomeval.runs.capabilities import Doing
+from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import flatten
 
 CHARACTERS_PER_TOKEN = 4
@@ -104,19 +105,21 @@ class _Seat:
     def __init__(
         self, domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, at_most: Count
     ) -> None:
-        self._forms = {form: steps for form, steps in domain.forms(cell, seat).items() if steps}
+        self._forms = {
+            form: steps for form, steps in domain.describe.forms(cell, seat).items() if steps
+        }
         self._ahead, self._count, self._at_most = ahead, count, at_most
         around = {at for steps in self._forms.values() for point in _points(steps) for at in point}
         around |= {at - 1 for at in around}
         wanted = {f: [at for at in around if at in steps] for f, steps in self._forms.items()}
-        self._shown = self._longer = domain.previews(cell, seat, wanted, _NOTE)
+        self._shown = self._longer = domain.describe.prompts(cell, seat, wanted, _NOTE)
         if note := self._longest_note():
-            self._longer = domain.previews(cell, seat, wanted, note)
+            self._longer = domain.describe.prompts(cell, seat, wanted, note)
         self._sums: dict[str, float] = dict.fromkeys(
             ("calls", "prompt", "cached", "written", "calls_most", "prompt_most", "most"), 0.0
         )
         self._longest = 0.0
-        self._share = domain.asked_share(cell, seat)
+        self._share = domain.describe.asked_share(cell, seat)
 
     def needs(self) -> Needs:
         """Add up all questions."""

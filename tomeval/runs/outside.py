@@ -149,7 +149,7 @@ def lacking(domain: Domain, store: Store) -> list[str]:
 def _with_data(domain: Domain, store: Store) -> Iterator[str]:
     """Yield the extensions that ship whose data a run of a domain has; none is loaded for it."""
     for name, line in SHIPPED.items():
-        if domain.name in line.data and domain.data[line.data[domain.name]](store):
+        if domain.name in line.data and domain.read.data[line.data[domain.name]](store):
             yield name
 
 
@@ -179,13 +179,19 @@ def tables_of(extension: Extension, domain: str) -> Mapping[str, Table]:
 def known_tables(domain: Domain) -> dict[str, Table]:
     """Return a domain's tables, with those of every extension that can be loaded, by name."""
     added = (tables_of(one, domain.name) for one in with_all_extensions(domain))
-    return {**domain.tables, **{name: table for tables in added for name, table in tables.items()}}
+    return {
+        **domain.show.tables,
+        **{name: table for tables in added for name, table in tables.items()},
+    }
 
 
 def known_figures(domain: Domain) -> dict[str, Any]:
     """Return what draws a domain's figures, with those of every extension, by name."""
     added = (figures_of(one, domain.name) for one in with_all_extensions(domain))
-    return {**domain.figures, **{name: draw for figures in added for name, draw in figures.items()}}
+    return {
+        **domain.show.figures,
+        **{name: draw for figures in added for name, draw in figures.items()},
+    }
 
 
 def figures_of(extension: Extension, domain: str) -> Mapping[str, Any]:
@@ -206,7 +212,7 @@ def with_all_extensions(domain: Domain) -> list[Extension]:
 
 def measures_for(domain: Domain, run: Run) -> dict[str, Measure]:
     """Return the measures that a run of a domain has data for, those of extensions last."""
-    found = dict(domain.measured(run))
+    found = dict(domain.read.measured(run) if domain.read.measured else domain.measures)
     for name in _ADOPTED.get(domain.name, ()):
         found.pop(name, None)
     for extension in extensions_for(domain, run.store):

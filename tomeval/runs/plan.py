@@ -68,7 +68,7 @@ def plan_rows(
     for cell in experiment.cells:
         planned = cell.wanted(experiment.per_cell)
         episodes = len(cell.originals(planned))
-        row: dict[str, Any] = dict(domain.columns(cell.definition))
+        row: dict[str, Any] = dict(domain.read.columns(cell.definition))
         row |= {"episodes": episodes, "copies": planned - episodes}
         row["steps"] = cell.length * episodes
         if known:

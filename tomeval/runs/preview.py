@@ -32,14 +32,14 @@ def preview(
     seat : str
         A seat of a language model; empty: the first one.
     form : str
-        A question of the seat, see `Domain.forms`; empty: the first one.
+        A question of the seat, see `Describe.forms`; empty: the first one.
     step : int, optional
         From 1; default: the fifth step that asks the question, or the last if there are fewer.
     tokenizer : str, optional
         Counts tokens: a local folder or a Hub name.
     """
     seat = model_seat(cell, seat)
-    forms = domain.forms(cell, seat)
+    forms = domain.describe.forms(cell, seat)
     form = form or next(iter(forms))
     if form not in forms:
         raise unknown("form", form, forms)
@@ -49,7 +49,7 @@ def preview(
         step = usual_step(forms[form])
     if step not in forms[form]:
         raise TomevalError(f"--round must be from {forms[form][0]} to {forms[form][-1]}, is {step}")
-    shown = domain.preview(cell, seat, form, step)
+    shown = domain.describe.prompt(cell, seat, form, step)
     count = token_counter(tokenizer) if tokenizer else None
     parts = []
     for index, (what, prompt) in enumerate(shown, 1):
@@ -75,9 +75,9 @@ def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[
     """
     seat = model_seat(cell, seat)
     with using() as used:
-        for form, steps in domain.forms(cell, seat).items():
+        for form, steps in domain.describe.forms(cell, seat).items():
             for step in sorted({steps[0], usual_step(steps)}) if steps else ():
-                domain.preview(cell, seat, form, step)
+                domain.describe.prompt(cell, seat, form, step)
     files = {folder / domain.name / f"{name}.j2": used[name].path(name) for name in sorted(used)}
     if there := [path for path in files if path.exists()]:
         raise TomevalError(f"{there[0]}: is there already; name another folder")

@@ -98,7 +98,7 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [
-                self.domain.read(self.store, number, renamed(definition, self.public_names))
+                self.domain.read.cell(self.store, number, renamed(definition, self.public_names))
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where)
@@ -142,7 +142,7 @@ class Run:
     @cached_property
     def tables(self) -> Mapping[str, Table]:
         """The tables besides that of cells that this run has data for, by name."""
-        known = dict(self.domain.tables)
+        known = dict(self.domain.show.tables)
         for extension in extensions_for(self.domain, self.store):
             known |= tables_of(extension, self.domain.name)
         return {name: table for name, table in known.items() if table.present(self)}
@@ -165,13 +165,13 @@ class Run:
     @cached_property
     def headline(self) -> tuple[str, ...]:
         """The measures that are shown first, of those with a value in any cell."""
-        names = [self.stands_for(name) for name in self.domain.headline]
-        names += self.domain.stand_ins.values()
+        names = [self.stands_for(name) for name in self.domain.show.headline]
+        names += self.domain.show.stand_ins.values()
         return tuple(name for name in dict.fromkeys(names) if self._has(name))
 
     def stands_for(self, name: str) -> str:
         """Return a headline measure, or the one in its place if only that has a value here."""
-        other = self.domain.stand_ins.get(name, name)
+        other = self.domain.show.stand_ins.get(name, name)
         return other if not self._has(name) and self._has(other) else name
 
     def _has(self, name: str) -> bool:
@@ -215,10 +215,10 @@ class Run:
         -------
         list of dict
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
-            share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
+            share of all answers, or of `Show.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
             than once), ``lenient_rate`` (the share that was read although it was not in the
-            exact form asked for), the rates of `Domain.rates`, and the measures, each followed by
+            exact form asked for), the rates of `Show.rates`, and the measures, each followed by
             half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
             ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
@@ -228,7 +228,7 @@ class Run:
         """
         self.check_reference(reference)
         answered = tallies.rates(self.store)
-        own = self.domain.rates(self)
+        own = self.domain.show.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
         result, ends, limits = [], [], []
         for cell in self.cells:  # each once: a large run holds few cells at a time
@@ -241,7 +241,7 @@ class Run:
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
             row |= flat(shown, cell.estimate(shown, interval, reference, resamples))
             end: dict[str, Any] = {}
-            if len(self.domain.references) > 1:
+            if len(self.domain.read.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
             end |= {key: cell.definition[key] for key in _SET}
@@ -256,12 +256,12 @@ class Run:
 
     def check_reference(self, reference: str | None) -> None:
         """Raise if the domain does not know a reference of regret."""
-        if reference is not None and not any(self.domain.references):
+        if reference is not None and not any(self.domain.read.references):
             raise TomevalError(
                 f"--reference: the domain {self.domain.name!r} has no references to choose from"
             )
-        if reference is not None and reference not in self.domain.references:
-            raise unknown("reference", reference, filter(None, self.domain.references))
+        if reference is not None and reference not in self.domain.read.references:
+            raise unknown("reference", reference, filter(None, self.domain.read.references))
 
     def status(self) -> list[dict[str, Any]]:
         """Return per cell its number and the episodes that are complete, wanted, void and failed.
@@ -308,14 +308,14 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
     told: dict[str, dict[str, set[Any]]] = {}
     facts: dict[str, set[str]] = {key: set() for key in _FACTS}
     for cell in cells:
-        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.by})
+        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.compare.by})
         for key in mine:
             mine[key].add(cell.columns.get(key))
         known = cell.facts
         for key in _FACTS:
             facts[key].add(str(known.get(key, "")))
     for cell in cells:
-        said, names, known = {*cell.domain.task, *_FACTS}, [cell.player], cell.facts
+        said, names, known = {*cell.domain.compare.task, *_FACTS}, [cell.player], cell.facts
         for key, values in told[cell.player].items():
             if key not in said and len(values) > 1:
                 names.append(str(cell.columns[key]))
@@ -351,7 +351,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
 
     Recorded ones have the name that their log gives them as ``match``.
     """
-    typed = list(run.domain.schema.episodes)
+    typed = list(run.domain.read.schema.episodes)
     names = run.metric_names
     asked = ", ".join((PLACE_SQL, "episode", *typed, "status", "steps"))
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []

@@ -143,7 +143,7 @@ def _wanted(
     if part is None:
         return found
     return [
-        compact(part.among(number, episodes, store.domain.together(cell)))
+        compact(part.among(number, episodes, store.domain.play.together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, found, strict=True))
     ]
 

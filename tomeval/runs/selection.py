@@ -92,8 +92,11 @@ def first_part(run: Run) -> tuple[Run, str]:
     if len(cells) <= MANY:
         return run, ""
     conditions = []
-    players = list(reversed(domain.by))
-    for column in (*(name for name in reversed(domain.task) if name not in players), *players):
+    players = list(reversed(domain.compare.by))
+    for column in (
+        *(name for name in reversed(domain.compare.task) if name not in players),
+        *players,
+    ):
         groups: dict[str, list[RunCell]] = {}
         for cell in cells:
             groups.setdefault(str(cell.facts.get(column, "")), []).append(cell)

@@ -176,11 +176,11 @@ class StartUp:
 
     def _questions(self, cell: Cell, seat: str) -> Iterator[Overheard]:
         """Yield what a cell asks of a seat, with as much past as a preview shows."""
-        for form, steps in self._domain.forms(cell, seat).items():
+        for form, steps in self._domain.describe.forms(cell, seat).items():
             if not steps:
                 continue
             with overhearing() as heard:
-                self._domain.preview(cell, seat, form, usual_step(steps))
+                self._domain.describe.prompt(cell, seat, form, usual_step(steps))
             last = {_kind(question): question for question in heard}
             for (purpose, *_), question in last.items():
                 yield replace(question, purpose=purpose)

@@ -102,7 +102,7 @@ class Store(Stored):
         if domain is None:
             db = Database(self.path, SCHEMA_VERSION)
         else:
-            db = Database(self.path, SCHEMA_VERSION, schema_sql(domain.schema))
+            db = Database(self.path, SCHEMA_VERSION, schema_sql(domain.read.schema))
         super().__init__(db)
         self.read_from = db.read_from  # a copy, where readers copy first
         self.changing = domain is not None
@@ -121,7 +121,7 @@ class Store(Stored):
                 self._seal.note(Seal(self._sums.commits))
             if domain is None and (why := strange(folder, self.meta())):
                 raise TomevalError(why)
-            self._db.renew_views(self.domain.schema.views)
+            self._db.renew_views(self.domain.read.schema.views)
             unless_opened.pop_all()
 
     def close(self) -> None:
@@ -162,8 +162,8 @@ class Store(Stored):
                 self._insert_cell(db, number, cell)
 
     def _insert_cell(self, db: sqlite3.Connection, number: int, cell: Mapping[str, Any]) -> None:
-        columns = {**cell, **self.domain.columns(cell)}
-        typed = [columns[name] for name in self.domain.schema.cells]
+        columns = {**cell, **self.domain.read.columns(cell)}
+        typed = [columns[name] for name in self.domain.read.schema.cells]
         row = (number, cell["seed"], cell["on_invalid"], json.dumps(cell), *typed)
         db.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(row))})", row)
 

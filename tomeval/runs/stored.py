@@ -106,7 +106,7 @@ class Stored:
 
     def steps(self, cell: int, episode: int) -> dict[str, list[Any]]:
         """Return the domain's columns of an episode's steps, in order."""
-        names = list(self.domain.schema.steps)
+        names = list(self.domain.read.schema.steps)
         sql = f"SELECT {', '.join(names)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step"
         rows = self.query(sql, (cell, episode))
         return {name: [row[number] for row in rows] for number, name in enumerate(names)}
@@ -223,7 +223,7 @@ def own_domain(db: Database, name: str = "") -> Domain:
             raise NothingPlayed(db.path.parent)
         name = str(meta.get("domain"))
     domain = get_domain(name, str(db.path))
-    _refuse_strange(db, strange_part(there, domain.schema))
+    _refuse_strange(db, strange_part(there, domain.read.schema))
     return domain
 
 

@@ -55,11 +55,13 @@ def _other_format(path: Path) -> str | None:
 def other_kind(data: Mapping[str, Any]) -> str:
     """Return what a file is if a domain knows it as something else than an experiment.
 
-    See `tomeval.runs.domain.Domain.other_file`; empty: nothing known.
+    See `tomeval.runs.capabilities.Describe.other_file`; empty: nothing known.
     """
     if "domain" in data:
         return ""
-    return next(filter(None, (get_domain(name).other_file(data) for name in domain_names())), "")
+    return next(
+        filter(None, (get_domain(name).describe.other_file(data) for name in domain_names())), ""
+    )
 
 
 def found_experiment(experiment: str | Path) -> Path:
@@ -74,7 +76,7 @@ def found_experiment(experiment: str | Path) -> Path:
         return experiment_path(experiment)
     except TomevalError as error:
         for domain in map(get_domain, domain_names()):
-            for what, rows in domain.lists.items():
+            for what, rows in domain.describe.lists.items():
                 if any(str(experiment) == next(iter(row.values())) for row in rows()):
                     raise TomevalError(
                         f"{experiment}: no such file; `tomeval list {what}` has it, but it is no "

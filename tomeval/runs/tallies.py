@@ -105,7 +105,7 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
 
 @_once
 def own_invalid_answers(store: Store) -> dict[int, dict[str, int]]:
-    """Return the same of the measured seat's answers, see `Domain.own_seat`."""
+    """Return the same of the measured seat's answers, see `Show.own_seat`."""
     return _invalid_answers(store, _odd_own(store))
 
 
@@ -153,7 +153,7 @@ def _not_at_once(store: Store, where: str) -> Odd:
 
 def _own(store: Store) -> str:
     """Return SQL over the view ``asked``: the measured seat's answers."""
-    return f"seat = '{store.domain.own_seat}'" if store.domain.own_seat else "1"
+    return f"seat = '{store.domain.show.own_seat}'" if store.domain.show.own_seat else "1"
 
 
 _COUNTS = "outcome, COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
@@ -229,7 +229,7 @@ def _lenient(store: Store) -> dict[int, int]:
     if not store.query("SELECT 1 FROM calls LIMIT 1"):
         return found
     for (cell, seat, _), said in _spent(store).items():
-        if said.lenient and seat == (store.domain.own_seat or seat):
+        if said.lenient and seat == (store.domain.show.own_seat or seat):
             found[cell] = found.get(cell, 0) + said.lenient
     return found
 

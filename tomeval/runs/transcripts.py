@@ -10,8 +10,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import LENIENT
 from tomeval.core.text import in_line, lines_of
 from tomeval.runs import tallies
+from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Line
 from tomeval.runs.results import Run
 from tomeval.runs.selection import Numbers, parse_where, select, spelled
 from tomeval.strategies.asking import replaced
@@ -45,7 +45,9 @@ def choose_cells(
     conditions = [*where]
     if subject and run.cells:
         known = run.cells[0].columns
-        conditions.append(f"{'subject' if 'subject' in known else run.domain.by[0]}={subject}")
+        conditions.append(
+            f"{'subject' if 'subject' in known else run.domain.compare.by[0]}={subject}"
+        )
     if game:
         conditions.append(f"game={game}")
     return select(run.cells, parse_where(conditions))
@@ -100,7 +102,7 @@ def transcript_lines(
         purpose = str(record.get("purpose", form))
         said = f"{seat}: {purpose}" if seats > 1 else purpose
         asked.setdefault(step, []).append({**record, "purpose": said})
-    lines: Iterable[Line] = run.domain.lines(run, which, episode)
+    lines: Iterable[Line] = run.domain.show.lines(run, which, episode)
     if steps is not None:
         every = list(lines)
         known = sorted({line.step for line in every if line.step > 0})

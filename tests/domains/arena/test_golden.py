@@ -81,7 +81,7 @@ def shown(name: str) -> tuple:
         return (game, "CoT + 3-Shot", {}, question, 1, -1)
     if kind in ("ask", "probe"):
         return (game, "QA", {}, question, 2, -1)
-    first = next(iter(ARENA.forms(cell(game, "QA", {}, name), "subject")))
+    first = next(iter(ARENA.describe.forms(cell(game, "QA", {}, name), "subject")))
     return (game, "QA", {}, first, 3, -1)
 
 
@@ -107,8 +107,8 @@ def rendered(name: str) -> str:
         return word()
     game, strategy, options, question, step, call = shown(name)
     made = cell(game, strategy, options, name)
-    steps = ARENA.forms(made, "subject")[question]
-    _, prompt = ARENA.preview(made, "subject", question, min(step, steps[-1]))[call]
+    steps = ARENA.describe.forms(made, "subject")[question]
+    _, prompt = ARENA.describe.prompt(made, "subject", question, min(step, steps[-1]))[call]
     said = ", ".join([game, strategy, *map(str, options.values())])
     return f"{name}: {said}\n\n{flatten(prompt)}\n"
 

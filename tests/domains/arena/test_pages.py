@@ -154,7 +154,7 @@ def test_nothing_is_said_of_a_run_without_gaps(dilemma):
 
 
 @pytest.mark.parametrize("column", ["double", "single"])
-@pytest.mark.parametrize("name", [*FIGURES, *ARENA.figures])
+@pytest.mark.parametrize("name", [*FIGURES, *ARENA.show.figures])
 def test_nothing_overlaps(dilemma, mafia, name, column):
     run = mafia if name == "belief" else dilemma
     drawings = draw(run, [name], Options(column))

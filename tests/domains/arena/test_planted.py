@@ -158,7 +158,7 @@ def test_what_follows_from_moves_is_not_stated(tmp_path) -> None:
         ]
         assert "use_slope" in run.measures
         [cell] = run.cells
-        lines = [line.text for line in run.domain.lines(run, cell, 0)]
+        lines = [line.text for line in run.domain.show.lines(run, cell, 0)]
     of_game = [fact for fact in beliefs if fact["said"]][: len(beliefs) // 2]
     notes = [line for line in lines if line.startswith("[told, ")]
     assert len(notes) == sum(len(fact["said"]) for fact in of_game)

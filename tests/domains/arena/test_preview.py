@@ -8,7 +8,7 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.domain import ARENA
-from tomeval.runs.domain import Doing
+from tomeval.runs.capabilities import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.plan import plan_rows
 from tomeval.runs.preview import preview
@@ -31,7 +31,7 @@ STRATEGIES = [
 
 
 def cell(strategy, game="ipd3", seat="", **more):
-    return ARENA.example(strategy, seat, {"game": game, **more})
+    return ARENA.describe.example(strategy, seat, {"game": game, **more})
 
 
 def experiment(*strategies, **more):
@@ -50,17 +50,17 @@ def experiment(*strategies, **more):
 
 
 def test_forms_are_decisions_and_probes_with_how_often_they_are_asked():
-    (found,) = {json.dumps({n: len(r) for n, r in ARENA.forms(c, "subject").items()})
+    (found,) = {json.dumps({n: len(r) for n, r in ARENA.describe.forms(c, "subject").items()})
                 for c in (cell("QA"), cell("Oracle"))}  # fmt: skip
     assert json.loads(found) == {"talk": 5, "moves": 5, "move": 5, "other": 5}
     # Others are not probed.
-    assert list(ARENA.forms(cell("QA", seat="other_1"), "other_1")) == ["talk", "moves"]
+    assert list(ARENA.describe.forms(cell("QA", seat="other_1"), "other_1")) == ["talk", "moves"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("form", ["talk", "moves", "move", "other"])
 def test_every_strategy_shows_every_question(strategy, form):
-    shown = ARENA.preview(cell(strategy), "subject", form, 2)
+    shown = ARENA.describe.prompt(cell(strategy), "subject", form, 2)
     what, prompt = shown[-1]
     text = flatten(prompt)
     assert "This is round 2 of 5" in text
@@ -90,7 +90,7 @@ def test_it_is_what_a_run_asks(tmp_path):
             )
         ((form, record),) = rows
         assert form == "talk"
-        [(_, prompt)] = ARENA.preview(made.cells[0], "subject", "talk", 1)
+        [(_, prompt)] = ARENA.describe.prompt(made.cells[0], "subject", "talk", 1)
         assert json.loads(record)["prompt_rest"] == flatten(prompt)
 
 
@@ -109,17 +109,19 @@ def test_the_plan_counts_the_calls_of_a_game(tmp_path):
 
 
 def test_notes_stand_where_a_model_would_have_written():
-    [(what, prompt)] = ARENA.preview(cell("Plans + Insights"), "subject", "moves", 2, "N{step}")
+    [(what, prompt)] = ARENA.describe.prompt(
+        cell("Plans + Insights"), "subject", "moves", 2, "N{step}"
+    )
     assert isinstance(what, Doing)
     assert what.notes
     assert "Plans and insights" not in flatten(prompt)  # notes must have the form asked for
-    [(_, prompt)] = ARENA.preview(
+    [(_, prompt)] = ARENA.describe.prompt(
         cell("Plans + Insights"), "subject", "moves", 2, "Plans: N{step}\nInsights: none"
     )
     assert "Plans: Ntalk 3" in flatten(prompt)
-    *_, (_, prompt) = ARENA.preview(cell("Reflexion 1"), "subject", "moves", 2, "N{step}")
+    *_, (_, prompt) = ARENA.describe.prompt(cell("Reflexion 1"), "subject", "moves", 2, "N{step}")
     assert "- Nreflect 3" in flatten(prompt)
-    *_, (_, prompt) = ARENA.preview(cell("S2A"), "subject", "moves", 2, "N{step}")
+    *_, (_, prompt) = ARENA.describe.prompt(cell("S2A"), "subject", "moves", 2, "N{step}")
     assert "Nsummarise 4" in flatten(prompt)
 
 

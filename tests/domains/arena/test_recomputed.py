@@ -34,7 +34,7 @@ def written(run, folder):
         if cell.columns["game"] == "codenames":
             for episode in cell.episodes.tolist():
                 boards.append(f"# {cell.number} {episode}")
-                boards += [line.text for line in game_lines(run.store, cell, episode)]
+                boards += [line.text for line in game_lines(run, cell, episode)]
     (folder / "boards.txt").write_text("\n".join(boards), encoding="utf-8")
     tables = {"results": result_rows(run, ()), "all": run.rows()}
     tables |= {table.name: table.rows for table in rating_tables(run, RATINGS, "profile", False)}

@@ -103,11 +103,11 @@ def test_what_it_does_in_the_prisoners_dilemma(tmp_path):
 def test_previews_of_every_question_of_every_game(game):
     kind = get_kind(game)
     for strategy in ("QA", "CoT + 3-Shot", "S2A + Social QA", "Oracle", "Reflexion 1"):
-        cell = ARENA.example(strategy, "", {"game": game})
-        forms = ARENA.forms(cell, "subject")
+        cell = ARENA.describe.example(strategy, "", {"game": game})
+        forms = ARENA.describe.forms(cell, "subject")
         assert forms
         for form, steps in forms.items():
-            shown = ARENA.preview(cell, "subject", form, steps[-1])
+            shown = ARENA.describe.prompt(cell, "subject", form, steps[-1])
             assert 'Final answer: {"' in shown[-1][1].messages[-1].content
     assert kind.title
 

@@ -506,7 +506,7 @@ def test_the_call_log_holds_every_prompt(tmp_path) -> None:
 def test_facts_name_every_player_and_the_rules_once(tmp_path) -> None:
     run_experiment(make_experiment(MIXED), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        players, rules = DECRYPTO.facts(run)
+        players, rules = DECRYPTO.show.facts(run)
     [(_, found)] = players.tables
     by_name = {row["player"]: row for row in found}
     assert len(found) == len(by_name) == 4

@@ -167,7 +167,7 @@ def test_thousands_of_cells_ask_each_task_once() -> None:
     )  # fmt: skip
     blind_spots.cache_clear()
     begun = time.process_time()
-    said = get_domain("matrix").cannot_tell(experiment.cells)
+    said = get_domain("matrix").describe.cannot_tell(experiment.cells)
     assert len(experiment.cells) == 4800
     assert blind_spots.cache_info().misses == 8
     assert time.process_time() - begun < 3

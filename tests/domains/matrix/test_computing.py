@@ -90,7 +90,7 @@ def test_a_preview_and_the_forms():
     for computing, rounds in {"never": None, "ends": [1, 5], "always": [1, 2, 3, 4, 5]}.items():
         data["subjects"] = [{"strategy": "LM", "computing": computing}]
         [cell] = make_experiment(data, where="here").cells
-        found = domain.forms(cell, "subject").get("payoff")
+        found = domain.describe.forms(cell, "subject").get("payoff")
         assert (found if found is None else list(found)) == rounds
     data["subjects"] = [{"strategy": "LM", "computing": "alwys"}]
     with pytest.raises(TomevalError, match=r"unknown computing 'alwys' \(did you mean 'always'"):

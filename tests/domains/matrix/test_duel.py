@@ -209,7 +209,7 @@ def test_tables_measures_and_transcripts_know_both_seats(tmp_path):
     with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
         names = run.metric_names
         rows = run.rows()
-        notes = fitted_notes(run) + run.domain.table_notes(run)
+        notes = fitted_notes(run) + run.domain.show.table_notes(run)
         text = "\n".join(transcript_lines(run, 0, 0))
         moves = run.cells[0].moves(0)
         asked = run.store.query(

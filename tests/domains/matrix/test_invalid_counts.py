@@ -59,7 +59,7 @@ def test_unreadable_reactions_are_counted_and_are_no_knowledge(tmp_path, monkeyp
         [row], [status] = found.rows(), found.status()
         asked = Counter(found.store.query("SELECT question, outcome, attempts FROM asked"))
         drawn = found.store.query("SELECT reactions FROM steps WHERE reactions IS NOT NULL")
-        browser = found.domain.browser(found, None)
+        browser = found.domain.show.browser(found, None)
         packed = list(browser.packed(found.cells[0]))
     answers = EPISODES * (T + T + 2 * (T - 1))
     assert asked == {
@@ -144,7 +144,7 @@ def test_a_lost_prediction_ends_an_episode_once(tmp_path, monkeypatch):
     options = {"strategy": "Social QA", "on_invalid": "void", "max_attempts": 1}
     with run(tmp_path, monkeypatch, script, **options) as found:
         [row], [status] = found.rows(), found.status()
-        text = "\n".join(line.text for line in found.domain.lines(found, found.cells[0], 0))
+        text = "\n".join(line.text for line in found.domain.show.lines(found, found.cells[0], 0))
     assert (status["void"], status["unparsable"]) == (2, 2)
     assert row["invalid_rate"] == 1 / 3
     assert "chose nothing (not asked), predicted nothing (unparsable)" in text
@@ -169,7 +169,7 @@ def test_a_prediction_stands_if_the_action_that_follows_cannot_be_read(tmp_path,
             "SELECT act_outcome, act_attempts, predict_outcome, predict_attempts, predicted_action "
             "FROM steps WHERE step = 2"
         )
-        text = "\n".join(line.text for line in found.domain.lines(found, found.cells[0], 0))
+        text = "\n".join(line.text for line in found.domain.show.lines(found, found.cells[0], 0))
     assert last == [("unparsable", 2, "valid", 2, 0)] * EPISODES
     assert (status["void"], status["unparsable"]) == (2, 2)
     assert (row["invalid_rate"], row["reask_rate"]) == (1 / 4, 2 / 4)

@@ -198,6 +198,6 @@ def test_a_prediction_that_was_lost_is_damage_not_absence(known, tmp_path):
 def test_forms_leave_the_probe_out(known):
     domain = get_domain("matrix")
     on, off, social = experiment(ON, OFF, SOCIAL).cells
-    assert list(domain.forms(on, "subject")) == ["act", "predict"]
-    assert list(domain.forms(off, "subject")) == ["act"]
-    assert list(domain.forms(social, "subject")) == ["act", "predict"]
+    assert list(domain.describe.forms(on, "subject")) == ["act", "predict"]
+    assert list(domain.describe.forms(off, "subject")) == ["act"]
+    assert list(domain.describe.forms(social, "subject")) == ["act", "predict"]

@@ -296,7 +296,7 @@ def test_live_sessions_hold_their_place_until_they_time_out(tmp_path):
         slow.ask("POST", slow.address, data={"place": "round-2", "act": "0", "predict": "0"})
         assert desk.counts() == {"complete": 1, "timed out": 2}
     with Run(tmp_path / "run") as run:
-        notes = " ".join(run.domain.notes(run))
+        notes = " ".join(run.domain.show.notes(run))
         # One of the two never answered anything: it agreed, and is counted.
         assert "of 3 episodes begun, 1 complete, 2 unfinished" in notes
         assert sum(row["unfinished"] for row in run.status()) == 2
@@ -315,7 +315,7 @@ def test_failed_checks_follow_the_rule_of_the_file(tmp_path, rule, status):
         found = [row[0] for row in run.store.query(sql, (people.number,))]
         assert found == ["complete", "complete", status]
         assert len(people.episodes) == found.count("complete")
-        notes = " ".join(run.domain.table_notes(run))
+        notes = " ".join(run.domain.show.table_notes(run))
         assert "3 of 6 answers (50.0 %) were wrong" in notes
         assert f"on_failed = '{rule}', most_failed = 1: the episodes of 1 people" in notes
         # Checks are no answers of the game: rates are of these alone.
@@ -343,7 +343,7 @@ def test_who_stops_is_deleted_and_counted(tmp_path):
         assert person.heading == "You have stopped"
         assert desk.counts() == {"withdrawn": 1}
     with Run(tmp_path / "run") as run:
-        assert "of 1 episodes begun, 0 complete, 1 unfinished" in run.domain.notes(run)[0]
+        assert "of 1 episodes begun, 0 complete, 1 unfinished" in run.domain.show.notes(run)[0]
         assert run.store.query("SELECT COUNT(*) FROM answers") == [(0,)]
 
 

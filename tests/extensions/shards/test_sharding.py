@@ -122,7 +122,7 @@ def test_a_shard_holds_its_share_of_the_rows(tmp_path, kind) -> None:
         assert ("part", json.dumps(f"shard {number}/3")) in rows["meta"]
 
         def mine(row, number=number):
-            chunk = domain.together(cells[row[0]]) or 1
+            chunk = domain.play.together(cells[row[0]]) or 1
             return (row[0] + row[1] // chunk) % 3 + 1 == number
 
         for table in ("episodes", "steps", "answers", "calls", "answered"):

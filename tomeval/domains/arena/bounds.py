@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tomeval.domains.arena.cells import ArenaCell
@@ -11,7 +12,7 @@ from tomeval.domains.arena.solver import Bound
 from tomeval.runs.domain import Rows
 
 
-def bounds_rows(cells: list[ArenaCell]) -> Rows:
+def bounds_rows(cells: Sequence[ArenaCell]) -> Rows:
     """Return the best attainable and the random value of every game, line-up and subject's seat.
 
     Values are expectations of the subject's reward over deals and chance; ``exact`` tells whether

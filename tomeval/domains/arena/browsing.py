@@ -18,7 +18,7 @@ MOST_DECISIONS = 400_000
 
 
 class GameBrowser:
-    """Packs games for ``browsing.js``; see `tomeval.runs.domain.Browser`.
+    """Packs games for ``browsing.js``; see `tomeval.runs.capabilities.Browser`.
 
     Games are told in the order of their numbers until the decisions of their cell's share of
     `MOST_DECISIONS` are used up, at least one game per cell; the others are listed only.

@@ -8,8 +8,9 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.domains.arena.cells import ASK_AGAIN
 from tomeval.domains.arena.players import ANYWHERE
 from tomeval.domains.arena.results import ArenaRunCell
+from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, unique
-from tomeval.runs.domain import Facts, Rows
+from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
 
 MOST_NAMES = 5

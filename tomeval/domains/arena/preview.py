@@ -19,7 +19,7 @@ from tomeval.domains.arena.seats import Chair, Door, Look
 from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.calling import run_loop
-from tomeval.runs.domain import Doing
+from tomeval.runs.capabilities import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Overheard
 from tomeval.strategies.readers import MARKER
@@ -45,7 +45,7 @@ class Kept:
     said : dict of str to str
         The objects to answer with, by purpose.
     note : str
-        See `Domain.preview`.
+        See `Describe.prompt`.
     keeps_notes : bool
         Whether decisions are written with notes.
     """
@@ -189,7 +189,7 @@ def prompts_of(
     """Return, by question and step, what each model call of it does, and its prompt.
 
     All other actions are random. A look back on the decision before comes first. `note` is as for
-    `Domain.preview`.
+    `Describe.prompt`.
     """
     index = cell.slots.index(slot)
     pasts = _pasts(cell, index)

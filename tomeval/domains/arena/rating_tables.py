@@ -12,7 +12,8 @@ from tomeval.domains.arena import ratings
 from tomeval.domains.arena.outcomes import Records
 from tomeval.domains.arena.rankings import agreement_rows
 from tomeval.domains.arena.records import game_records
-from tomeval.runs.domain import Rated, Rows
+from tomeval.runs.capabilities import Rated
+from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
 
 RATED = {

@@ -25,7 +25,7 @@ ASIDE += ("delta_functional_low_per_decision",)
 ASIDE += ("delta_functional_high_per_decision", "exact_percent", "rounds_per_game")
 ASIDE += ("delta_tom_known_percent", "split_percent", "void", "refused_per_game")
 ASIDE += ("caused_fatal_percent", "witnessed_fatal_percent")
-"""See `tomeval.runs.domain.Domain.aside`."""
+"""See `tomeval.runs.capabilities.Show.aside`."""
 
 
 def result_rows(run: Run, by: Sequence[str]) -> Rows:

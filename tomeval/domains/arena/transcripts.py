@@ -8,8 +8,8 @@ from tomeval.domains.arena.game import Event
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.retelling import MOOT, Decided, Happened, Retold, ToldProbe, retell
 from tomeval.domains.arena.solver import Bound
-from tomeval.runs.domain import Line
-from tomeval.runs.store import Store
+from tomeval.runs.capabilities import Line
+from tomeval.runs.results import Run
 
 VERDICTS = {
     "default": "not its own: another action counts in place of the refused one",
@@ -20,12 +20,13 @@ VERDICTS = {
 """What verdicts other than ``valid`` mean."""
 
 
-def game_lines(store: Store, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
+def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
     """Yield a game of a run: players, decisions with what they cost, events, and the ending.
 
     Seats that say nothing one after the other share a line, unless something else is to be told of
     such a decision.
     """
+    store = run.store
     told = retell(store, cell, episode)
     yield Line(0, f"{cell.name}; seed {cell.seed}, game {episode}, deal {told.deal}: {told.status}")
     for seat in range(len(told.names)):

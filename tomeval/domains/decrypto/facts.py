@@ -6,8 +6,8 @@ from typing import Any
 
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
+from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, unique
-from tomeval.runs.domain import Facts
 from tomeval.runs.results import Run
 
 FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"

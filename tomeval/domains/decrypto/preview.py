@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.errors import unknown
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.game import CODES, Code, Game, Hints
@@ -28,7 +29,7 @@ from tomeval.domains.decrypto.seats import (
 )
 from tomeval.models.base import GenerateRequest, Model, Prompt, Reply, ScoreRequest, Scores
 from tomeval.runs.calling import run_loop
-from tomeval.runs.domain import Doing
+from tomeval.runs.capabilities import Doing
 from tomeval.strategies.readers import MARKER
 
 ACTS = {"encoder": "encode", "decoder": "decode", "interceptor": "intercept"}
@@ -101,7 +102,7 @@ def prompts_of_turns(
     """Return, by question and turn, what each model call does, and its prompt.
 
     Hints of the past are drawn, Bob guesses right and Eve wrong. A reflection on the turn before
-    comes first. `note` is as for `Domain.preview`.
+    comes first. `note` is as for `Describe.prompt`.
     """
     player = cell.players[seat]
     if player is None:
@@ -185,7 +186,9 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Decry
 
     `settings` may hold options of `LLMOptions`, and ``rules``.
     """
-    options = dict(settings)
+    if seat and seat not in ROLES:
+        raise unknown("seat", seat, ROLES, "--seat")
+    options = {key: value for key, value in settings.items() if key != "form"}
     data: dict[str, Any] = {"rules": options.pop("rules")} if "rules" in options else {}
     seat = seat or "encoder"
     experiment = DecryptoExperiment(

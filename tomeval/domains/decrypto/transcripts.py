@@ -14,7 +14,8 @@ from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import number_code, number_guess
 from tomeval.domains.decrypto.terminal import ENDINGS, board, result_text, shown
-from tomeval.runs.domain import Line
+from tomeval.runs.capabilities import Line
+from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
 
@@ -32,8 +33,9 @@ def record_lines(path: Path, index: int) -> Iterator[str]:
     yield ENDINGS.get(game.outcome or "", "The game was broken off.")
 
 
-def game_lines(store: Store, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
+def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
     """Yield a game of a run: players and ending, every turn with its probes, and the board."""
+    store = run.store
     place = (cell.number, game)
     [(status, outcome, keywords)] = store.query(
         "SELECT status, outcome, keywords FROM episodes WHERE cell = ? AND episode = ?", place

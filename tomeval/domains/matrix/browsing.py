@@ -31,7 +31,7 @@ _STEPS = (
 
 
 class StepBrowser:
-    """Packs steps for ``browsing.js``; see `tomeval.runs.domain.Browser`."""
+    """Packs steps for ``browsing.js``; see `tomeval.runs.capabilities.Browser`."""
 
     def __init__(self, run: Run, reference: str | None) -> None:
         self._store, self._reference = run.store, reference

@@ -19,7 +19,7 @@ from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
-from tomeval.runs.domain import Doing
+from tomeval.runs.capabilities import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Asking, Overheard
 from tomeval.strategies.ladder import climbed
@@ -97,7 +97,7 @@ class Recorder(Asker):
         return Reply("\n\n".join((written, *choices[:1])))
 
 
-def example_cell(strategy: str, settings: Mapping[str, Any]) -> MatrixCell:
+def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
     """Return the cell that ``tomeval prompt`` shows where no experiment is named.
 
     `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
@@ -141,7 +141,7 @@ def prompts_of_rounds(
 
     A reflection on the round before comes first. `setup` is a language model's; its first partner
     plays along, or a stand-in for a player in that seat. Forms are ``act``, ``predict``, ``react``,
-    ``draw`` and ``payoff``; rounds count from 1; `note` as for `Domain.preview`. What is asked
+    ``draw`` and ``payoff``; rounds count from 1; `note` as for `Describe.prompt`. What is asked
     beside the same moves is asked in one made-up play.
     """
     found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}

@@ -115,7 +115,7 @@ def variance_rows(run: Run) -> Rows:
 
 def gap_rows(run: Run) -> Rows:
     """Return how much of the gap the best wording removes."""
-    return laid.gap_rows(found_in(run).gaps, run.domain.by[0])
+    return laid.gap_rows(found_in(run).gaps, run.domain.compare.by[0])
 
 
 def rank_rows(run: Run) -> Rows:
@@ -125,7 +125,7 @@ def rank_rows(run: Run) -> Rows:
 
 def first_rows(run: Run) -> Rows:
     """Return each strategy's ranks over wordings."""
-    return laid.first_rows(found_in(run).ranks, run.domain.measures, run.domain.by[0])
+    return laid.first_rows(found_in(run).ranks, run.domain.measures, run.domain.compare.by[0])
 
 
 def variance_notes(run: Run) -> list[str]:

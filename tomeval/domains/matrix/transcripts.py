@@ -17,15 +17,17 @@ from tomeval.domains.matrix.storing import (
     notes_of,
     other_answers,
 )
-from tomeval.runs.domain import Line
+from tomeval.runs.capabilities import Line
 from tomeval.runs.store import Store
 
 if TYPE_CHECKING:
     from tomeval.domains.matrix.results import MatrixRunCell
+    from tomeval.runs.results import Run
 
 
-def episode_lines(store: Store, cell: MatrixRunCell, episode: int) -> Iterator[Line]:
+def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     """Yield what was chosen, predicted and earned in every step."""
+    store = run.store
     [(partner, status, length)] = store.query(
         "SELECT partner, status, steps FROM episodes WHERE cell = ? AND episode = ?",
         (cell.number, episode),

@@ -7,7 +7,7 @@ from typing import Any
 
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
-from tomeval.runs.domain import Worded
+from tomeval.runs.capabilities import Worded
 from tomeval.strategies.wording import SHARED, split_wording
 
 LABELS = "labels"

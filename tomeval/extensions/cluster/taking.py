@@ -302,7 +302,7 @@ def failed_block(store: Store, cell: Cell, job: Job, models: Mapping[str, LostMo
         model, kept = models[spec_key(spec)], store.kept_replies(*job, seat)
         name = known_name(spec, model.name)
         seats[seat] = RememberingModel(model, kept, lambda request, reply: None, name)
-    block = run_loop(store.domain.play(cell, job[1], seats, lambda: None))
+    block = run_loop(store.domain.play.episode(cell, job[1], seats, lambda: None))
     if not any(model.asked for model in models.values()):
         return block
     return replace(block, episodes=[(row[0], FAILED, *row[2:]) for row in block.episodes])

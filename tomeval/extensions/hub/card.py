@@ -89,4 +89,4 @@ def _table(run: Run, rows: list[dict[str, Any]]) -> str:
             gone = column in hidden
         kept += [] if gone else [column]
     shown = [{key: row[key] for key in kept} for row in rows]
-    return render(shown, "markdown", run.measures, (*run.domain.task, "seed"))
+    return render(shown, "markdown", run.measures, (*run.domain.compare.task, "seed"))

@@ -15,8 +15,8 @@ from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
 from tomeval.extensions.inspect import stored
 from tomeval.extensions.inspect.stored import Episode, Facts
 from tomeval.report import exchange
+from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Line
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import statuses
 from tomeval.strategies.asking import replaced
@@ -82,7 +82,7 @@ def _model(cell: RunCell) -> str:
 def _start(run: Run, cell: RunCell, facts: Facts, log_id: str) -> dict[str, Any]:
     """Return the beginning of an eval; the list of its samples is added later."""
     players, task = exchange.players(cell), cell.shown_task
-    headline = (*run.headline, *run.domain.headline)[0]
+    headline = (*run.headline, *run.domain.show.headline)[0]
     spec = {
         "eval_id": log_id,
         "run_id": facts.sha256[:22],
@@ -165,7 +165,7 @@ def _add_samples(
     summaries: list[dict[str, Any]] = []
     for episode in stored.episodes(run, cell):
         complete = episode.status == COMPLETE
-        lines = list(run.domain.lines(run, cell, episode.number))
+        lines = list(run.domain.show.lines(run, cell, episode.number))
         sample = _sample(cell, episode, lines, next(values) if complete else {})
         sample["uuid"] = stored.digest(facts.sha256, cell.number, episode.number)[:22]
         if not complete:

@@ -61,7 +61,7 @@ def facts(run: Run) -> Facts:
 
 def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
     """Yield a cell's episodes of any status, in order; one is in memory at a time."""
-    typed = list(run.domain.schema.episodes)
+    typed = list(run.domain.read.schema.episodes)
     columns = ", ".join(["episode", "status", *typed])
     for number, status, *values in run.store.query(
         f"SELECT {columns} FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)

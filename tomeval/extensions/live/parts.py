@@ -149,7 +149,7 @@ def _episodes(run: Run | None) -> str:
     if run is None or not any(tallies.episodes(run.store).values()):
         return ""
     listed = [run.measures[name] for name in run.headline]
-    drawn = heading(next(iter(run.domain.schema.episodes), ""))
+    drawn = heading(next(iter(run.domain.read.schema.episodes), ""))
     return render("episodes.html.j2", listed=listed, drawn=drawn)
 
 
@@ -193,4 +193,4 @@ def _cell(run: Run, number: int) -> RunCell:
 
 def script(run: Run) -> str:
     """Return the script that shows the domain's episodes."""
-    return (run.domain.browser(run, None) or LineBrowser(run)).script
+    return (run.domain.show.browser(run, None) or LineBrowser(run)).script

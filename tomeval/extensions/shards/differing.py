@@ -22,8 +22,12 @@ _MOST = 160
 def difference(domain: Domain, there: Rows, here: Rows) -> str:
     """Return in a few words where two stores differ in an episode; empty: they do not."""
     tables: dict[str, tuple[Sequence[str], list[Row], list[Row]]] = {
-        "episodes": (("status", "steps", *domain.schema.episodes), there.episodes, here.episodes),
-        "steps": (("step", *domain.schema.steps), there.steps, here.steps),
+        "episodes": (
+            ("status", "steps", *domain.read.schema.episodes),
+            there.episodes,
+            here.episodes,
+        ),
+        "steps": (("step", *domain.read.schema.steps), there.steps, here.steps),
         "answers": (
             ("step", "seat", "question", "outcome", "attempts", "value", "raw"),
             there.answers,

@@ -271,7 +271,7 @@ class _Merge:
                 reasons[cell] = min(reason, reasons.get(cell, reason))
         definitions, done = dict(store.cells()), store.most_finished()
         for cell in reasons:
-            wanted = store.domain.read(store, cell, definitions[cell]).wanted(planned)
+            wanted = store.domain.read.cell(store, cell, definitions[cell]).wanted(planned)
             if done.get(cell, (0, 0))[0] >= wanted:
                 reasons[cell] = ""
         store.note_stops(reasons)

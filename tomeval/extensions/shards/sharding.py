@@ -48,8 +48,7 @@ class Shard:
         cell : int
         episodes : iterable of int
         together : int
-            How many episodes are played at once, see `tomeval.runs.domain.Domain.together`; 0 and
-            1: one.
+            How many episodes are played at once, see `Play.together`; 0 and 1: one.
         """
         size = max(1, together)
         mine = self.number - 1

@@ -63,7 +63,7 @@ class Ladder:
     def name(self) -> str:
         """The ladder in words."""
         model = str(self.ground.columns["model"])
-        task = self.ground.domain.task_words(self.ground.shown_task)
+        task = self.ground.domain.compare.words(self.ground.shown_task)
         return ", ".join(filter(None, (self.subject, model, task)))
 
     @cached_property

@@ -84,7 +84,7 @@ def _caption(found: Sequence[Ladder]) -> str:
 
 def _task(ladder: Ladder) -> str:
     """Return the task in words."""
-    return ladder.ground.domain.task_words(ladder.ground.shown_task)
+    return ladder.ground.domain.compare.words(ladder.ground.shown_task)
 
 
 def _words(found: Climb) -> str:

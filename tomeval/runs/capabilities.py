@@ -1,0 +1,481 @@
+"""What a domain can do, as six objects: play, read, show, compare, rate, describe.
+
+Each holds data and functions, every one with a default where there can be one: a domain gives those
+in which it differs. Functions are called with positions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from tomeval.models.base import Model, Prompt
+    from tomeval.models.scripted import Script
+    from tomeval.runs.cell import RunCell
+    from tomeval.runs.domain import Block, Schema
+    from tomeval.runs.measures import Measure
+    from tomeval.runs.results import Run
+    from tomeval.runs.store import Store
+    from tomeval.runs.tables import Table
+
+Rows = list[dict[str, Any]]
+
+
+class Line(NamedTuple):
+    """One line of an episode for readers.
+
+    `step` is 0 before the first and -1 after the last. A `heading` stands above its step and those
+    that follow, such as ``Day 2``.
+    """
+
+    step: int
+    text: str
+    heading: bool = False
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What one model call does: score labels, or write a text.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The labels that it scores; empty: it writes.
+    kind : str
+        Kind of text: ``qa``, ``cot``, or any other word for notes.
+    most : int
+        Longest text, in tokens.
+    attempts : int
+        How often it is asked at most, until it can be read.
+    notes : bool
+        Whether the text holds a note besides its answer.
+    aside : bool
+        Whether it is asked aside, so that it is asked although another call reads the same.
+    """
+
+    labels: tuple[str, ...] = ()
+    kind: str = ""
+    most: int = 0
+    attempts: int = 1
+    notes: bool = False
+    aside: bool = False
+
+    def __str__(self) -> str:
+        if self.labels:
+            return f"scores {', '.join(self.labels)}"
+        return f"writes up to {self.most} tokens"
+
+
+Prompts = Mapping[tuple[str, int], "Sequence[tuple[Doing, Prompt]]"]
+"""For each model call of a question what it does, and its prompt; by question and step."""
+
+
+class Facts(NamedTuple):
+    """What a report says of players and tasks: tables under one title, as (caption, rows)."""
+
+    title: str
+    tables: list[tuple[str, Rows]]
+
+
+class Rated(NamedTuple):
+    """A table of ``tomeval ratings``: its name in `Rate.tables`, and sentences that go with it."""
+
+    name: str
+    rows: Rows
+    notes: list[str]
+
+
+class Browser(Protocol):
+    """How a report shows a domain's episodes if lines of text would be too long or too plain."""
+
+    script: str
+    """JavaScript that sets ``transcript.view``, see the report's ``assets/transcript.js``."""
+
+    def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
+        """Yield a cell's episodes in order, JSON-ready, as the script reads them."""
+
+    def summary(self, cell: RunCell) -> dict[str, Any]:
+        """Return what else the script needs to know of a cell, JSON-ready."""
+
+
+class Score(NamedTuple):
+    """A score from 0 to 1 for performance profiles and interquartile means.
+
+    `words` says what it is, `axis` is its short name, `of` returns it per complete episode, shape
+    (E,), and `defined` tells whether a cell has it.
+    """
+
+    words: str
+    axis: str
+    of: Callable[[RunCell], Any]
+    defined: Callable[[RunCell], bool] = lambda cell: True
+
+
+class Parts(NamedTuple):
+    """How a measure splits exactly into others: names of measures; `part` has them by word."""
+
+    whole: str
+    part: Mapping[str, str]
+
+
+class Worded(NamedTuple):
+    """How the questions to the measured player of a cell are worded.
+
+    Attributes
+    ----------
+    player : str
+        Who is asked, apart from wording and model, such as the strategy.
+    model : str
+    options : mapping of str to str
+        What is wording only, by name: the set of templates, labels, the order of options.
+    """
+
+    player: str
+    model: str
+    options: Mapping[str, str]
+
+
+def one_by_one(cell: Any) -> int:
+    """Return how many episodes of a cell are played at a time if there is no other way."""
+    return 0
+
+
+@dataclass(eq=False)
+class Play:
+    """How cells are played.
+
+    Attributes
+    ----------
+    episode : coroutine function of cell, episode, models, on_step
+        Plays one episode; `models` by seat; calls `on_step` after every step.
+    together : function of cell
+        How many episodes `many` takes at a time; 0: it cannot play the cell.
+    many : function of cell, first, count
+        Plays consecutive episodes at once.
+    """
+
+    episode: Callable[
+        [Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Block]
+    ]
+    together: Callable[[Any], int] = one_by_one
+    many: Callable[[Any, int, int], Block] | None = None
+
+
+def parameters(definition: Mapping[str, Any]) -> dict[str, str | int]:
+    """Return the words and whole numbers of a definition that have no column of their own."""
+    shown = {n: v for n, v in definition.items() if n not in ("seed", "on_invalid", "steps")}
+    return {name: value for name, value in shown.items() if type(value) in (str, int)}
+
+
+def _run_cell(store: Store, number: int, definition: dict[str, Any]) -> RunCell:
+    from tomeval.runs.cell import RunCell
+
+    return RunCell(store, number, definition)
+
+
+@dataclass(eq=False)
+class Read:
+    """How runs are stored and read back.
+
+    Attributes
+    ----------
+    schema : Schema
+    columns : function of a definition
+        What tells a cell from others in tables; default: its parameters.
+    cell : function of store, number, definition
+        A cell of a run, which reads its episodes when they are first used.
+    measured : function of run
+        The domain's own measures that a run has data for; None: all.
+    references : tuple of str
+        What regret can be measured from, the default first.
+    data : mapping
+        Kinds of data that only some runs have, by name: each tells whether a store has it.
+        Extensions name what their measures need (`tomeval.core.shipped.Shipped`).
+    """
+
+    schema: Schema
+    columns: Callable[[Mapping[str, Any]], dict[str, str | int]] = parameters
+    cell: Callable[[Store, int, dict[str, Any]], RunCell] = _run_cell
+    measured: Callable[[Run], Mapping[str, Measure]] | None = None
+    references: tuple[str, ...] = ("",)
+    data: Mapping[str, Callable[[Store], bool]] = field(default_factory=dict)
+
+
+def _nothing(*given: Any) -> list[Any]:
+    return []
+
+
+def _no_rates(run: Run) -> Mapping[str, str]:
+    return {}
+
+
+def _no_browser(run: Run, reference: str | None) -> Browser | None:
+    return None
+
+
+def _steps_as_lines(run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
+    """Yield a line for every step: the domain's columns of the store."""
+    yield Line(0, f"{cell.name}; episode {episode}")
+    columns = run.store.steps(cell.number, episode)
+    for step, row in enumerate(zip(*columns.values(), strict=True), 1):
+        said = zip(columns, row, strict=True)
+        yield Line(step, ", ".join(f"{name} {value}" for name, value in said if value is not None))
+
+
+@dataclass(eq=False)
+class Show:
+    """How runs are shown.
+
+    Attributes
+    ----------
+    headline : tuple of str
+        The measures that figures, reports and comparisons show first: functional, then literal;
+        default: the first of all.
+    stand_ins : mapping of str to str
+        By headline measure, the one that is shown in its place in runs where it has no value; where
+        both have, it comes after the headline.
+    lines : function of run, cell, episode
+        Yields an episode for readers, without the model calls; default: a line per step.
+    browser : function of run, reference
+        How a report shows episodes; None: as the text of `lines`.
+    tables : mapping of str to Table
+        Tables besides that of cells by name, in the order in which a report shows them.
+    first_table : str
+        Which of `tables` is of cells and has their notes too; it is printed if only ``--by`` is
+        given. Default: the first of `tables`, without such notes.
+    aside : tuple of str
+        Measures that tables for reading leave out where they add nothing: where all rows that have
+        them agree, or each has the value of an earlier measure. That is said above the table.
+    figures : mapping
+        Figures besides those of every domain by name: ``module:function``.
+    offered : function of run
+        Which of `figures` a run can have data for; None: all.
+    first_figures : tuple of str
+        The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
+        of single files of theirs; those that the run's data does not support are left out.
+    figures_by : tuple of str
+        Those of them that can lay the values of a column of `Compare.by` over each other.
+    rates : function of run
+        Which rates besides those of all answers tables print, in order: by name, see
+        `tomeval.runs.rates`, a condition on the view ``asked`` that says over which questions.
+    own_seat : str
+        The seat of the view ``asked`` that is measured, whose answers rates are of; empty: all.
+    facts : function of run
+        What is known of players and tasks beyond the cells' columns.
+    notes : function of run
+        Sentences that readers must know before any number.
+    table_notes : function of run
+        Those of `notes` that stand below the table of cells too.
+    notes_of_measures : function of run, names
+        Sentences that stand below every table of cells that shows one of these measures.
+    """
+
+    headline: tuple[str, ...] = ()
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    lines: Callable[[Run, Any, int], Iterator[Line]] = _steps_as_lines
+    browser: Callable[[Run, str | None], Browser | None] = _no_browser
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    first_table: str = ""
+    aside: tuple[str, ...] = ()
+    figures: Mapping[str, str] = field(default_factory=dict)
+    offered: Callable[[Run], Collection[str]] | None = None
+    first_figures: tuple[str, ...] = ("forest",)
+    figures_by: tuple[str, ...] = ()
+    rates: Callable[[Run], Mapping[str, str]] = _no_rates
+    own_seat: str = ""
+    facts: Callable[[Run], list[Facts]] = _nothing
+    notes: Callable[[Run], list[str]] = _nothing
+    table_notes: Callable[[Run], list[str]] = _nothing
+    notes_of_measures: Callable[[Run, Collection[str]], list[str]] = _nothing
+
+
+def _words(task: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in task.items() if value != "")
+
+
+def _level(cell: RunCell, by: str) -> str:
+    return str(cell.columns[by])
+
+
+def _task_of(cell: RunCell, by: str) -> dict[str, Any]:
+    return {name: value for name, value in cell.task.items() if name != by}
+
+
+def _held(cell: RunCell, by: str) -> str:
+    own = cell.domain.compare
+    others = [n for n in own.by if n != by and n in cell.columns and n not in own.task]
+    return ", ".join(str(cell.columns[name]) for name in others if cell.columns[name] != "")
+
+
+def _held_name(by: str) -> str:
+    return "player"
+
+
+def _same_side(measure: Measure, by: str) -> Measure:
+    return measure
+
+
+def _not_worded(cell: RunCell) -> Worded | None:
+    return None
+
+
+def _no_content(cell: RunCell) -> dict[tuple[str, ...], str]:
+    return {}
+
+
+@dataclass(eq=False)
+class Compare:
+    """How cells are compared.
+
+    Attributes
+    ----------
+    by : tuple of str
+        Columns that the levels of a comparison may differ in, the default first.
+    task : tuple of str
+        Columns in which compared cells must agree.
+    panel : tuple of str
+        Columns of `task` that tell the panels of a figure apart, the first one alone if that is
+        enough; default: the first one of `task`.
+    unit : str
+        What the sampling unit of a paired comparison is: an episode, or the deal of several.
+    paired : str
+        What paired episodes share besides the seed, as words of a sentence.
+    baseline : str
+        The name of cells with `RunCell.is_baseline` in figures.
+    shares_draws : tuple of str
+        Columns of `task` in which cells must agree for episodes of one seed and number to have met
+        the same chance, so that they are one sampling unit.
+    drawn : str
+        What an episode draws (`RunCell.which`), as a word of a sentence.
+    scores : mapping of str to Score
+    parts : Parts or None
+        The decomposition of its functional measure.
+    words : function of a task
+        A task, or some of its columns, in words; empty without columns.
+    level : function of cell, by
+        A cell's level in a comparison; default: its column.
+    side : function of measure, by
+        A measure with the better side that it has for the levels of a comparison.
+    task_of : function of cell, by
+        What compared cells must agree in if levels differ in `by`; default: the other columns.
+    held : function of cell, by
+        What cells must share besides the task to be paired; empty: pairs with any. Default: the
+        other columns that comparisons may differ in.
+    held_name : function of by
+        What `held` is called in tables.
+    worded : function of cell
+        How the measured player is asked; None: in no words, or it is not known how.
+    content : function of cell
+        Content that one name must always mean, by (kind, ..., name).
+    """
+
+    by: tuple[str, ...]
+    task: tuple[str, ...]
+    panel: tuple[str, ...] = ()
+    unit: str = "episode"
+    paired: str = "task"
+    baseline: str = "baseline"
+    shares_draws: tuple[str, ...] = ()
+    drawn: str = "partner"
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    parts: Parts | None = None
+    words: Callable[[Mapping[str, Any]], str] = _words
+    level: Callable[[RunCell, str], str] = _level
+    side: Callable[[Measure, str], Measure] = _same_side
+    task_of: Callable[[RunCell, str], dict[str, Any]] = _task_of
+    held: Callable[[RunCell, str], str] = _held
+    held_name: Callable[[str], str] = _held_name
+    worded: Callable[[RunCell], Worded | None] = _not_worded
+    content: Callable[[RunCell], dict[tuple[str, ...], str]] = _no_content
+
+
+@dataclass(eq=False)
+class Rate:
+    """How players are rated from games between them.
+
+    Attributes
+    ----------
+    tables : mapping
+        The tables of ``tomeval ratings`` by name, with their captions.
+    rows : function of run, names, interval, openskill
+        Yields tables, in the order of `names`. `interval` is one of
+        `tomeval.statistics.ratings.INTERVALS`; `openskill` asks for columns of that package.
+    """
+
+    tables: Mapping[str, str]
+    rows: Callable[[Run, Sequence[str], str, bool], Iterator[Rated]]
+
+
+def _no_forms(cell: Any, seat: str) -> dict[str, range]:
+    return {}
+
+
+def _no_prompts(cell: Any, seat: str, wanted: Mapping[str, Collection[int]], note: str) -> Prompts:
+    return {}
+
+
+def _always_asked(cell: Any, seat: str) -> Mapping[str, float]:
+    return {}
+
+
+def _no_keys() -> Mapping[str, Mapping[str, Any]]:
+    return {}
+
+
+def _no_other_file(data: Mapping[str, Any]) -> str:
+    return ""
+
+
+@dataclass(eq=False)
+class Describe:
+    """What is known before anything is played.
+
+    Attributes
+    ----------
+    forms : function of cell, seat
+        The questions to a language model in a seat, with the steps that can ask them.
+    prompts : function of cell, seat, wanted, note
+        The prompts of several steps of several questions (`wanted`); past steps are made up.
+        `note` is what the model wrote in every summary, lesson or plan, with the number of the
+        step in place of ``{step}``; empty: a short text that says what would stand there. The
+        questions that an `tomeval.strategies.asking.Asker` is told to ask meanwhile are what the
+        start-up test asks of served models.
+    asked_share : function of cell, seat
+        In which share of episodes a question is asked at all, where that is not all: such as those
+        of one role of several that a seat may have.
+    example : function of strategy, seat, settings
+        A cell that shows a strategy in a seat, for ``tomeval prompt``.
+    bounds : function of cells
+        What can be attained in an experiment's cells, for ``tomeval bounds``.
+    cannot_tell : function of cells
+        Sentences on what measures cannot tell in an experiment's cells, whoever plays.
+    keys : function
+        The JSON schema of keys whose types say too little, by key: kinds of players with their
+        options, for example; see `tomeval.runs.file_schema`.
+    other_file : function of a TOML file's data
+        What a file is that is no experiment, and where it goes, to complete a message that begins
+        with its name; empty: nothing known.
+    lists : mapping
+        What ``tomeval list`` can list of it, by name.
+    scripts : mapping
+        Models of known behaviour that experiments can name ``scripted:NAME``.
+    """
+
+    forms: Callable[[Any, str], dict[str, range]] = _no_forms
+    prompts: Callable[[Any, str, Mapping[str, Collection[int]], str], Prompts] = _no_prompts
+    asked_share: Callable[[Any, str], Mapping[str, float]] = _always_asked
+    example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
+    bounds: Callable[[Sequence[Any]], Rows] | None = None
+    cannot_tell: Callable[[Sequence[Any]], list[str]] = _nothing
+    keys: Callable[[], Mapping[str, Mapping[str, Any]]] = _no_keys
+    other_file: Callable[[Mapping[str, Any]], str] = _no_other_file
+    lists: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
+    scripts: Mapping[str, Script] = field(default_factory=dict)
+
+    def prompt(
+        self, cell: Any, seat: str, form: str, step: int, note: str = ""
+    ) -> Sequence[tuple[Doing, Prompt]]:
+        """Return the prompts of one step of one question."""
+        return self.prompts(cell, seat, {form: [step]}, note)[form, step]
