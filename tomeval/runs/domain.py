@@ -23,6 +23,8 @@ from tomeval.runs.measures import Measure
 from tomeval.runs.outside import LOADED, adopt
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tomeval.models.base import Model, Prompt
     from tomeval.runs.cell import RunCell
     from tomeval.runs.experiment import Experiment
@@ -436,6 +438,12 @@ class Domain(ABC):
     def table_notes(self, run: Run) -> list[str]:
         """Return those of `notes` that stand below the table of cells too."""
         return []
+
+    def beside(
+        self, run: Run, path: Path, model: str | None, interval: str, reference: str | None
+    ) -> tuple[Rows, list[str]]:
+        """Return a run's rows beside published results, and notes, for ``table --against``."""
+        raise TomevalError(f"--against: no results of the domain {self.name!r} are published")
 
     def notes_of_measures(self, run: Run, names: Collection[str]) -> list[str]:
         """Return sentences that stand below every table of cells that shows one of `names`."""

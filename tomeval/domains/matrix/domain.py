@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.domains.matrix import listing
@@ -210,6 +211,14 @@ class Matrix(Domain):
     def table_notes(self, run: Run) -> list[str]:
         """Tell of recorded games, of players in the partner's seat, and of people."""
         return recorded_notes(run) + player_notes(run) + people_notes(run)
+
+    def beside(
+        self, run: Run, path: Path, model: str | None, interval: str, reference: str | None
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return a run's rows beside published ones."""
+        from tomeval.domains.matrix.published import beside
+
+        return beside(run, path, model=model, interval=interval, reference=reference)
 
     def notes_of_measures(self, run: Run, names: Collection[str]) -> list[str]:
         """Tell where the one-step rules of ΔToM are blind, and of what the T-step rule is."""
