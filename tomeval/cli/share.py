@@ -12,8 +12,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli import completing
-from tomeval.cli.options import IntervalOption, ReferenceOption, RunFolder, WhereOption, pairs
+from tomeval.cli.options import (
+    IntervalOption,
+    ReferenceOption,
+    RunFolder,
+    WhereOption,
+    completing,
+    pairs,
+)
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
 from tomeval.core.text import in_line
@@ -240,7 +246,7 @@ def export(
             "--format",
             help="csv, jsonl, parquet; spreadsheet: csv in which no text is taken for a "
             "formula; or the whole run for another program: tomeval list formats.",
-            autocompletion=completing.formats,
+            autocompletion=completing("formats"),
         ),
     ] = "csv",
     out: Annotated[
