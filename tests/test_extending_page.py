@@ -9,7 +9,7 @@ import pytest
 from support import ROOT
 
 import tomeval
-from tomeval.cli.examples import KINDS, write_example
+from tomeval.cli.starting import KINDS, write_example
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.outside import _MAKERS
 from tomeval.strategies.parts import forget

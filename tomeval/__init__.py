@@ -9,12 +9,8 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from tomeval.api.opened import Run as Run
-    from tomeval.api.verbs import bounds as bounds
-    from tomeval.api.verbs import import_log as import_log
     from tomeval.api.verbs import merge as merge
     from tomeval.api.verbs import run as run
-    from tomeval.api.verbs import score as score
-    from tomeval.api.verbs import score_rows as score_rows
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
@@ -33,6 +29,10 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.domains.matrix.subjects import Subject as Subject
     from tomeval.domains.matrix.subjects import register_subject as register_subject
+    from tomeval.domains.matrix.verbs import bounds as bounds
+    from tomeval.domains.matrix.verbs import import_log as import_log
+    from tomeval.domains.matrix.verbs import score as score
+    from tomeval.domains.matrix.verbs import score_rows as score_rows
     from tomeval.models import register_model as register_model
     from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "api.opened": ("Run",),
-    "api.verbs": ("bounds", "import_log", "merge", "run", "score", "score_rows"),
+    "api.verbs": ("merge", "run"),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
@@ -55,6 +55,7 @@ _HOME = {
     "domains.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "domains.matrix.partners": ("Partner", "PartnerSet"),
     "domains.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
+    "domains.matrix.verbs": ("bounds", "import_log", "score", "score_rows"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),
     "runs.outside": ("register_measure",),

@@ -1,39 +1,154 @@
-"""The command line: a thin face over the library. Heavy imports wait until a command needs them."""
+"""The command line: a thin face over the library. A command is loaded when it is called."""
 
 from __future__ import annotations
 
 import io
 import logging
 import sys
-from collections.abc import Callable
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from tomeval.cli import (
-    arena,
-    checking,
-    compare,
-    decrypto,
-    designing,
-    matrix,
-    playing,
-    plotting,
-    rating,
-    reading,
-    share,
-    starting,
-    table,
-)
-from tomeval.cli.extended import ExtendedGroup
+from tomeval.core import extensions
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import notes_handler, show, tell_wrapped
+from tomeval.core.shipped import SHIPPED
 from tomeval.core.unpacking import OPTION, USUAL, allowing
 
-app = typer.Typer(
-    name="tomeval", cls=ExtendedGroup, no_args_is_help=True, pretty_exceptions_enable=False
-)
+PANELS: dict[str, dict[str, str]] = {
+    "Measure": {
+        **{name: f"cli.playing:{name}" for name in ("run", "plan", "prompt")},
+        "status": "cli.reading:status",
+    },
+    "Read": {
+        "table": "cli.table:table",
+        "plot": "cli.share:plot",
+        "report": "cli.share:report",
+        "transcript": "cli.reading:transcript",
+        "compare": "cli.compare:compare",
+        "power": "cli.compare:power",
+        "ratings": "cli.rating:ratings",
+        "bounds": "domains.matrix.commands:bounds",
+    },
+    "Begin and extend": {
+        **{"list": "cli.starting:list_", "init": "cli.starting:init"},
+        **{"schema": "cli.starting:schema", "design": "cli.designing:design"},
+    },
+    "People, and games played elsewhere": {
+        "import": "domains.matrix.commands:import_",
+        **{name: f"domains.matrix.commands:{name}" for name in ("score", "audit")},
+    },
+    "Keep and share": {"export": "cli.share:export", "verify": "cli.reading:verify"},
+    "Domains": {name: f"domains.{name}.commands:app" for name in ("arena", "decrypto")},
+}
+"""The commands that no extension brings, by what one does with them, in the order of ``--help``."""
+
+OWN_PANEL = "Extensions"
+"""The panel of commands whose extension names none."""
+
+_OWN = {
+    name: (panel, where) for panel, commands in PANELS.items() for name, where in commands.items()
+}
+
+
+class Group(TyperGroup):
+    """A group whose commands, and those of extensions after them, are loaded when called.
+
+    A command of the group ``arena`` is named ``arena NAME`` in `Extension.commands`.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of its own commands, then those of extensions, strangers' too."""
+        own = [*(() if self._path() else _OWN), *super().list_commands(ctx)]
+        _load_strangers()
+        path = self._path()
+        added = (n.removeprefix(path) for n in extensions.named("commands") if n.startswith(path))
+        return list(dict.fromkeys([*own, *(name for name in added if " " not in name)]))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; one that ships is loaded when it is called, and for its help."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        whole = self._path() + cmd_name
+        if whole in _OWN:
+            return _Later(whole, _OWN[whole][0])
+        for line in SHIPPED.values():
+            if whole in line.commands:
+                return _Later(whole, *line.commands[whole])
+        made = extensions.part("commands", whole)
+        return None if made is None else _command(whole, made)
+
+    def _path(self) -> str:
+        return "" if self.name in (None, "tomeval") else f"{self.name} "
+
+
+class _Later(TyperCommand):
+    """A command that ships, which is loaded when it is called."""
+
+    def __init__(self, whole: str, panel: str, about: str = "") -> None:
+        name = whole.rpartition(" ")[2]
+        about = about or _about(whole)
+        super().__init__(name, help=about, rich_help_panel=panel, add_help_option=False)
+        self.whole = whole
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        """Load the command and begin it; what brings it may lack here, which is one line."""
+        real = _command(self.whole, _made(self.whole))
+        return real.make_context(info_name, args, parent=parent, **extra)
+
+
+def _made(whole: str) -> Any:
+    """Return the function, or the Typer app, of a command that ships."""
+    if whole not in _OWN:
+        return extensions.part("commands", whole)
+    try:
+        return extensions.resolved(f"tomeval.{_OWN[whole][1]}")
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("tomeval."):
+            raise
+        raise TomevalError(f"{whole}: cannot be loaded ({error})") from None
+
+
+def _about(whole: str) -> str:
+    """Return what a command is for, as its own help begins."""
+    try:
+        made = _made(whole)
+    except TomevalError as error:
+        return str(error)
+    return str((made.info.help if isinstance(made, typer.Typer) else made.__doc__) or "")
+
+
+@cache  # Typer takes a while to read the options of a function
+def _command(whole: str, made: Any) -> Any:
+    """Return the command of a function with Typer's annotations, or of a Typer app."""
+    name = whole.rpartition(" ")[2]
+    if isinstance(made, typer.Typer):
+        grouped = made.info.cls is Group  # even with one command of its own
+        command: Any = (typer.main.get_group if grouped else typer.main.get_command)(made)
+    else:
+        lone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+        lone.command(name, rich_help_panel=OWN_PANEL)(made)
+        command = typer.main.get_command(lone)
+    command.name = name
+    if isinstance(command, TyperGroup) and not command.rich_help_panel:
+        command.rich_help_panel = OWN_PANEL
+    return command
+
+
+def _load_strangers() -> None:
+    """Load installed packages for help, which stands where one of them cannot be loaded."""
+    from tomeval.core.plugins import load_plugins
+
+    try:
+        load_plugins()
+    except TomevalError as error:
+        tell_wrapped(f"tomeval: {error}")
+
+
+app = typer.Typer(name="tomeval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _version(asked: bool) -> None:
@@ -85,31 +200,6 @@ def _options(
     context.with_resource(allowing(max_mb))
 
 
-PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Measure": (*(playing.run, playing.plan, playing.prompt, reading.status),),
-    "Read": (
-        *(table.table, plotting.plot, share.report, reading.transcript),
-        *(compare.compare, compare.power, rating.ratings, matrix.bounds),
-    ),
-    "Begin and extend": (*(starting.list_, starting.init, starting.schema, designing.design),),
-    "People, and games played elsewhere": (*(matrix.import_, matrix.score, matrix.audit),),
-    "Keep and share": (share.export, checking.verify),
-}
-"""The commands of the package itself by what one does with them, in the order of ``--help``."""
-
-for _panel, _commands in PANELS.items():
-    for _one in _commands:
-        app.command(_one.__name__.rstrip("_"), rich_help_panel=_panel)(_one)
-app.add_typer(arena.app, rich_help_panel="Domains")
-app.add_typer(decrypto.app, rich_help_panel="Domains")
-
-
-@cache
-def _command() -> Callable[..., None]:
-    """Return all commands, made once: Typer takes a tenth of a second to read their options."""
-    return typer.main.get_command(app)
-
-
 def main() -> None:
     """Run the command line; bad input is one message and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
@@ -117,7 +207,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     logging.lastResort = notes_handler(logging.WARNING)  # who logs may repeat what a server said
     try:
-        _command()()
+        typer.main.get_command(app)()
     except TomevalError as error:
         tell_wrapped("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
         sys.exit(2)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tomeval.cli import completing
 from tomeval.cli.options import (
     MANY_MACHINES,
     MODELS,
@@ -26,6 +25,7 @@ from tomeval.cli.options import (
     TableFormat,
     TrustCode,
     TrustHost,
+    completing,
     fold,
     show_table,
     tell_notes,
@@ -269,12 +269,12 @@ def prompt(
         str,
         typer.Argument(
             help='A strategy, such as "S2A + CoT"; not with --experiment.',
-            autocompletion=completing.strategies,
+            autocompletion=completing("strategies"),
         ),
     ] = "",
     domain: Annotated[
         str,
-        typer.Option("--domain", help="The kind of game.", autocompletion=completing.domains),
+        typer.Option("--domain", help="The kind of game.", autocompletion=completing("domains")),
     ] = "matrix",
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="Show a cell of this experiment instead.")

@@ -1,4 +1,4 @@
-"""The commands that read a run, and the lists of what experiments can name."""
+"""The commands that read a run folder: its state, its episodes, its checksums."""
 
 from __future__ import annotations
 
@@ -136,3 +136,29 @@ def _folded(line: str) -> list[str]:
     columns = max(40, shutil.get_terminal_size().columns)
     folded = textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)
     return folded or [line]
+
+
+def verify(
+    folder: RunFolder,
+    drop: Annotated[
+        bool,
+        typer.Option(
+            "--drop", help="Leave damaged episodes out, so that tomeval run plays them again."
+        ),
+    ] = False,
+) -> None:
+    """Check all that a run folder holds against the checksums it was written with.
+
+    Exit codes: 0, everything is sound; 1, something is damaged, or was and has been left out; 2, no
+    run can be read at all.
+    """
+    from tomeval.runs.verify import drop_damaged, verified
+
+    found = verified(folder)
+    for line in found.lines():
+        show(line)
+    if drop and not found.store_sound:
+        for line in drop_damaged(folder, found):
+            show(line)
+    if not found.sound:
+        raise typer.Exit(1)

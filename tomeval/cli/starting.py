@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tomeval.cli.completing import domains, kinds, lists
-from tomeval.cli.options import TableFormat, show_table
+from tomeval.cli.options import TableFormat, completing, show_table
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.files import write_text
 from tomeval.core.printing import show, tell
+from tomeval.core.resources import read_text, shipped
 
 
 def list_(
@@ -18,7 +22,7 @@ def list_(
         typer.Argument(
             help="Such as experiments, models, metrics, figures, strategies, games or partners. "
             "Without it: all lists.",
-            autocompletion=lists,
+            autocompletion=completing("lists"),
         ),
     ] = "",
     holding: Annotated[
@@ -42,7 +46,7 @@ def init(
         typer.Argument(
             help="experiment, game, partner, template or strategy; or, as Python files, subject, "
             "model, measure, domain or extension.",
-            autocompletion=kinds,
+            autocompletion=completing("examples"),
         ),
     ],
     name: Annotated[
@@ -53,14 +57,11 @@ def init(
         typer.Option(
             "--domain",
             help="Of an experiment or a template: matrix, decrypto or arena.",
-            autocompletion=domains,
+            autocompletion=completing("domains"),
         ),
     ] = "matrix",
 ) -> None:
     """Write a worked, commented example that runs as it is; nothing is overwritten."""
-    from tomeval.cli.examples import OF_DOMAINS, next_steps, write_example
-    from tomeval.core.errors import TomevalError
-
     if domain != "matrix" and kind not in OF_DOMAINS:
         raise TomevalError(f"init: --domain goes with {' and '.join(OF_DOMAINS)}, not with {kind}")
     written = write_example(kind, name, domain, Path())
@@ -72,7 +73,10 @@ def init(
 
 def schema(
     domain: Annotated[
-        str, typer.Argument(help="The kind of game.", autocompletion=domains, metavar="[DOMAIN]")
+        str,
+        typer.Argument(
+            help="The kind of game.", autocompletion=completing("domains"), metavar="[DOMAIN]"
+        ),
     ] = "matrix",
 ) -> None:
     """Print a JSON schema of experiment files, with which editors complete and check keys."""
@@ -83,3 +87,117 @@ def schema(
     from tomeval.runs.file_schema import experiment_schema
 
     show_data(json.dumps(experiment_schema(get_domain(domain)), indent=1, ensure_ascii=False))
+
+
+OF_DOMAINS = ("experiment", "template")
+"""Kinds that have an example for each domain."""
+
+KINDS = {
+    "experiment": ".toml",
+    "game": ".toml",
+    "partner": ".toml",
+    "template": "/",
+    "strategy": "/",
+    "subject": ".py",
+    "model": ".py",
+    "measure": ".py",
+    "domain": ".py",
+    "extension": ".py",
+}
+"""What can be written, and how its name ends; ``/``: a folder."""
+
+_WORD, _TITLE, _CLASS = "example_name", "Example Name", "ExampleName"
+
+
+def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
+    """Write the worked example of a kind into a folder, under a name; nothing is overwritten.
+
+    Returns
+    -------
+    list of Path
+        What was written, the file to begin with first.
+
+    Raises
+    ------
+    TomevalError
+        An unknown kind or domain, a name that cannot be one, or a file that is there already.
+    """
+    if kind not in KINDS:
+        raise unknown("kind", kind, KINDS, "init")
+    name = (name or f"my_{kind}").removesuffix(KINDS[kind])
+    if not re.fullmatch(r"[A-Za-z](?:[A-Za-z0-9]|_(?!_|$))*", name):
+        raise TomevalError(
+            f"init: {name!r} cannot be a name: letters, digits and single _, with a letter first"
+        )
+    files = {
+        into / _named(path, name): _named(read_text(source), name)
+        for path, source in _sources(kind, domain)
+    }
+    # A folder that is there may hold more than the files of the example.
+    for path in [into / name] if KINDS[kind] == "/" else list(files):
+        if path.exists():
+            raise TomevalError(f"{path}: is there already; give another name: init {kind} NAME")
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    return list(files)
+
+
+def _sources(kind: str, domain: str) -> Iterator[tuple[str, Path]]:
+    """Yield where each file of an example goes, and where it ships."""
+    home = shipped("examples")
+    if kind == "experiment":
+        known = sorted(path.stem for path in (home / kind).glob("*.toml"))
+        if domain not in known:
+            raise unknown("domain", domain, known, "init experiment: --domain")
+        yield f"{_WORD}.toml", home / kind / f"{domain}.toml"
+        return
+    if KINDS[kind] != "/":
+        yield _WORD + KINDS[kind], home / f"{kind}{KINDS[kind]}"
+        return
+    folder = home / kind
+    if kind in OF_DOMAINS:
+        known = sorted(path.name for path in folder.iterdir())
+        if domain not in known:
+            raise unknown("domain", domain, known, f"init {kind}: --domain")
+    for source in sorted(folder.rglob("*")):
+        place = source.relative_to(folder)
+        wanted = kind not in OF_DOMAINS or place.parts[0] == domain
+        if wanted and source.suffix in (".toml", ".py", ".j2"):
+            yield f"{_WORD}/{place.as_posix()}", source
+
+
+def _named(text: str, name: str) -> str:
+    """Fill a name in, as a word, as a title and as the name of a class."""
+    words = [word for word in name.split("_") if word]
+    title = " ".join(word[0].upper() + word[1:] for word in words)
+    for mark, value in ((_WORD, name), (_TITLE, title), (_CLASS, title.replace(" ", ""))):
+        text = text.replace(mark, value)
+    return text
+
+
+def next_steps(kind: str, name: str, domain: str, written: list[Path]) -> list[str]:
+    """Return commands to go on with, after `write_example` wrote an example."""
+    first = written[0]
+    name = (name or f"my_{kind}").removesuffix(KINDS[kind])
+    title = _named(_TITLE, name)
+    of_domain = "" if domain == "matrix" else f" --domain {domain}"
+    folder = next((path.parent for path in written if path.name == "__init__.py"), first.parent)
+    return {
+        "experiment": [f"tomeval plan {first}", f"tomeval run {first}"],
+        "game": [f"tomeval bounds {first} tit_for_tat"],
+        "partner": [f"tomeval bounds IPD {first}"],
+        "template": [f"tomeval prompt QA{of_domain} --prompts {first.parts[0]}"],
+        "strategy": [
+            f'tomeval --plugin {folder} prompt "{title} + CoT"',
+            f"pip install -e {folder.parent}, and every command knows it",
+        ],
+        "subject": [f"tomeval --plugin {first} list subjects {name}"],
+        "model": [f"tomeval --plugin {first} list models {name}"],
+        "measure": [f"tomeval --plugin {first} list metrics {name}"],
+        "domain": [f"tomeval --plugin {first} list domains"],
+        "extension": [
+            f"tomeval --plugin {first} list extensions {name}",
+            f"tomeval --plugin {first} table RUN --what {name}",
+        ],
+    }[kind]

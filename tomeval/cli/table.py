@@ -134,7 +134,11 @@ def table(
         what = _which_table(opened, what, by, of_cells)
         if against is not None:
             kind = "normal" if interval == "auto" else interval  # as published
-            rows, notes = _beside(opened, against, as_model, kind, reference)
+            beside = opened.domain.show.beside
+            if beside is None:
+                name = opened.domain.name
+                raise TomevalError(f"--against: no results of the domain {name!r} are published")
+            rows, notes = beside(opened, against, as_model, kind, reference)
         elif what == CELLS:
             rows, notes = _of_cells(opened, asked, form, best, interval, reference)
         else:
@@ -268,18 +272,6 @@ def _more(run: Run, rows: list[dict[str, Any]], view: View) -> list[str]:
         metrics = "metric" if left == 1 else "metrics"
         notes.append(f"{left} more {metrics}: --all, or --metric NAME")
     return notes + ([f"other tables: --what {', '.join(names)}"] if names else [])
-
-
-def _beside(
-    run: Run, against: Path, as_model: str | None, interval: str, reference: str | None
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return a run's rows beside published ones, which are of matrix games."""
-    from tomeval.domains.matrix.domain import MATRIX
-    from tomeval.domains.matrix.published import beside
-
-    if run.domain is not MATRIX:
-        raise TomevalError(f"--against is for matrix games, {run.folder} is of {run.domain.name!r}")
-    return beside(run, against, model=as_model, interval=interval, reference=reference)
 
 
 def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tomeval.models.base import Model, Prompt
     from tomeval.models.scripted import Script
     from tomeval.runs.cell import RunCell
@@ -270,6 +272,8 @@ class Show:
         Those of `notes` that stand below the table of cells too.
     notes_of_measures : function of run, names
         Sentences that stand below every table of cells that shows one of these measures.
+    beside : function of run, path, model, interval, reference
+        A run's rows beside published results, and notes, for ``table --against``.
     """
 
     headline: tuple[str, ...] = ()
@@ -289,6 +293,7 @@ class Show:
     notes: Callable[[Run], list[str]] = _nothing
     table_notes: Callable[[Run], list[str]] = _nothing
     notes_of_measures: Callable[[Run, Collection[str]], list[str]] = _nothing
+    beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
 
 
 def _words(task: Mapping[str, Any]) -> str:

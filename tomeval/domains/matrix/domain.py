@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tomeval.domains.matrix import listing
@@ -136,6 +137,14 @@ def _table_notes(run: Run) -> list[str]:
 def _notes(run: Run) -> list[str]:
     """Tell of subjects that were told, what stands below tables, and of what cannot be told."""
     return told_notes(run) + _table_notes(run) + blind_notes(run)
+
+
+def _beside(
+    run: Run, path: Path, model: str | None, interval: str, reference: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    from tomeval.domains.matrix.published import beside
+
+    return beside(run, path, model=model, interval=interval, reference=reference)
 
 
 def _words(task: Mapping[str, Any]) -> str:
@@ -278,6 +287,7 @@ MATRIX = Domain(
         notes=_notes,
         table_notes=_table_notes,
         notes_of_measures=tom_notes,
+        beside=_beside,
     ),
     compare=Compare(
         by=("strategy", "subject", "model", "labels", "condition"),

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.matrix import Horizon
 from tomeval.cli.options import ExperimentFile, Overrides
 from tomeval.core.printing import tell
+from tomeval.domains.matrix.commands import Horizon
 
 
 def play(

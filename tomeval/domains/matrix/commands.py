@@ -182,7 +182,7 @@ def score(
     form: TableFormat = "text",
 ) -> None:
     """Score recorded matrix games from anywhere: a row per game, subject, condition and partner."""
-    from tomeval.api.verbs import score_rows
+    from tomeval.domains.matrix.verbs import score_rows
     from tomeval.runs.domain import get_domain
 
     found = score_rows(
@@ -221,8 +221,8 @@ def import_(
     reference: ReferenceOption = "horizon",
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
-    from tomeval.api.verbs import log_reading
     from tomeval.domains.matrix.recording import LogKeys, recorded_games
+    from tomeval.domains.matrix.verbs import log_reading
     from tomeval.runs.domain import get_domain
     from tomeval.runs.importing import import_games
 

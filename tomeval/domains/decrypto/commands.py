@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.extended import ExtendedGroup
+from tomeval.cli.app import Group
 from tomeval.cli.options import (
     Concurrency,
     MaxCalls,
@@ -24,7 +24,7 @@ from tomeval.core.errors import TomevalError
 
 app = typer.Typer(
     name="decrypto",
-    cls=ExtendedGroup,
+    cls=Group,
     no_args_is_help=True,
     help="Decrypto: take a seat yourself, bring recorded games along, put others into their seats.",
 )

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.extended import ExtendedGroup
+from tomeval.cli.app import Group
 from tomeval.cli.options import TrustCode, TrustHost
 
 app = typer.Typer(
     name="arena",
-    cls=ExtendedGroup,
+    cls=Group,
     no_args_is_help=True,
     help="Games of more than two: take a seat yourself, bring games along from elsewhere.",
 )
