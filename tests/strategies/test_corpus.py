@@ -188,5 +188,5 @@ if __name__ == "__main__":
     for case in fresh():
         if (case.verdict == "says") != (case.outcome == "read"):
             print(f"--- set {case.number}, {case.verdict} {case.said}: {case.read}\n{case.text}\n")
-    for number in (1, 2):
+    for number in (1, 2, 3):
         print(number, sorted(counts(number).items()))
