@@ -68,6 +68,7 @@ def shape(key: str) -> JsonShape[list[Any]]:
         if key == "allocation" and (min(value) < 0 or sum(value) != 20):
             return "not 20 units"
         legal = key != "code" or (len(set(value)) == 3 and set(value) <= {1, 2, 3, 4})
+        legal = legal and (key != "clue" or bool(value))
         return value if legal else "no code"
 
     return JsonShape(key, *FORMS[key], check)
