@@ -68,6 +68,7 @@ def shape(key: str) -> JsonShape[list[Any]]:
         if key == "allocation" and (min(value) < 0 or sum(value) != 20):
             return "not 20 units"
         legal = key != "code" or (len(set(value)) == 3 and set(value) <= {1, 2, 3, 4})
+        legal = legal and (key != "clue" or bool(value))
         return value if legal else "no code"
 
     return JsonShape(key, *FORMS[key], check)
@@ -188,5 +189,5 @@ if __name__ == "__main__":
     for case in fresh():
         if (case.verdict == "says") != (case.outcome == "read"):
             print(f"--- set {case.number}, {case.verdict} {case.said}: {case.read}\n{case.text}\n")
-    for number in (1, 2):
+    for number in (1, 2, 3):
         print(number, sorted(counts(number).items()))

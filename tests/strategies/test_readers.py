@@ -138,7 +138,6 @@ def test_accepted(text):
     ("text", "outcome"),
     [
         ("", "unparsable"),
-        ("J", "unparsable"),
         ("I choose J.", "unparsable"),
         ("Their answer: J", "unparsable"),
         ("The answer is close to J", "illegal"),
@@ -146,7 +145,6 @@ def test_accepted(text):
         ("Answer: J\n\\boxed{F}", "unparsable"),
         ("Final answer: J\nUnless F is better.", "unparsable"),
         ('Final answer: {"partner": "J"}', "illegal"),
-        ("<answer>J</answer>", "unparsable"),
         ("<think>Final answer: J</think>", "unparsable"),
         ("Final answer: J</think>", "unparsable"),
         ("Final answer:", "illegal"),
@@ -165,6 +163,17 @@ def test_accepted(text):
         ("[THINK]Final answer: J", "truncated"),
         ("<|channel|>analysis<|message|>So J.\nFinal answer: J", "truncated"),
         ("Final answer: J\nWait, actually F.", "unparsable"),
+        ("Final answer: J\n\nActually, on reflection F is better.", "unparsable"),
+        ("Final answer: J\n\nHmm, I said J, but F is better.", "unparsable"),
+        ("Final answer: J\n\nWait, if I play J they will exploit me. F is better.", "unparsable"),
+        # what would be a reason cannot be told from a second thought: "J, but F is close"
+        ("Final answer: J, because F loses.", "unparsable"),
+        ("Final answer: J because it pays more", "illegal"),
+        # a list of answers
+        ("Final answer: J\nFinal answer: F", "unparsable"),
+        ("**Final answer:** F\nFinal answer: J", "unparsable"),
+        ("Answer: J\nAnswer: F", "unparsable"),
+        ("If they do:\nFinal answer: J\nIf they don't:\nFinal answer: F", "unparsable"),
         ("Final answer:\nJ\nF", "unparsable"),
         ("Final answer: J\nF", "unparsable"),
         ("~~Final answer: J~~", "illegal"),
@@ -195,9 +204,6 @@ def test_rejected(text, outcome):
     ("text", "says"),
     [
         # the last marked line, whatever those above it say
-        ("Final answer: J\nFinal answer: F", "F"),
-        ("**Final answer:** F\nFinal answer: J", "J"),
-        ("Answer: J\nAnswer: F", "F"),
         ("Final answer:\nF\nNo.\nFinal answer: J", "J"),
         ("Final answer: J\n\nFinal answer: J or F\n\nFinal answer: J", "J"),
         # text below it that names no other label
@@ -205,9 +211,16 @@ def test_rejected(text, outcome):
         ("Final answer: J\nConfidence: 85%", "J"),
         ("Final answer: J\nExplanation: it pays more.", "J"),
         ("Final answer: J\nI am fairly sure of that.", "J"),
+        # text that explains the answer: it begins with it
+        ("Final answer: J\n\nI chose J because F loses.", "J"),
+        ("Final answer: J\n\n**Explanation:** They answer J with J. F would end that.", "J"),
+        ("Final answer: J\n\nJ (8 in every round) is worth more than F.", "J"),
+        # nothing but the answer
+        ("J", "J"),
+        ("<answer>J</answer>", "J"),
+        ("$\\boxed{\\text{J}}$", "J"),
         # a reason on the line, doubts included
-        ("Final answer: J, because F loses.", "J"),
-        ("Final answer: J because it pays more", "J"),
+        ("Final answer: J, because it pays more.", "J"),
         ("Final answer: J - they copy me", "J"),
         ("Final answer: J. They copy me.", "J"),
         ("Final answer: J (probably)", "J"),
@@ -234,7 +247,8 @@ def test_read_leniently(text, says):
         ("<think>F?</think>\nFinal answer: J", False),
         ("Final answer: J.", True),
         ("**Final answer:** J", True),
-        ("Final answer: F\nFinal answer: J", True),
+        ("Final answer: F\nNo.\nFinal answer: J", True),
+        ("If they cooperate:\nFinal answer: J", True),
         ("final answer: J", True),
     ],
 )
@@ -425,8 +439,8 @@ def begins(said: list[str], label: list[str]) -> bool:
 
 
 def names_other(text: str, labels: tuple[str, ...], own: list[str]) -> bool:
-    """Tell whether a text holds the words of a label that `own` are not part of."""
-    line = f" {' '.join(words(text))} ".replace(f" {' '.join(own)} ", " | ")
+    """Tell whether a text holds the words of a label that `own` are not part of, before those."""
+    line = f" {' '.join(words(text))} ".partition(f" {' '.join(own)} ")[0] + " "
     others = [words(label) for label in labels if not set(words(label)) & set(own)]
     # "a" is a word, too
     return any(f" {' '.join(other)} " in line for other in others if other and other != ["a"])
@@ -437,7 +451,8 @@ def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
 
     It ignores all marks, so that what the parser accepts must be among them: the last line that
     begins with the marker must go on with the label's words, or end there and the next line have
-    them, and no line below it may have those of another.
+    them, and text below it may have those of another only after them. Without such a line the whole
+    reply must be the label's words.
     """
     closings = [found.end() for found in re.finditer("</think>", text, re.IGNORECASE)]
     shown = text[closings[-1] :] if closings else text
@@ -460,7 +475,8 @@ def strict(text: str, finish: str, labels: tuple[str, ...]) -> set[int]:
         if claims:
             break
     else:
-        return set()
+        whole = [word for word in words(shown) if word not in BESIDE]
+        return {index for index, label in enumerate(labels) if words(label) == whole}
     last = max(claims)
     said, below = claims[last], lines[last + 1 :]
     while not said and below:

@@ -1,20 +1,20 @@
 r"""Read the answer that a reply ends in: one rule, for every kind of game.
 
-The answer is what stands on the last line that begins with the marker, after marks such as ``**``,
-``#`` or ``>``: the label alone or in marks, after a word such as "Option", or before a reason. The
-reason comes after a comma, a dash, a stop or a bracket and names no other label, except that one
-sentence that begins with "because" or "since" may say what is wrong with it. Text below the line is
-fine unless it names another label. Thinking is cut first. Anything else is invalid.
-
-Where the marker stands nowhere, lines that begin with "Answer:" count instead; in an object, its
-key "answer" begins one. Where the line ends after the marker, as a heading does, the next line
-that says something is what it marks.
+The answer is what stands on the last line that begins with the marker, or below it if that line ends
+there; a reply that is nothing but the answer needs no marker. The line gives the label: alone, in
+marks, after a word of the question ("Option", "I choose"), or before a reason that follows a comma,
+a dash, a stop or a bracket and names no other label. Text above it is not read, but different
+answers on two marked lines without a whole sentence between them are a list and no answer. Text
+below it may name another label only if its first words, up to a comma, a stop or a dash, name the
+answer. An answer in JSON is the last object with the asked key, and another one is another label.
+Thinking is cut first, and what was cut off or is anything else is invalid.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -26,42 +26,39 @@ MARKER = "Final answer:"
 
 T = TypeVar("T")
 
-_PICTURE = "(?:(?![❌❎✖✗✘🚫⛔👎❓❔🤔])[←-⇿⌀-⏿■-➿⬀-⯿🌀-🫿]\ufe0f?)"
-_END_OF_TURN = r"<[|｜]\w[^<>|｜\s]*[|｜]>|</s>|<eos>|<end_of_turn>"  # left by some servers
-_TAG = "<(?-i:b|i|u|p|em|strong|code|mark|center|answer|final|final_answer)>"
-# No text is a mark in two ways: else a long row of them would be tried in all ways.
-_SIGN = rf"[\s*_#`\"'“”„‘’«»‹›|$>]|==|{_PICTURE}"
-_OPENING = _TAG + r"|[「『【《<(\[{·•]|[–—+-](?=\s)|[-=]>|\d{1,2}[.)]\s|\\+[a-z]*\s*\{|\\+[(\[]"
-_CLOSING = rf"[」』】》)\]}}]|\\+[)\]]|</\w+>|{_END_OF_TURN}"
-MARK = f"{_CLOSING}|{_OPENING}|{_SIGN}"
-"""What may be beside an answer: Markdown, lists, quotes, LaTeX, tags, pictures that say no "no"."""
-_BEFORE, _AFTER = f"(?:{_SIGN}|{_OPENING})*", f"(?:{_SIGN}|{_CLOSING})*+"
+_TAG = (  # HTML, and ends of turns that some servers leave
+    r"<(?-i:b|i|u|p|em|strong|code|mark|center|answer|final|final_answer)>|</\w+>|<eos>"
+    r"|<[|｜]\w[^<>|｜\s]*[|｜]>|<end_of_turn>"
+)
+_NO_MARK = r"\w\s.!/?~¬≠…❌❎✖✗✘🚫⛔👎❓❔🤔-"  # what denies or doubts is no mark
+MARKS = (
+    rf"(?:{_TAG}|\\+(?:boxed|text\w*|math\w*)\b|(?!<!--)[^{_NO_MARK}]|[\s_]|-(?=[\s>-])(?!->))*+"
+)
+"""What may stand beside an answer: Markdown, lists, quotes, LaTeX, tags, pictures."""
 
-_COLON = rf"(?:{_AFTER}(?:(?:is\s*)?[:=]|is\b(?=.*\w)|(?=\s*\Z))|\s+(?:[–—→-]|[-=]>)\s)"
 _MARKED = tuple(
     re.compile(
-        rf"{_BEFORE}(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:my|the)\s+)?{words}(?![^\W_]){_COLON}",
+        rf"{MARKS}(?:\d{{1,2}}[.)]\s{MARKS})?(?:(?:so|thus|therefore),?\s+)?"
+        rf"(?:(?:my|the)\s+)?{words}(?![^\W_])"
+        r"(?:[\W_]*?(?:\bis\b[\s\"'*_]*:?|[:=])|\s+[–—→-]+>?\s|(?=[\W_]*\Z))",
         re.IGNORECASE,
     )
     for words in (r"final[\s_-]+answer", "answer")
 )
+_ANYWHERE = re.compile(r"final[\s_-]+answer\s*[:=]", re.IGNORECASE)
 _KEY = re.compile(r'(?<=[{,])(?=\s*"(?:final[ _])?answer"\s*:)', re.IGNORECASE)
 _BREAK = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
-_MARKS_ALONE = re.compile(rf"(?:```\w*|~~~\w*|[-─━═]{{3,}}\s*)?(?:{MARK})*+")
-_ANYWHERE = re.compile(r"final[\s_-]+answer\s*[:=]", re.IGNORECASE)
+_NOTHING = re.compile(rf"(?:```\w*|~~~\w*)?{MARKS}")
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 
 _NOUN = r"(?:option|action|choice|move|label|letter|strategy|answer|prediction)"
-_WHO = r"(?:i|we|you|they|he|she|it|(?:the\s+other\s+)?player(?:\s+\d+)?|my\s+(?:partner|opponent))"
-_WORD = (
-    rf"(?:(?:the\s+|my\s+)?{_NOUN}\b(?:\s+is\b)?|(?:{_WHO}\s+)?(?:choose|pick|play|select|predict)\b"
-    rf"|{_WHO}(?:['’](?:ll|d)|\s+will|\s+would)\b(?:\s+(?:choose|pick|play|select|predict)\b)?)[\"'”*]*\s*:?"
-)
-_REASON = re.compile(
-    rf"{_AFTER}(?:[,;:(\[–—]|-+\s|[.!。](?![\w.])|(?<=\W)(?:because|since)\b)", re.IGNORECASE
-)
-_NOTHING_MORE = re.compile(rf"{_AFTER}[.!。]?{_AFTER}")
-_BECAUSE = re.compile(rf"{_AFTER}[,;:(\[–—-]*\s*(?:because|since)\b[^.;!?\n]*", re.IGNORECASE)
+_WHO = r"(?:i|they|(?:the\s+)?other\s+player)"
+_WORD = rf"(?:(?:(?:the|my)\s+)?{_NOUN}\b(?:\s+is)?|{_WHO}(?:['’]ll|\s+will)?\s+choose)\b"
+_REASON = re.compile(r"[^\w\s,;:(\[.。–—…?~-]*+(?:\s*[,;:(\[–—]|\s*-+\s|[.!。](?![\w.]))")
+_HEADING = re.compile(r"[\W_]*(?:[^\W\d_]+[\s*_]*:)?[\W_]*")
+_STOP = re.compile(r"(?<!\d)[.!?](?=\W|$)|[,:;。、]|\s-+\s|[–—]")
+_ENDING = re.compile(rf"{MARKS}[.!。]?{MARKS}")
+SENTENCE = re.compile(r"\w\W*?[.!?。]")
 
 
 class Read(NamedTuple, Generic[T]):
@@ -90,16 +87,15 @@ class Reader(Protocol[T]):
 
 
 class Marked(NamedTuple):
-    """A reply's last marked line: the text above it, what it says, and the text below that.
+    """The last marked line of a reply: the text above it, what it says, and the text below.
 
-    `earlier` is what marked lines above it say; `last` is the last line of the reply as written.
+    `before` has what the marked line before it says, if there is one, and the text between them.
     """
 
     above: str
     said: str
     below: str
-    earlier: tuple[str, ...]
-    last: str
+    before: tuple[str, str] | None
 
 
 def shown_text(text: str, finish: str) -> str | Read[Any]:
@@ -121,36 +117,34 @@ def find_marked(shown: str) -> Marked | None:
 
     Examples
     --------
-    >>> find_marked("J, I think.\n**Final answer:** J\n").said
-    '** J\n'
+    >>> find_marked("J, I think.\n**Final answer:** J\nBye")
+    Marked(above='J, I think.\n', said='** J\n', below='Bye', before=None)
     """
     lines = [part for line in _BREAK.split(shown) for part in _parts(line) if part]
     for marker in _MARKED:
-        said = {
-            i: rest for i, line in enumerate(lines) if (rest := _said(line, marker)) is not None
-        }
+        said = [
+            (i, rest) for i, line in enumerate(lines) if (rest := _said(line, marker)) is not None
+        ]
         if said or has_marker(shown):
             break
     if not said:
         return None
-    index, answer = said.popitem()
-    return Marked(
-        "".join(lines[:index]),
-        answer,
-        "".join(lines[index + 1 :]),
-        tuple(said.values()),
-        next((line.strip() for line in reversed(lines) if line.strip()), ""),
-    )
-
-
-def _parts(line: str) -> list[str]:
-    """Return a line; of an object, its key "answer" begins a new one."""
-    return _KEY.split(line) if line.lstrip().startswith("{") else [line]
+    *earlier, (index, answer) = said
+    before = None
+    if earlier:
+        place, words = earlier[-1]
+        before = words, "".join(lines[place + 1 : index])
+    return Marked("".join(lines[:index]), answer, "".join(lines[index + 1 :]), before)
 
 
 def has_marker(text: str) -> bool:
     """Tell whether the marker stands anywhere in a text."""
     return _ANYWHERE.search(plain(text)) is not None
+
+
+def _parts(line: str) -> list[str]:
+    """Return a line; of an object, its key "answer" begins a new one."""
+    return _KEY.split(line) if line.lstrip().startswith("{") else [line]
 
 
 def _said(line: str, marker: re.Pattern[str]) -> str | None:
@@ -164,12 +158,13 @@ def _said(line: str, marker: re.Pattern[str]) -> str | None:
     return line if _ANYWHERE.match(re.sub(r"\A[\W_]+", "", plain(line))) else None
 
 
-def first_said(marked: Marked) -> tuple[str, str]:
-    """Return what stands on the marked line, or on the next line that says something; the rest."""
-    said, below = marked.said, _BREAK.split(marked.below)
-    while below and _MARKS_ALONE.fullmatch(said):
-        said, *below = below
-    return plain(said), "".join(below)
+def first_said(said: str, below: str) -> tuple[str, str]:
+    """Return what stands on a marked line, or on the next line that says something; the rest."""
+    line, lines = said, _BREAK.split(below)
+    while lines and _NOTHING.fullmatch(line):
+        line, *lines = lines
+    said, below = (line, "".join(lines)) if line.strip() else (said, below)
+    return plain(said), plain(below)
 
 
 def above_answer(text: str) -> str | None:
@@ -183,9 +178,29 @@ def above_answer(text: str) -> str | None:
     return shown[: objects[-1].start()] if objects else None
 
 
+def explains(below: str, mentions: Iterable[tuple[int, bool]]) -> bool:
+    """Tell whether text below an answer takes nothing back.
+
+    `mentions` says where answers are named in it, and whether it is the one that was given: another
+    may be named only if the first words name that one.
+    """
+    named = sorted(mentions)
+    if all(own for _, own in named):
+        return True
+    heading = _HEADING.match(below)
+    stop = _STOP.search(below, heading.end() if heading else 0)
+    return named[0][1] and (stop is None or named[0][0] < stop.start())
+
+
 def plain(text: str) -> str:
     """Return a text in compatible forms (NFKC), without characters that do not show."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
+
+
+def last_line(shown: str) -> tuple[str, bool]:
+    """Return the last line of a reply, and whether the one above it leads to it by a colon."""
+    *above, last = [line.strip() for line in _BREAK.split(shown) if line.strip()] or [""]
+    return last, bool(above) and above[-1].rstrip("*_ ").endswith((":", "："))
 
 
 def _folded(text: str) -> str:
@@ -204,7 +219,7 @@ class Labels:
     >>> reader = Labels(("J", "F"))
     >>> reader.read("J looks good.\nFinal answer: F", "stop")
     Read(outcome='valid', value=1, fault='', lenient=False)
-    >>> reader.read("### Final answer:\n**Option F** (Defect)\n\nCan I help?", "stop")
+    >>> reader.read("### Final answer:\n**Option F** (Defect)\n\nI chose F, as J loses.", "stop")
     Read(outcome='valid', value=1, fault='', lenient=True)
     >>> reader.read("Final answer: J\n\nWait, F is better.", "stop").fault
     "text after the answer names another option: 'F'"
@@ -225,36 +240,47 @@ class Labels:
         if isinstance(shown, Read):
             return shown
         marked = find_marked(shown)
-        if marked is None:
+        last, led = last_line(shown)
+        exact = last in self.choices
+        said, below = first_said(marked.said, marked.below) if marked else (plain(shown), "")
+        action, rest = (self.choices.index(last), "") if exact else self._label(said)
+        if marked is None and (action is None or rest.strip(".")):
             return Read("unparsable", fault=f"no line begins with {MARKER!r}")
-        exact = marked.last in self.choices
-        if exact:
-            action = self.choices.index(marked.last)
-            more = ""
-        else:
-            said, below = first_said(marked)
-            found = self._answer.match(said)
-            rest = "" if found is None else said[found.end() :]
-            if found is None or not (_NOTHING_MORE.fullmatch(rest) or _REASON.match(rest)):
-                wanted, said = " or ".join(self.labels), said.strip()[:40]
-                return Read("illegal", fault=f"{said!r} is not an option; choose {wanted}")
-            action = self._names[_folded(found["label"])]
-            rest = said[: found.start("label")] + _BECAUSE.sub("", rest, count=1)
-            more = f"{rest}\n{below}"
-        others = [label for index, label in self._named(more) if index != action]
-        if others:
-            fault = f"text after the answer names another option: {others[0]!r}"
-            return Read("unparsable", fault=fault)
-        once = all(index == action for said in marked.earlier for index, _ in self._named(said))
-        return Read(VALID, action, lenient=not (exact and once))
+        if action is None:
+            wanted, said = " or ".join(self.labels), said.strip()[:40]
+            return Read("illegal", fault=f"{said!r} is not an option; choose {wanted}")
+        beside, named = self._named(rest), [] if exact else self._named(below)
+        explained = explains(below, ((start, index == action) for start, index, _ in named))
+        for _, index, name in beside if explained else beside + named:
+            if index != action:
+                fault = f"text after the answer names another option: {name!r}"
+                return Read("unparsable", fault=fault)
+        once = True
+        if marked is not None and marked.before is not None:
+            words, between = first_said(*marked.before)
+            once = self._label(words)[0] in (None, action)
+            if not once and not SENTENCE.search(between):
+                return Read("unparsable", fault="two marked lines name different options")
+        return Read(VALID, action, lenient=led or not (exact and once))
+
+    def _label(self, said: str) -> tuple[int | None, str]:
+        """Return the label that a line gives, and the words beside it; None if it gives none."""
+        if (whole := self._names.get(_folded(said))) is not None:
+            return whole, ""
+        answer = self._answer.match(said)
+        rest = "" if answer is None else said[answer.end() :]
+        if answer is None or not (_REASON.match(rest) or _ENDING.fullmatch(rest)):
+            return None, ""
+        beside = (answer["word"] or "") + ("" if _ENDING.fullmatch(rest) else rest)
+        return self._names[_folded(answer["label"])], beside
 
     @cached_property
     def _names(self) -> dict[str, int]:
         """What a label may be called: by itself, or without its noun where that is clear."""
         names = [_folded(label) for label in self.labels]
         short = [_folded(_short(label)) for label in self.labels]
-        found = {name: i for i, name in enumerate(short) if short.count(name) == 1}
-        return {name: i for name, i in found.items() if name not in names} | {
+        clear = {name: i for i, name in enumerate(short) if short.count(name) == 1}
+        return {name: i for name, i in clear.items() if name not in names} | {
             name: i for i, name in enumerate(names) if names.count(name) == 1
         }
 
@@ -263,7 +289,7 @@ class Labels:
         """What a marked line begins with that names a label."""
         names = "|".join(map(_pattern, sorted(self._names, key=len, reverse=True)))
         return re.compile(
-            rf"(?:{MARK})*(?:{_WORD}{_BEFORE}){{0,2}}(?P<label>{names or '(?!)'})(?![^\W_])",
+            rf"{MARKS}(?:(?P<word>{_WORD}):?{MARKS})?(?P<label>{names or '(?!)'})(?![^\W_])",
             re.IGNORECASE,
         )
 
@@ -282,10 +308,12 @@ class Labels:
             parts.append(word)
         return re.compile("|".join(parts), re.IGNORECASE)
 
-    def _named(self, text: str) -> list[tuple[int, str]]:
-        """Return the labels that a text names: index, and as written."""
-        found = [match[0] for match in self._mentions.finditer(plain(text))]
-        return [(self._names.get(_folded(name), -1), name) for name in found]
+    def _named(self, text: str) -> list[tuple[int, int, str]]:
+        """Return the labels that a text names: where, index, and as written."""
+        return [
+            (match.start(), self._names.get(_folded(match[0]), -1), match[0])
+            for match in self._mentions.finditer(text)
+        ]
 
 
 def _short(label: str) -> str:

@@ -10,22 +10,26 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tomeval.core.outcomes import VALID
 from tomeval.strategies.readers import (
-    MARK,
     MARKER,
+    MARKS,
+    SENTENCE,
     Marked,
     Read,
+    explains,
     find_marked,
     first_said,
     has_marker,
+    last_line,
     plain,
     shown_text,
 )
 
 T = TypeVar("T")
 
-_BEGINS = re.compile(rf"(?:(?:```|~~~)\w*|json\b|{MARK}|\\)*+\Z", re.IGNORECASE)
+_BEGINS = re.compile(rf"{MARKS}(?:json\b{MARKS})?\Z", re.IGNORECASE)
 _FLAT = re.compile(r"\{[^{}]*\}")
 _QUOTES = dict.fromkeys(map(ord, "“”„‟＂"), '"')
+_BRACKETS = re.compile(r"\[[^\[\]{}]*\]")
 _NUMBER = re.compile(r"(?:(?:player|seat)[\s_#]*)?(-?[0-9]{1,9})", re.IGNORECASE)
 _NUMBERS = re.compile(
     r"(?<![\w.])\d{1,9}(?:(?:\s*[,;/–-]\s*|\s+(?:and\s+)?)\d{1,9})*+(?!\s?%|\w|\.\d)"
@@ -55,12 +59,11 @@ class JsonShape(Generic[T]):
 
     Notes
     -----
-    The answer is the last object with the key that begins a line or what the last marked line says;
-    above that line none counts. Text below it is fine unless it gives another list that could be
-    the answer. Case of the key, quotes around numbers, "Player" before one, an item without its
-    list where one is enough, curly or single quotes and a comma too many make no difference. What
-    `check` objects to is ``illegal``. The exact form is a reply whose last line is the marker and
-    the object with the one key.
+    The answer is the last object with the key that begins a line or stands after the last marker;
+    other lists that could be the answer are what other labels are. Case of the key, quotes around
+    numbers, "Player" before one, an item without its list where one is enough, curly or single
+    quotes and a comma too many make no difference. What `check` objects to is ``illegal``. The
+    exact form is a reply whose last line is the marker and the object with the one key.
 
     Examples
     --------
@@ -98,11 +101,12 @@ class JsonShape(Generic[T]):
         if isinstance(shown, Read):
             return shown
         marked = find_marked(shown)
-        tail = shown if marked is None else marked.said + marked.below
-        given = self._objects(tail) or self._bare(marked)
-        if not given and marked is not None and not has_marker(shown):  # "answer" is a key of it
-            marked, tail = None, shown
-            given = self._objects(tail)
+        given = self._objects(shown if marked is None else marked.said + marked.below)
+        if not given and marked is not None:
+            if not has_marker(shown):  # "answer" is a key of the object
+                marked, given = None, self._objects(shown)
+            else:
+                given = self._bare(marked)
         if not given:
             where = "begins a line" if marked is None else f"stands after {MARKER!r}"
             return Read("unparsable", fault=f"no JSON object with the key {self.key!r} {where}")
@@ -115,12 +119,21 @@ class JsonShape(Generic[T]):
         if isinstance(answer, str):
             return Read("illegal", fault=answer)
         lists = [next(self._given(one.data)) for one in given]
-        after = [lists[-1]] if marked is not None and lists != lists[-1:] * len(lists) else []
-        if after or (after := [one for one in self._lists(tail[last.end :]) if one != value]):
-            return Read("unparsable", fault=f"text after the answer gives another: {after[0]}")
-        exact = marked is not None and self._is_exact(marked.last)
-        once = marked is None or {said.strip() for said in marked.earlier} <= {marked.said.strip()}
-        return Read(VALID, answer, lenient=not (exact and once))
+        tail = shown if marked is None else marked.said + marked.below
+        _, below = first_said(".", tail[last.end :])
+        named = [(start, items == value) for start, items in self._lists(below)]
+        if (marked is not None and lists != lists[-1:] * len(lists)) or not explains(below, named):
+            return Read("unparsable", fault="text after the answer gives another")
+        once = True
+        if marked is not None and marked.before is not None:
+            words, between = marked.before
+            earlier = self._objects(words + between) or [last]
+            once = next(self._given(earlier[-1].data)) == lists[-1]
+            if not once and not SENTENCE.search(between):
+                return Read("unparsable", fault="two marked lines give different answers")
+        line, led = last_line(shown)
+        exact = marked is not None and self._is_exact(line)
+        return Read(VALID, answer, lenient=led or not (exact and once))
 
     def _objects(self, text: str) -> list[Given]:
         """Return the objects in a text that have the key and begin a line."""
@@ -130,27 +143,26 @@ class JsonShape(Generic[T]):
             if len(list(self._given(one.data))) == 1 and _begins_line(text, one.start)
         ]
 
-    def _bare(self, marked: Marked | None) -> list[Given]:
+    def _bare(self, marked: Marked) -> list[Given]:
         """Return the numbers that a marked line says without their object, as if they had it."""
-        said, below = ("", "") if marked is None else first_said(marked)
+        said, below = first_said(marked.said, marked.below)
         bare = re.sub(r"^[^\w-]+|[^\w?]+$", "", said)
-        if (
-            marked is None
-            or self.kind is str
-            or not (_NUMBERS.fullmatch(bare) or _NUMBER.fullmatch(bare))
-        ):
+        if self.kind is str or not (_NUMBERS.fullmatch(bare) or _NUMBER.fullmatch(bare)):
             return []
         return [Given({self.key: bare}, 0, len(marked.said + marked.below) - len(below))]
 
     def _given(self, data: dict[str, Any]) -> Iterator[Any]:
-        """Yield what an object has under the key, in any case of it."""
-        yield from (value for name, value in data.items() if name.casefold() == self.key)
+        """Yield what an object has under the key, in any case of it; dots are the form, no answer."""
+        for name, value in data.items():
+            dots = isinstance(value, list) and any(item in ("...", "…") for item in value)
+            if name.casefold() == self.key and not dots:
+                yield value
 
     def _value(self, data: dict[str, Any]) -> list[Any]:
         """Return the list that an object gives; a ValueError says how its form differs."""
         value = next(self._given(data))
         if self.kind is int and isinstance(value, str) and (row := _NUMBERS.fullmatch(value)):
-            value = re.findall(r"\d+", row[0])
+            value = _whole(row[0])
         if self.size < 2 and isinstance(value, str | int):
             value = [value]
         if not isinstance(value, list) or self.size not in (0, len(value)):
@@ -177,23 +189,22 @@ class JsonShape(Generic[T]):
         items = given.data[self.key]
         return isinstance(items, list) and all(type(item) in kinds for item in items)
 
-    def _lists(self, text: str) -> Iterator[list[Any]]:
+    def _lists(self, text: str) -> Iterator[tuple[int, list[Any]]]:
         """Yield the lists in a text that could be the answer: in brackets, or numbers in a row."""
-        found: list[list[Any]] = []
-        if self.kind is int:
-            for row in _NUMBERS.finditer(plain(text)):
-                items = [int(number) for number in re.findall(r"\d+", row[0])]
-                found += [[item] for item in items] if self.size == 1 else [items]
-        else:
-            for row in re.finditer(r"\[[^\[\]{}]*\]", text):
-                try:
-                    found.append(json.loads(row[0]))
-                except ValueError:
-                    continue
-        for items in found:
-            fits = self.size in (0, len(items)) and all(type(i) is self.kind for i in items)
-            if items and fits and not isinstance(self.check(items), str):
-                yield items
+        for row in (_NUMBERS if self.kind is int else _BRACKETS).finditer(text):
+            items: list[Any]
+            try:
+                items = json.loads(row[0]) if self.kind is str else _whole(row[0])
+            except ValueError:
+                continue
+            for value in [[item] for item in items] if self.size == 1 else [items]:
+                fits = self.size in (0, len(value)) and all(type(i) is self.kind for i in value)
+                if value and fits and not isinstance(self.check(value), str):
+                    yield row.start(), value
+
+
+def _whole(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)]
 
 
 def _begins_line(text: str, start: int) -> bool:
