@@ -13,7 +13,7 @@ import every_domain
 from support import scripts
 
 from tomeval.extensions.shards.sharding import Shard
-from tomeval.runs import sums
+from tomeval.runs import checksums
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
@@ -105,7 +105,7 @@ def part_of(whole: Path, folder: Path, chosen: Iterable[tuple[int, int]], host: 
 
 def rows_of(store: Store, place: tuple[int, int]) -> Rows:
     """Return the stored rows of an episode as they are added to a store."""
-    rows = {table: sums.rows_of(store.query, table, place) for table in sums.OF_EPISODES}
+    rows = {table: checksums.rows_of(store.query, table, place) for table in checksums.SUMMED[:-1]}
     episodes = [row[1:-1] for row in rows["episodes"]]
     return Rows(place[0], episodes, rows["steps"], rows["answers"], rows["calls"])
 

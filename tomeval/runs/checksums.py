@@ -1,24 +1,41 @@
-"""Checksums (CRC-32) of rows, of files and of objects in JSON files, and the seal of a store.
+"""Checksums (CRC-32) of a run: of every episode and kept reply, of the experiment, of files.
 
-The seal is a line in a file beside the store. A damaged write-ahead log is read by SQLite as a
-shorter one, without an error, so the number of the last transaction stands in the seal too. When a
-session ends, the seal gets size and checksum of the store's file: one that still has them is whole.
+An episode's is the sum over its tables of the checksum of its rows there (table ``sums``); a kept
+reply has its own. The experiment's covers the small tables and the total of all others, so that
+none can be missing (table ``marks``). All are checked when a store is opened to be read: at once
+if its file is the one that the last session sealed, else row by row.
 """
 
 from __future__ import annotations
 
 import json
 import marshal
+import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from tomeval.core.errors import TomevalError
+from tomeval.core.files import write_text
+from tomeval.runs.database import Damaged, Database
 
 SEAL = "run.seal"
-_CHUNK = 1 << 20
+"""Size and checksum of a store that was closed."""
+
+SUMMED = ("episodes", "steps", "answers", "calls", "spent")
+SMALL = ("meta", "cells", "revisions", "origins")
+Place = tuple[int, int]
+"""Cell and episode."""
+
 _KEY = "crc32"
+_KEYS = {"episodes": 2, "steps": 3, "answers": 5, "calls": 3, "spent": 2}
+_ROWS = {
+    table: f"SELECT * FROM main.{table} WHERE cell = ? AND episode = ? "
+    f"ORDER BY {', '.join(map(str, range(1, keys + 1)))}"
+    for table, keys in _KEYS.items()
+}
+Query = Callable[[str, Place], list[Any]]
 
 
 def of_rows(rows: Sequence[tuple[Any, ...]]) -> int:
@@ -30,23 +47,18 @@ def of_rows(rows: Sequence[tuple[Any, ...]]) -> int:
     return zlib.crc32(marshal.dumps(rows if isinstance(rows, list) else list(rows), 2))
 
 
-def of_file(path: Path) -> int:
-    """Return the checksum of a file's bytes."""
-    crc = 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            crc = zlib.crc32(chunk, crc)
-    return crc
+# Files beside the store
 
 
 def signed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object for a JSON file with its checksum, under the key ``crc32``."""
-    return {**_bare(data), _KEY: _of_object(data)}
+    bare = {name: value for name, value in data.items() if name != _KEY}
+    return {**bare, _KEY: f"{zlib.crc32(json.dumps(bare, sort_keys=True).encode()):08x}"}
 
 
 def holds(data: Mapping[str, Any]) -> bool:
     """Tell whether an object read from a JSON file is what was written; it has a checksum."""
-    return data.get(_KEY) == _of_object(data)
+    return bool(data.get(_KEY) == signed(data)[_KEY])
 
 
 def read_signed(path: Path) -> Any:
@@ -59,76 +71,32 @@ def read_signed(path: Path) -> Any:
     return data if all(isinstance(part, dict) and holds(part) for part in parts) else None
 
 
-def _bare(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name != _KEY}
+def seal(store: Path) -> None:
+    """Seal a store that has just been closed, unless a reader still holds its log."""
+    if not _logged(store):
+        write_text(store.with_name(SEAL), _line(store))
 
 
-def _of_object(data: Mapping[str, Any]) -> str:
-    return f"{zlib.crc32(json.dumps(_bare(data), sort_keys=True).encode()):08x}"
+def is_sealed(store: Path, sealed: str) -> bool:
+    """Tell whether a store's file is the one that a seal's text is of."""
+    size = sealed.partition(" ")[0]
+    return size == str(store.stat().st_size) and not _logged(store) and sealed == _line(store)
 
 
-class Seal(NamedTuple):
-    """What a seal says: the number of the last transaction; size and CRC-32 of a closed store.
-
-    A size of 0 stands for a store that is being written, or was when its run was killed.
-    """
-
-    commits: int
-    size: int = 0
-    crc: int = 0
-
-    def line(self) -> bytes:
-        """Return the line as it is written; its length never changes."""
-        text = f"{self.commits:016d} {self.size:016d} {self.crc:08x}"
-        return f"{text} {zlib.crc32(text.encode()):08x}\n".encode()
-
-    def fits(self, store: Path) -> bool:
-        """Tell whether the store's file is as the last session left it."""
-        if not self.size or _logged(store) or store.stat().st_size != self.size:
-            return False
-        return of_file(store) == self.crc
-
-
-def read_seal(folder: Path) -> Seal | None:
-    """Return a folder's seal; None if there is none, or none that can be trusted."""
+def read_seal(folder: Path) -> str:
+    """Return the text of a folder's seal; empty without one."""
     try:
-        line = (folder / SEAL).read_bytes()
-        commits, size, crc, _ = line.split()
-        seal = Seal(int(commits), int(size), int(crc, 16))
+        return (folder / SEAL).read_text(encoding="utf-8")
     except (OSError, ValueError):
-        return None
-    return seal if seal.line() == line else None
+        return ""
 
 
-class SealFile:
-    """The seal of a store that is being written."""
-
-    def __init__(self, store: Path) -> None:
-        self._store, self._path = store, store.with_name(SEAL)
-        self._file: IO[bytes] | None = None
-
-    def note(self, seal: Seal) -> None:
-        """Write in place, in one call: a kill must not tear the line."""
-        try:
-            if self._file is None:
-                self._path.touch()
-                self._file = self._path.open("r+b", buffering=0)
-            self._file.seek(0)
-            self._file.write(seal.line())
-        except OSError as error:
-            why = error.strerror or error
-            raise TomevalError(f"{self._path}: cannot be written ({why})") from None
-
-    def close(self, commits: int) -> None:
-        """Seal a store that has just been closed, unless a reader still holds its log."""
-        try:
-            if not _logged(self._store):
-                size = self._store.stat().st_size
-                self.note(Seal(commits, size, of_file(self._store)))
-        finally:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+def _line(store: Path) -> str:
+    crc = 0
+    with store.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            crc = zlib.crc32(chunk, crc)
+    return f"{store.stat().st_size} {crc:08x}\n"
 
 
 def _logged(store: Path) -> bool:
@@ -140,3 +108,173 @@ def _logged(store: Path) -> bool:
                 if file.read(1) > b"\0":  # SQLite writes a zero over the head of a journal
                     return True
     return False
+
+
+# A store that is read
+
+
+def rows_of(query: Query, table: str, place: Place) -> list[tuple[Any, ...]]:
+    """Return an episode's rows in a table, in the order of their checksum."""
+    return query(_ROWS[table], place)
+
+
+class Damage(NamedTuple):
+    """Something in a store that is not what was written, in words.
+
+    `place` is the episode that it is of, if it is of one alone; `reply` tells whether it is one of
+    its kept replies.
+    """
+
+    what: str
+    place: Place | None = None
+    reply: bool = False
+
+
+def check(db: Database, sealed: str) -> None:
+    """Verify all that a store holds, which is open for reading: as of one moment.
+
+    `sealed` is its seal, as it was before `db` was opened.
+
+    Raises
+    ------
+    Damaged
+        Something is not what was written.
+    """
+    if sealed and is_sealed(db.read_from, sealed):
+        return
+    for found in damage(db):
+        raise Damaged(
+            f"{db.path}: damaged, {found.what} is not what was written; tomeval verify "
+            f"{db.path.parent} tells what is sound, and with --drop leaves out what is not, so "
+            "that tomeval run plays it again"
+        )
+
+
+def damage(db: Database) -> Iterator[Damage]:
+    """Yield what is not what was written."""
+    if not _is_whole(db):
+        yield Damage(f"its list of episodes or one of the tables {', '.join(SMALL)}")
+    sums = {row[:2]: row[2] for row in db.query("SELECT cell, episode, sum FROM sums")}
+    places = sums.keys() | set(db.query("SELECT cell, episode FROM episodes"))
+    for place in sorted(filter(_is_place, places)):
+        try:
+            sound = _sum(db.query, place) == sums.get(place)
+        except Damaged:
+            sound = False
+        if not sound:
+            yield Damage(f"episode {place[1]} of cell {place[0]}", place)
+    for table in SUMMED:
+        known = "SELECT cell, episode FROM sums UNION SELECT cell, episode FROM episodes"
+        sql = f"SELECT cell, episode FROM {table} WHERE (cell, episode) NOT IN ({known}) LIMIT 1"
+        if db.query(sql) or not all(map(_is_place, places)):
+            yield Damage(f"a row of no episode in the table {table}")
+    for *row, found in db.iterate("SELECT * FROM answered")[1]:
+        if of_rows([tuple(row)]) != found:
+            place = (row[0], row[1])
+            what = f"a kept reply of episode {row[1]} of cell {row[0]}"
+            yield Damage(what, place if _is_place(place) else None, True)
+
+
+def _is_place(place: tuple[Any, ...]) -> bool:
+    """Tell whether these are numbers of a cell and an episode; damage puts anything there."""
+    return all(isinstance(number, int) for number in place)
+
+
+def _sum(query: Query, place: Place) -> int:
+    """Return the checksum of what is stored of an episode."""
+    return sum(of_rows(query(sql, place)) for sql in _ROWS.values())
+
+
+def _small(db: Database, table: str) -> int:
+    return of_rows(db.query(f"SELECT * FROM main.{table} ORDER BY 1"))
+
+
+def _total(db: Database) -> int:
+    """Return the total of the checksums of all episodes and kept replies."""
+    rows = db.iterate("SELECT sum FROM sums UNION ALL SELECT sum FROM answered")[1]
+    return sum(one for (one,) in rows)
+
+
+def _is_whole(db: Database) -> bool:
+    marks = dict(db.query("SELECT name, value FROM marks"))
+    try:
+        known = of_rows([(_total(db), *(_small(db, table) for table in SMALL))])
+    except TypeError:  # values that tomeval never writes
+        return False
+    return bool(marks == {"experiment": known})
+
+
+class Sums:
+    """Writes the checksums of a store that is open for writing."""
+
+    def __init__(self, db: Database) -> None:
+        self._db, self._within = db, False
+        self._small: dict[str, int] = {}
+        self.recount()
+        if not db.query("SELECT 1 FROM marks"):
+            with self.transaction():
+                pass
+
+    def recount(self) -> None:
+        """Take note of episodes and replies that were written with their checksums."""
+        self._total = _total(self._db)
+
+    @contextmanager
+    def transaction(self, *changed: str) -> Iterator[sqlite3.Connection]:
+        """Do all or nothing, and mark it; inside another transaction, as a part of that.
+
+        `changed` names the small tables that are written.
+        """
+        before, outermost = self._total, not self._within
+        self._within = True
+        for table in changed:
+            self._small.pop(table, None)
+        try:
+            kind = self._db.transaction if outermost else self._db.part
+            with self._db.reporting(), kind() as connection:
+                yield connection
+                if outermost:
+                    small = [self._of_small(table) for table in SMALL]
+                    mark = ("experiment", of_rows([(self._total, *small)]))
+                    connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", mark)
+        except BaseException:
+            self._total = before
+            self._small.clear()
+            raise
+        finally:
+            self._within = not outermost
+
+    def _of_small(self, table: str) -> int:
+        if table not in self._small:
+            self._small[table] = _small(self._db, table)
+        return self._small[table]
+
+    def episodes(self, connection: sqlite3.Connection, places: Collection[Place]) -> None:
+        """Write the checksums of episodes that have just been written."""
+
+        def query(sql: str, place: Place) -> list[Any]:
+            return connection.execute(sql, place).fetchall()
+
+        for place in places:
+            self.leave(connection, "sums", "cell = ? AND episode = ?", place)
+            found = _sum(query, place)
+            self._total += found
+            connection.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (*place, found))
+
+    def reply(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the row of a kept reply with its checksum, which may take an earlier one's place.
+
+        The row is cell, episode, seat, request and reply.
+        """
+        where = "cell = ? AND episode = ? AND seat = ? AND request = ?"
+        self.leave(connection, "answered", where, row[:4])
+        found = of_rows([row])
+        self._total += found
+        return (*row, found)
+
+    def leave(
+        self, connection: sqlite3.Connection, table: str, where: str, key: tuple[Any, ...]
+    ) -> None:
+        """Take note that checksums of ``sums`` or ``answered`` are about to be deleted."""
+        for (one,) in connection.execute(f"SELECT sum FROM {table} WHERE {where}", key):
+            self._total -= one

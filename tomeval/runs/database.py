@@ -213,10 +213,15 @@ def _reading_mode(path: Path) -> str:
     """Return how to open a store for reading.
 
     While a store in WAL mode is open, it needs files beside it, which a read-only folder refuses; a
-    finished store without a log can be read as it is.
+    finished store without a log can be read as it is. SQLite takes those files away when they are
+    closed, but not from who may only read.
     """
-    finished = not path.with_name(f"{path.name}-wal").exists()
-    return "mode=ro&immutable=1" if finished and not os.access(path.parent, os.W_OK) else "mode=ro"
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        return "mode=ro"
+    if os.access(path.parent, os.W_OK):
+        return "mode=rw"
+    return "mode=ro" if log.exists() else "mode=ro&immutable=1"
 
 
 def _wrong_version(path: Path, found: int, version: int) -> TomevalError:

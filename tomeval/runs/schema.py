@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tomeval.runs.domain import Schema
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _EPISODE = "cell INTEGER NOT NULL, episode INTEGER NOT NULL"
 _TABLES = {

@@ -17,7 +17,17 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.models.naming import renamed
-from tomeval.runs.checksums import SEAL, Seal, SealFile, read_seal, read_signed
+from tomeval.runs.checksums import (
+    SEAL,
+    SUMMED,
+    Place,
+    Sums,
+    check,
+    read_seal,
+    read_signed,
+    rows_of,
+    seal,
+)
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.origins import Origin
@@ -26,7 +36,6 @@ from tomeval.runs.rows import Differing, Rows, difference
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql
 from tomeval.runs.spent import MADE, by_episode
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
-from tomeval.runs.sums import SUMMED, Place, Sums, check, rows_of
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -98,7 +107,7 @@ class Store(Stored):
                 )
         elif domain is not None:
             _check(folder, domain)
-        seal = read_seal(folder)
+        sealed = read_seal(folder)
         if domain is None:
             db = Database(self.path, SCHEMA_VERSION)
         else:
@@ -107,18 +116,15 @@ class Store(Stored):
         self.read_from = db.read_from  # a copy, where readers copy first
         self.changing = domain is not None
         self._sums: Sums | None = None
-        self._seal: SealFile | None = None
         with ExitStack() as unless_opened:
             unless_opened.callback(self._db.close)
             if domain is None:
                 self.domain = own_domain(self._db)
-                check(self._db, seal)
+                check(self._db, sealed)
             else:
                 self.domain = domain
                 with self._db.reporting():
                     self._sums = Sums(self._db)
-                self._seal = SealFile(self.path)
-                self._seal.note(Seal(self._sums.commits))
             if domain is None and (why := strange(folder, self.meta())):
                 raise TomevalError(why)
             self._db.renew_views(self.domain.read.schema.views)
@@ -127,19 +133,15 @@ class Store(Stored):
     def close(self) -> None:
         """Close the store, and seal it if it was open for writing."""
         self._db.close()
-        if self._seal is not None and self._sums is not None:
-            self._seal.close(self._sums.commits)
+        if self._sums is not None:
+            seal(self.path)
 
     @contextmanager
     def _writing(self, *changed: str) -> Iterator[tuple[sqlite3.Connection, Sums]]:
         """Do all or nothing, with checksums; `changed` names the small tables that are written."""
         assert self._sums is not None, "open for reading"
-        assert self._seal is not None, "open for reading"
-        before = self._sums.commits
         with self._sums.transaction(*changed) as db:
             yield db, self._sums
-        if self._sums.commits != before:  # else it is part of a larger one
-            self._seal.note(Seal(self._sums.commits))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -214,7 +216,7 @@ class Store(Stored):
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
             for place in served:
-                sums.replies_leave(db, place)
+                sums.leave(db, "answered", "cell = ? AND episode = ?", place)
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
 
     def played(self, cell: int, episode: int) -> tuple[Rows, int]:

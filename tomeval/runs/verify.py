@@ -6,38 +6,30 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.checksums import SEAL, of_rows, read_seal, read_signed
-from tomeval.runs.database import Damaged, Database
-from tomeval.runs.domain import Domain
-from tomeval.runs.folder import is_damaged, locked, read_json
-from tomeval.runs.origins import Origin
-from tomeval.runs.rows import Rows
-from tomeval.runs.schema import SCHEMA_VERSION
-from tomeval.runs.spent import MADE
-from tomeval.runs.startup import STARTUP
-from tomeval.runs.store import (
-    EXPERIMENT,
-    SESSIONS,
-    STORE,
-    Store,
-    strange,
-)
-from tomeval.runs.stored import identity_sha256, own_domain, read_meta
-from tomeval.runs.sums import (
+from tomeval.runs.checksums import (
+    SEAL,
     SUMMED,
     Place,
-    check_whole,
-    damaged_replies,
-    is_sound,
+    damage,
+    of_rows,
+    read_signed,
     rows_of,
-    rows_of_no_episode,
 )
+from tomeval.runs.database import Damaged, Database
+from tomeval.runs.folder import is_damaged, locked
+from tomeval.runs.origins import Origin
+from tomeval.runs.rows import Rows
+from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN
+from tomeval.runs.spent import MADE
+from tomeval.runs.startup import STARTUP
+from tomeval.runs.store import EXPERIMENT, SESSIONS, STORE, Store, strange
+from tomeval.runs.stored import identity_sha256, own_domain, read_meta
 
 NAMED = 20
 """How many damaged episodes are named before "and n more"."""
@@ -47,21 +39,16 @@ NAMED = 20
 class Verified:
     """What became of a run folder's checksums.
 
-    `intact` and `damaged` are its episodes; `replies` are those with damaged kept replies; `whole`
-    says what else is wrong with the store, and `beside` with what lies beside it, one line each.
+    `damaged` are episodes; `replies` are those with damaged kept replies; `whole` says what else
+    is wrong with the store, and `beside` with what lies beside it, one line each.
     """
 
     folder: Path
-    intact: list[Place] = field(default_factory=list)
+    episodes: int = 0  # sound ones
     damaged: list[Place] = field(default_factory=list)
     replies: list[Place] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
-
-    @property
-    def episodes(self) -> int:
-        """How many episodes are sound."""
-        return len(self.intact)
 
     @property
     def store_sound(self) -> bool:
@@ -105,77 +92,32 @@ def verified(folder: Path) -> Verified:
             found.beside.append(f"{folder / name}: damaged; the next tomeval run writes it anew")
     if not (folder / EXPERIMENT).exists():
         found.beside.append(f"{folder / EXPERIMENT}: missing; the next tomeval run writes it anew")
-    seal = read_seal(folder)
-    if seal is None and (folder / SEAL).exists():
-        found.beside.append(f"{folder / SEAL}: damaged; the store is read without it, more slowly")
     try:
         with closing(Database(store, SCHEMA_VERSION)) as db:
-            _domain(db, found)
-            if why := strange(folder, _meta(db)):
-                found.beside.append(why)
             try:
-                check_whole(db, seal)
-            except Damaged as error:
+                own_domain(db)
+            except TomevalError as error:
                 found.whole.append(str(error))
-            _check_rows(db, found)
+                if beside := _beside(folder):
+                    own_domain(db, str(beside["domain"]))
+            for what, place, reply in damage(db):
+                if place is not None:
+                    (found.replies if reply else found.damaged).append(place)
+                else:
+                    found.whole.append(f"{store}: {what} is not what was written")
+            known = "SELECT cell, episode FROM sums UNION SELECT cell, episode FROM episodes"
+            found.episodes = len(db.query(known)) - len(found.damaged)
+            if why := strange(folder, read_meta(db)):
+                found.beside.append(why)
     except TomevalError as error:
         found.whole.append(str(error))
     return found
 
 
-def _domain(db: Database, found: Verified) -> Domain:
-    """Return a store's domain, by the file beside it where the store's own word is damaged."""
-    try:
-        return own_domain(db)
-    except TomevalError as error:
-        beside = read_signed(found.folder / EXPERIMENT)
-        if not isinstance(beside, dict) or "domain" not in beside:
-            raise
-        domain = own_domain(db, str(beside["domain"]))
-        found.whole.append(str(error))
-        return domain
-
-
-def _meta(db: Database) -> dict[str, Any]:
-    """Return what a store says of itself; nothing if that cannot be read."""
-    try:
-        return read_meta(db)
-    except Damaged:
-        return {}
-
-
-def _check_rows(db: Database, found: Verified) -> None:
-    """Check every episode and kept reply, as far as their lists can be read."""
-    sql = "SELECT cell, episode, sum FROM sums"
-    sums = {row[:2]: row[2] for row in _readable(db, sql, found.whole)}
-    places = sums.keys() | set(_readable(db, "SELECT cell, episode FROM episodes", found.whole))
-    for place in sorted(filter(_is_place, places)):
-        sound = is_sound(db, place, sums.get(place))
-        (found.intact if sound else found.damaged).append(place)
-    store = found.folder / STORE
-    try:
-        orphaned = rows_of_no_episode(db)
-        found.replies += filter(_is_place, replies := list(damaged_replies(db)))
-    except Damaged as error:
-        found.whole.append(str(error))
-        return
-    if orphaned or len(places) > found.episodes + len(found.damaged):
-        found.whole.append(f"{store}: the table {orphaned or 'episodes'} has rows of no episode")
-    if len(found.replies) < len(replies):
-        found.whole.append(f"{store}: it has kept replies of no episode")
-
-
-def _readable(db: Database, sql: str, trouble: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield a query's rows until they cannot be read any more."""
-    try:
-        yield from db.iterate(sql)[1]
-    except Damaged as error:
-        trouble.append(str(error))
-
-
-def _is_place(place: tuple[Any, ...]) -> bool:
-    """Tell whether these are numbers of a cell and an episode; damage puts anything there."""
-    return all(isinstance(number, int) for number in place)
+def _beside(folder: Path) -> dict[str, Any]:
+    """Return what the file beside a store says of its experiment; nothing if it is damaged."""
+    said = read_signed(folder / EXPERIMENT)
+    return said if isinstance(said, dict) else {}
 
 
 def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
@@ -188,78 +130,61 @@ def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
     """
     store, draft = folder / STORE, folder / ".sound"
     aside = store.with_name(f"{STORE}.damaged")
-    with locked(folder), _drafted(folder, draft):
-        with closing(Database(store, SCHEMA_VERSION)) as db:
-            _copy_sound(db, draft, found)
-        os.replace(store, aside)
-        for extra in ("-wal", "-shm", "-journal"):
-            store.with_name(f"{STORE}{extra}").unlink(missing_ok=True)
-        for name in (SEAL, STORE):
-            os.replace(draft / name, folder / name)
-    yield f"{store}: {found.episodes:,} sound episodes; the damaged store is kept as {aside.name}"
+    with locked(folder):
+        try:
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir()
+            with closing(Database(store, SCHEMA_VERSION)) as db:
+                taken = _copy_sound(db, draft, found)
+            os.replace(store, aside)
+            for extra in ("-wal", "-shm", "-journal"):
+                store.with_name(f"{STORE}{extra}").unlink(missing_ok=True)
+            for name in (SEAL, STORE):
+                os.replace(draft / name, folder / name)
+        except OSError as error:
+            raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    yield f"{store}: {taken:,} sound episodes; the damaged store is kept as {aside.name}"
     yield "run the same experiment into the folder again to play what is missing"
 
 
-@contextmanager
-def _drafted(folder: Path, draft: Path) -> Iterator[None]:
-    """Word what the disk refuses, and leave no draft."""
-    try:
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
-        yield
-    except OSError as error:
-        raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _copy_sound(db: Database, draft: Path, found: Verified) -> None:
-    """Write a store into the folder `draft` with all that is sound."""
-    domain, meta = _domain(db, Verified(found.folder)), _meta(db)
-    known: list[str] = []  # `found` has said it
-    identity = _identity(db, meta, found.folder)
-    with closing(Store(draft, domain)) as copy:
-        part = {key: str(meta[key]) for key in ("part",) if key in meta}
-        copy.begin(identity, identity_sha256(identity), **part)
-        for model, revision in _readable(db, "SELECT model, revision FROM revisions", known):
-            copy.check_revision(model, revision)
-        origins = {
-            number: Origin.of(row)
-            for number, *row in _readable(
-                db, "SELECT origin, replica, host, device, versions FROM origins", known
-            )
-        }
-        for place in found.intact:
-            rows, number = _rows(db, place)
-            copy.add(place[0], rows, copy.origin(*origins.get(number, Origin())))
-        done = copy.finished()
-        sql = "SELECT cell, episode, seat, request, reply, sum FROM answered"
-        for *reply, checksum in _readable(db, sql, known):
-            cell, episode = reply[:2]
-            if of_rows([tuple(reply)]) == checksum and episode not in done.get(cell, ()):
-                copy.keep_replies([(cell, episode, *reply[2:])])
-
-
-def _rows(db: Database, place: Place) -> tuple[Rows, int]:
-    """Return an episode as it is added to a store, and the number of its origin."""
-    (episode,), steps, answers, calls, spent = (rows_of(db.query, t, place) for t in SUMMED)
-    said = {number: text for _, number, made, text in spent if made == MADE}
-    return Rows(place[0], [episode[1:-1]], steps, answers, calls, said), int(episode[-1])
-
-
-def _identity(db: Database, meta: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the experiment: from its store, or from the file beside it."""
-    try:
+def _copy_sound(db: Database, draft: Path, found: Verified) -> int:
+    """Write a store into the folder `draft` with all that is sound; return how many episodes."""
+    meta = _beside(found.folder) or read_meta(db)
+    domain = own_domain(db, str(meta["domain"]))
+    identity = {"name": meta["name"], "cells": meta.get("cells")}
+    if identity["cells"] is None:
         rows = db.query("SELECT definition FROM cells ORDER BY cell")
-        identity = {"name": meta["name"], "cells": [json.loads(text) for (text,) in rows]}
-        if identity_sha256(identity) == meta["sha256"]:
-            return identity
-    except (Damaged, KeyError, TypeError, ValueError, RecursionError):
-        pass
-    data = read_json(folder / EXPERIMENT)
-    if not (isinstance(data, dict) and {"domain", "name", "cells"} <= data.keys()):
-        raise TomevalError(
-            f"{folder / STORE}: its list of cells is damaged, and {EXPERIMENT} does not have it "
-            "either; restore the folder from a copy or start over in another one"
-        )
-    return {"name": data["name"], "cells": data["cells"]}
+        identity["cells"] = [json.loads(text) for (text,) in rows]
+    if identity_sha256(identity) != meta["sha256"]:
+        raise db.damaged("its list of cells is damaged, and so is the file beside it")
+    with closing(Store(draft, domain)) as copy:
+        copy.begin(identity, identity_sha256(identity), **_part(db))
+        for model, revision in db.query("SELECT model, revision FROM revisions"):
+            copy.check_revision(model, revision)
+        rows = db.query("SELECT origin, replica, host, device, versions FROM origins")
+        origins = {number: copy.origin(*Origin.of(row)) for number, *row in rows}
+        bad, taken = {*found.damaged}, 0
+        for place in db.query("SELECT cell, episode FROM sums ORDER BY cell, episode"):
+            if place not in bad and all(isinstance(number, int) for number in place):
+                (episode,), steps, answers, calls, spent = (
+                    rows_of(db.query, table, place) for table in SUMMED
+                )
+                said = {number: text for _, number, made, text in spent if made == MADE}
+                played = Rows(place[0], [episode[1:-1]], steps, answers, calls, said)
+                copy.add(place[0], played, origins.get(episode[-1], UNKNOWN))
+                taken += 1
+        done = copy.finished()
+        for *reply, checksum in db.query("SELECT * FROM answered"):
+            if of_rows([tuple(reply)]) == checksum and reply[1] not in done.get(reply[0], ()):
+                copy.keep_replies([tuple(reply)])
+    return taken
+
+
+def _part(db: Database) -> dict[str, str]:
+    """Return which part of its experiment a store says that it holds."""
+    try:
+        return {key: str(said) for key, said in read_meta(db).items() if key == "part"}
+    except Damaged:
+        return {}
