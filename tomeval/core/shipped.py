@@ -96,6 +96,11 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
     "planted": Shipped("tomeval.extensions.planted:EXTENSION", data={"matrix": "beliefs"}),
+    "probabilistic": Shipped(
+        "tomeval.extensions.probabilistic:EXTENSION",
+        data={"matrix": "probabilities"},
+        subjects=("forecaster",),
+    ),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
         commands={

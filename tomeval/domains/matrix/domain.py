@@ -43,6 +43,7 @@ from tomeval.domains.matrix.storing import (
     SEAT,
     as_block,
     has_beliefs,
+    has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
@@ -104,7 +105,6 @@ class Matrix(Domain):
             "label_bias": "label_bias:label_bias",
             "sensitivity": "sensitivity:sensitivity",
             "adaptation": "adaptation:adaptation_figures",
-            "probabilistic": "probabilistic:probabilistic",
             "reasoning": "consistency:consistency",
             "aids": "aids:aids",
             "fitted": "fitted:fitted_pairings",
@@ -116,7 +116,7 @@ class Matrix(Domain):
     )
     figures_by = ("regret", "tom")
     lists = listing.LISTS
-    data: ClassVar = {"beliefs": has_beliefs}
+    data: ClassVar = {"beliefs": has_beliefs, "probabilities": has_probabilities}
     tables = TABLES
     first_table = "cells"
     scores: ClassVar = {

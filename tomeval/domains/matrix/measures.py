@@ -17,7 +17,6 @@ from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
-from tomeval.domains.matrix.probabilistic.measures import GROUP as PROBABILISTIC
 from tomeval.domains.matrix.reasoning.measures import GROUP as REASONING
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.sensitivity import GAP_GROUP
@@ -379,7 +378,6 @@ _ALWAYS = (
 GROUPS: tuple[Group, ...] = (
     FITTED_GROUP,
     COMPUTING,
-    PROBABILISTIC,
     ADAPTATION,
     GAP_GROUP,
     REASONING,

@@ -10,8 +10,14 @@ from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.responses import expected_best, expected_response_cost
-from tomeval.domains.matrix.subjects.forecaster import spoilt
-from tomeval.statistics.forecasts import BINS, bins_of, brier_scores, likeliest, log_losses
+from tomeval.extensions.probabilistic.forecaster import spoilt
+from tomeval.extensions.probabilistic.forecasts import (
+    BINS,
+    bins_of,
+    brier_scores,
+    likeliest,
+    log_losses,
+)
 
 _DIGITS = 12  # histories that leave the same posterior but for rounding are one
 
@@ -29,7 +35,7 @@ def expected_forecast(
     Parameters
     ----------
     temperature, shift
-        As for `tomeval.domains.matrix.subjects.forecaster.Forecaster`.
+        As for `tomeval.extensions.probabilistic.forecaster.Forecaster`.
     horizon : int
         Steps per episode. Every history that can be told apart is walked, so against reactive or
         random partners the work grows quickly with it.
@@ -37,7 +43,7 @@ def expected_forecast(
     Returns
     -------
     dict of str to float
-        The measures of `tomeval.domains.matrix.probabilistic.measures`, ``tom_percent``,
+        The measures of `tomeval.extensions.probabilistic.measures`, ``tom_percent``,
         ``ece_percent`` (the binned calibration error) and ``bayes_log_loss``: exact expectations,
         no simulation.
 

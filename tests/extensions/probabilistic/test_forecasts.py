@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.statistics.estimates import estimate
-from tomeval.statistics.forecasts import (
+from tomeval.extensions.probabilistic.forecasts import (
     BINS,
     brier_scores,
     calibration,
@@ -20,6 +19,7 @@ from tomeval.statistics.forecasts import (
     plain_parts,
     smoothed,
 )
+from tomeval.statistics.estimates import estimate
 from tomeval.statistics.shares import clustered_share
 
 TRUE = (Fraction(6, 10), Fraction(3, 10), Fraction(1, 10))

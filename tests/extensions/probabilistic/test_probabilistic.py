@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from forecast_coverage import coverage
+from forecast_truth import expected_forecast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known import Known, make_setup, play
@@ -19,19 +20,19 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.probabilistic.measures import (
+from tomeval.domains.matrix.responses import expected_response_cost, misjudgement_cost
+from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.extensions.probabilistic.forecaster import spoilt
+from tomeval.extensions.probabilistic.forecasts import BINS, calibration, crossed_parts, plain_parts
+from tomeval.extensions.probabilistic.measures import (
     MEASURES,
     NAME,
     Stated,
     by_step,
     episode_means,
 )
-from tomeval.domains.matrix.probabilistic.posterior import bayes_predictions
-from tomeval.domains.matrix.probabilistic.table import base_rates
-from tomeval.domains.matrix.probabilistic.truth import expected_forecast
-from tomeval.domains.matrix.responses import expected_response_cost, misjudgement_cost
-from tomeval.domains.matrix.subjects import SUBJECTS, Subject
-from tomeval.domains.matrix.subjects.forecaster import spoilt
+from tomeval.extensions.probabilistic.posterior import bayes_predictions
+from tomeval.extensions.probabilistic.tables import base_rates
 from tomeval.models.base import Capabilities
 from tomeval.models.scripted import ScriptedModel
 from tomeval.plots import draw
@@ -43,7 +44,6 @@ from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
 from tomeval.statistics.estimates import estimate
-from tomeval.statistics.forecasts import BINS, calibration, crossed_parts, plain_parts
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,20 +10,9 @@ import numpy as np
 
 from tomeval.domains.matrix.groups import data_of
 from tomeval.domains.matrix.played import BoolArray, FloatArray, Played
-from tomeval.domains.matrix.probabilistic.measures import (
-    DRAWN,
-    FEWEST_DRAWS,
-    NAME,
-    Stated,
-    by_step,
-    episode_means,
-    has_probabilities,
-)
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.runs.columns import flat, flat_share
-from tomeval.runs.results import Run
-from tomeval.statistics.estimates import Estimate
-from tomeval.statistics.forecasts import (
+from tomeval.domains.matrix.storing import has_probabilities
+from tomeval.extensions.probabilistic.forecasts import (
     BINS,
     LEAST_LOSS,
     Calibration,
@@ -36,14 +25,21 @@ from tomeval.statistics.forecasts import (
     plain_parts,
     skill,
 )
+from tomeval.extensions.probabilistic.measures import (
+    DRAWN,
+    FEWEST_DRAWS,
+    NAME,
+    Stated,
+    by_step,
+    episode_means,
+)
+from tomeval.runs.columns import flat, flat_share
+from tomeval.runs.results import Run
+from tomeval.runs.tables import Table, fixed
+from tomeval.statistics.estimates import Estimate
 from tomeval.statistics.shares import Share
 
 Rows = list[dict[str, Any]]
-
-
-def present(run: Run) -> bool:
-    """Tell whether a run has stated probabilities."""
-    return has_probabilities(run.store)
 
 
 def stated_cells(run: Run) -> list[MatrixRunCell]:
@@ -60,7 +56,7 @@ def _stated(cell: MatrixRunCell) -> Stated:
 
 def rows(run: Run) -> Rows:
     """Return one row per cell with stated probabilities."""
-    return [_row(cell) for cell in stated_cells(run)] if present(run) else []
+    return [_row(cell) for cell in stated_cells(run)]
 
 
 def base_rates(played: Played, weights: Sequence[float]) -> FloatArray:
@@ -214,7 +210,7 @@ def _count(count: int) -> str:
 def curve_rows(run: Run) -> Rows:
     """Return the calibration curves: a row per cell and bin with forecasts."""
     found: Rows = []
-    for cell in stated_cells(run) if present(run) else []:
+    for cell in stated_cells(run):
         for items, sure, right, low, high in zip(*curve_of(cell), strict=True):
             row: dict[str, Any] = dict(cell.columns)
             row |= {"forecasts": int(items), "confidence_percent": 100 * float(sure)}
@@ -238,3 +234,30 @@ def curve_notes(run: Run) -> list[str]:
         f"a row per bin of confidence, {BINS} of equal width: the probability of the likeliest "
         "action, and how often it was right, with Wilson's 95 % interval, episodes as clusters"
     ]
+
+
+def _present(run: Run) -> bool:
+    return has_probabilities(run.store)
+
+
+_NEEDS = (
+    "predictions with probabilities, from scored labels (LM) or draws = N: docs/measures.md, "
+    '"Probabilistic predictions"'
+)
+
+TABLES: Mapping[str, Table] = {
+    "probabilistic": Table(
+        "predictions as probabilities: losses, skills, calibration",
+        fixed(rows),
+        _present,
+        notes,
+        needs=_NEEDS,
+    ),
+    "calibration": Table(
+        "predictions as probabilities: how often those of each confidence are right",
+        fixed(curve_rows),
+        _present,
+        curve_notes,
+        needs=_NEEDS,
+    ),
+}

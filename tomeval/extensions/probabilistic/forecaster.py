@@ -10,10 +10,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.played import FloatArray
-from tomeval.domains.matrix.probabilistic.posterior import Posterior
 from tomeval.domains.matrix.responses import expected_best
 from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, pick
-from tomeval.statistics.forecasts import likeliest
+from tomeval.extensions.probabilistic.forecasts import likeliest
+from tomeval.extensions.probabilistic.posterior import Posterior
 
 
 class Forecaster(Subject):
@@ -21,7 +21,7 @@ class Forecaster(Subject):
 
     It states `spoilt` Bayes-optimal probabilities, names the likeliest action (ties drawn), and
     plays the best response in expectation to what it states (ties drawn). What it should measure is
-    known: `tomeval.domains.matrix.probabilistic.truth.expected_forecast`.
+    known: ``expected_forecast`` of benchmarks/forecast_truth.py.
 
     Parameters
     ----------

@@ -10,9 +10,10 @@ import numpy as np
 from tomeval.core.numbers import number
 from tomeval.domains.matrix.figures.curves import smooth
 from tomeval.domains.matrix.played import BoolArray, FloatArray
-from tomeval.domains.matrix.probabilistic.measures import by_step
-from tomeval.domains.matrix.probabilistic.table import calibration_error, curve_of, stated_cells
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.extensions.probabilistic.forecasts import BINS
+from tomeval.extensions.probabilistic.measures import by_step
+from tomeval.extensions.probabilistic.tables import calibration_error, curve_of, stated_cells
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
@@ -27,7 +28,6 @@ from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, line_style, ne
 from tomeval.runs.results import Run
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.estimates import Estimate
-from tomeval.statistics.forecasts import BINS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,10 +40,6 @@ MOST_LINES = 6
 
 def probabilistic(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw calibration curves and log loss by step, a figure per task."""
-    from tomeval.domains.matrix.probabilistic.table import present
-
-    if not present(run):
-        return []
     found = tasks(stated_cells(run))
     drawings = []
     for task, members in found.items():

@@ -10,32 +10,29 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tomeval.core.once import once_each
-from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.outcomes import VALID
 from tomeval.domains.matrix.groups import Group, data_of, from_data, nothing
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
-from tomeval.domains.matrix.probabilistic.posterior import bayes_predictions
 from tomeval.domains.matrix.responses import expected_response_cost
-from tomeval.domains.matrix.steps import DRAW
-from tomeval.domains.matrix.storing import RECORDED, SEAT
+from tomeval.domains.matrix.storing import (
+    RECORDED,
+    has_probabilities,
+    read_draws,
+    read_stated_probabilities,
+)
+from tomeval.extensions.probabilistic.forecasts import brier_scores, log_losses, smoothed, top
+from tomeval.extensions.probabilistic.posterior import bayes_predictions
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO, Bounds
-from tomeval.statistics.forecasts import brier_scores, log_losses, smoothed, top
 
 NAME = "probabilistic"
 STATED, DRAWN = "stated", "draws"
 """Where probabilities come from: the prediction itself (scored labels), or repeated draws."""
 
-PLAYERS = ("random", "equilibrium", "best_response", "rmax", "simulated")
-"""Kinds of subjects whose probabilities say how they draw. Alone they make no run one of stated
-probabilities; beside one that states them they are references."""
-
 FEWEST_DRAWS = 2
 """Readable draws that a step needs: fewer say nothing of how much draws differ."""
-
-_DRAWS = f"question LIKE '{DRAW} %' AND seat = '{SEAT}'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class Stated:
     source : str
         `STATED`, `DRAWN`, or empty: none.
     probs : ndarray, shape (N, m)
-        Stated, or from draws by `tomeval.statistics.forecasts.smoothed`; rows without are NaN.
+        Stated, or `smoothed` from draws; rows without are NaN.
     shares : ndarray, shape (N, m)
         The same as `probs`, or the plain frequencies of draws.
     draws : ndarray of int, shape (N,)
@@ -72,17 +69,6 @@ class Stated:
         return there
 
 
-@once_each
-def has_probabilities(store: Store) -> bool:
-    """Tell whether any subject of a run states probabilities or was asked for draws."""
-    if store.query(f"SELECT 1 FROM answers WHERE {_DRAWS} LIMIT 1"):
-        return True
-    kinds = store.query("SELECT cell, json_extract(definition, '$.kind') FROM cells")
-    stating = [cell for cell, kind in kinds if kind not in PLAYERS]
-    sql = "SELECT 1 FROM steps WHERE cell = ? AND predicted_probs IS NOT NULL LIMIT 1"
-    return any(store.query(sql, (cell,)) for cell in stating)
-
-
 def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> Stated:
     """Return what a cell's subject states.
 
@@ -90,12 +76,7 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     readable prediction of its complete episodes has them: where some lack them, as the answers of
     players that only draw now and then, those that have them are no sample of the steps.
     """
-    rows = store.query(
-        "SELECT predicted_probs, predict_outcome FROM steps "
-        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
-        "ORDER BY cell, episode, step",
-        (cell, COMPLETE),
-    )
+    rows = read_stated_probabilities(store, cell)
     size = len(definition["labels"]["partner"])
     weights = () if definition["kind"] == RECORDED else tuple(definition["partners"]["weights"])
     known = weights if definition["partners"]["tables"] else ()
@@ -121,28 +102,14 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
 def _counts(store: Store, cell: int, steps: int, size: int) -> tuple[IntArray, int]:
     """Return how often each action was drawn in every step, (N, m), and how often it was asked."""
     counts = np.zeros((steps, size), dtype=np.int64)
-    asked = 0
-    sql = f"SELECT episode, step, outcome, value FROM answers WHERE cell = ? AND {_DRAWS}"
-    drawn = store.query(sql, (cell,))
-    if not drawn:
-        return counts, asked
-    order = store.query(
-        "SELECT episode, step FROM steps JOIN episodes USING (cell, episode) "
-        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
-        (cell, COMPLETE),
-    )
-    places = {row: place for place, row in enumerate(order)}
-    for episode, step, outcome, value in drawn:
-        place = places.get((episode, step))
-        if place is None:  # of an episode that is not complete
-            continue
-        asked += 1
+    drawn = read_draws(store, cell)
+    for place, outcome, value in drawn:
         if outcome == VALID:
             action = json.loads(value)
             if not 0 <= action < size:
                 raise store.damaged(f"cell {cell}: a draw is outside 0..{size - 1}")
             counts[place, action] += 1
-    return counts, asked
+    return counts, len(drawn)
 
 
 def bayes(played: Played) -> FloatArray | None:
@@ -290,5 +257,4 @@ MEASURES = (
     ),
 )
 
-GROUP = Group(NAME, MEASURES, has_probabilities, read_stated)
-"""The group of measures; its data are `Stated`."""
+GROUPS = (Group(NAME, MEASURES, has_probabilities, read_stated),)
