@@ -32,6 +32,7 @@ class Shipped:
     exporters: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
+    players: tuple[str, ...] = ()
     partners: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -50,6 +51,11 @@ _GUESTS, _SHARE = "People, and games played elsewhere", "Keep and share"
 SHIPPED: dict[str, Shipped] = {
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
+    "fitted": Shipped(
+        "tomeval.extensions.fitted:EXTENSION",
+        data={"matrix": "unknown partners", "arena": "unknown players"},
+        players=("matrix partner",),
+    ),
     "hub": Shipped(
         "tomeval.extensions.hub:EXTENSION",
         commands={

@@ -292,9 +292,6 @@ class Domain(ABC):
         In the order of tables.
     headline : tuple of str
         The measures that figures, reports and comparisons show first: functional, then literal.
-    stand_ins : mapping of str to str
-        By headline measure, the one that is shown in its place in runs where it has no value; where
-        both have, it comes after the headline.
     by : tuple of str
         Columns that the levels of a comparison may differ in, the default first.
     task : tuple of str
@@ -353,7 +350,6 @@ class Domain(ABC):
     schema: ClassVar[Schema]
     measures: Mapping[str, Measure]  # with those from outside, see `register_measure`
     headline: ClassVar[tuple[str, ...]]
-    stand_ins: ClassVar[Mapping[str, str]] = {}
     by: ClassVar[tuple[str, ...]]
     task: ClassVar[tuple[str, ...]]
     panel: ClassVar[tuple[str, ...]] = ()
@@ -588,8 +584,7 @@ def check_domain(name: str, domain: object) -> Domain:
         raise TomevalError(f"domain {name!r}: {type(domain).__name__} is not a Domain")
     if missing := [attribute for attribute in REQUIRED if not hasattr(domain, attribute)]:
         raise TomevalError(f"domain {name!r}: lacks {', '.join(missing)}")
-    shown = (*domain.headline, *domain.stand_ins.values())
-    if strangers := [m for m in shown if m not in domain.measures]:
+    if strangers := [m for m in domain.headline if m not in domain.measures]:
         raise TomevalError(f"domain {name!r}: headline names no measure: {', '.join(strangers)}")
     return domain
 

@@ -12,7 +12,6 @@ from tomeval.domains.arena.cells import SUBJECT, ArenaCell
 from tomeval.domains.arena.described import described_keys
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
-from tomeval.domains.arena.fitted import fitted_rows
 from tomeval.domains.arena.listing import listed_games, listed_players
 from tomeval.domains.arena.measures import MEASURES, PLANTED
 from tomeval.domains.arena.players import together
@@ -51,6 +50,13 @@ def _won(cell: RunCell) -> FloatArray:
     return cell.totals("win_percent").values / 100
 
 
+def _meets_models(store: Store) -> bool:
+    """Tell whether any of the other players is a language model, whose policy is not known."""
+    return any(
+        player["model"] for _, definition in store.cells() for player in definition["players"][1:]
+    )
+
+
 class Arena(Domain):
     """Games of two or more seats; see `tomeval.runs.domain.Domain`."""
 
@@ -76,13 +82,9 @@ class Arena(Domain):
     rated: ClassVar = RATED
     tables: ClassVar = {
         "results": Table("the measures that say most, and errors", result_rows, reported=never),
-        "fitted": Table(
-            "rewards beside the best replies to policies fitted to the other players",
-            fitted_rows,
-            reported=never,
-        ),
     }
     first_table = "results"
+    data: ClassVar = {"unknown players": _meets_models}
     aside = ASIDE
     figures: ClassVar = {
         name: f"tomeval.domains.arena.figures.{where}"

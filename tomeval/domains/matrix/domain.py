@@ -13,7 +13,6 @@ from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.described import described_keys
-from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
     blind_notes,
@@ -24,11 +23,10 @@ from tomeval.domains.matrix.facts import (
     told_notes,
     tom_notes,
 )
-from tomeval.domains.matrix.fitted.measures import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
-from tomeval.domains.matrix.partner_players import PartnerPlayer
+from tomeval.domains.matrix.partner_players import PartnerPlayer, two_players
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import (
@@ -45,6 +43,7 @@ from tomeval.domains.matrix.storing import (
     has_beliefs,
     has_probabilities,
     has_reactions,
+    has_unknown_partners,
     partners_known,
     partners_react,
 )
@@ -87,7 +86,6 @@ class Matrix(Domain):
         "tom_percent",
         "delta_tom_best_response_per_step",
     )
-    stand_ins: ClassVar = {"delta_functional_per_step": FITTED}
     by = ("strategy", "subject", "model", "labels", "condition")
     task = ("game", "labels", "partners", "horizon", "reference", "on_invalid")
     panel = ("game", "labels")
@@ -107,16 +105,19 @@ class Matrix(Domain):
             "adaptation": "adaptation:adaptation_figures",
             "reasoning": "consistency:consistency",
             "aids": "aids:aids",
-            "fitted": "fitted:fitted_pairings",
         }.items()
     }
     first_figures = (
         *("forest", "literal_against_functional", "decomposition"),
-        *("fitted", "aids"),  # of runs that have the data
+        "aids",  # of runs that have the data
     )
     figures_by = ("regret", "tom")
     lists = listing.LISTS
-    data: ClassVar = {"beliefs": has_beliefs, "probabilities": has_probabilities}
+    data: ClassVar = {
+        "beliefs": has_beliefs,
+        "probabilities": has_probabilities,
+        "unknown partners": has_unknown_partners,
+    }
     tables = TABLES
     first_table = "cells"
     scores: ClassVar = {
@@ -146,7 +147,7 @@ class Matrix(Domain):
     ) -> Block:
         """Play one episode."""
         if isinstance(cell.setup.partners, PartnerPlayer):
-            steps = await play_duel(cell.setup, episode, models, on_step)
+            steps = await two_players().play(cell.setup, episode, models, on_step)
         else:
             steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
         return as_block(steps, cell.setup.game)

@@ -11,7 +11,6 @@ import numpy as np
 from tomeval.domains.matrix.adaptation.measures import GROUP as ADAPTATION
 from tomeval.domains.matrix.aids.computing import GROUP as COMPUTING
 from tomeval.domains.matrix.conditional import reactions_right
-from tomeval.domains.matrix.fitted.measures import FITTED_GROUP
 from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
@@ -376,7 +375,6 @@ _ALWAYS = (
 )
 
 GROUPS: tuple[Group, ...] = (
-    FITTED_GROUP,
     COMPUTING,
     ADAPTATION,
     GAP_GROUP,

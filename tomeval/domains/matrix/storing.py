@@ -403,6 +403,11 @@ def partners_known(store: Store) -> tuple[bool, ...]:
     return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))
 
 
+def has_unknown_partners(store: Store) -> bool:
+    """Tell whether any cell's partner has no table: a player, or one of recorded games."""
+    return not all(partners_known(store))
+
+
 @once_each
 def partners_react(store: Store) -> bool:
     """Tell whether the subject's moves can change what any partner does later; looked up once."""

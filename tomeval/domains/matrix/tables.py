@@ -8,8 +8,6 @@ from tomeval.domains.matrix import sensitivity
 from tomeval.domains.matrix.adaptation import table as adapting
 from tomeval.domains.matrix.aids.shares import has_ladders
 from tomeval.domains.matrix.aids.table import aids_notes, aids_rows
-from tomeval.domains.matrix.fitted.measures import has_unknown_partners
-from tomeval.domains.matrix.fitted.table import fitted_notes, fitted_rows
 from tomeval.domains.matrix.reasoning.measures import has_reasoning
 from tomeval.domains.matrix.reasoning.table import reasoning_notes, reasoning_rows
 from tomeval.runs.tables import Table, fixed
@@ -82,12 +80,6 @@ TABLES: Mapping[str, Table] = {
         lambda run: has_reasoning(run.store),
         reasoning_notes,
         needs=_REASONS,
-    ),
-    "fitted": Table(
-        "fitted partners: both seats of every pairing, regret against the best reply to a fit",
-        fixed(fitted_rows),
-        notes=fitted_notes,
-        reported=lambda run: has_unknown_partners(run.store),
     ),
 }
 """In the order in which a report shows them, after the measures; those of extensions follow."""

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any, Literal
 
 import numpy as np
 
-from tomeval.domains.matrix.fitted.memory import Counts, context_count, counts_of, probabilities
-from tomeval.domains.matrix.fitted.pricing import Priced
+from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.played import FloatArray, Played
+from tomeval.domains.matrix.storing import has_unknown_partners
+from tomeval.extensions.fitted.memory import Counts, context_count, counts_of, probabilities
+from tomeval.extensions.fitted.pricing import Priced
+from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.store import Store
 from tomeval.statistics import estimate
+
+FITTED = "delta_functional_fitted_per_step"
+LEAST, MOST = "regret_fitted_least_per_step", "regret_fitted_most_per_step"
+"""The estimate, and between what regret lies whatever the other does of what is left open."""
 
 MEMORIES = (0, 1, 2)
 """How many joint moves a fitted machine may know."""
@@ -99,7 +108,7 @@ def fit(played: Played) -> Fit:
     Fit
         Without an estimate if there are fewer than `FEWEST` episodes, or if it would hang on what
         the other does in contexts in which it was seen too seldom, see
-        `tomeval.domains.matrix.fitted.pricing.Priced.reach`.
+        `tomeval.extensions.fitted.pricing.Priced.reach`.
 
     Notes
     -----
@@ -202,3 +211,61 @@ def of_partner(played: Played, which: int) -> Played:
         predicted,
         played.own_reward[steps],
     )
+
+
+def fitted_values(played: Played, name: str) -> FloatArray:
+    """Return one of `FITTED`, `LEAST` and `MOST` by complete episode, shape (E,)."""
+    values = np.full(played.episodes, np.nan)
+    for which, found in fits(played).items():
+        part = {FITTED: found.regret, LEAST: found.least, MOST: found.most}[name]
+        values[played.which == which] = part
+    return values
+
+
+def _of(name: str, played: Played, reference: str) -> Totals:
+    return Totals(fitted_values(played, name))
+
+
+def _measure(name: str, heading: str, better: Literal[0, -1], meaning: str) -> Measure:
+    source = "this project, docs/measures.md, Fitted partners"
+    label = name.removesuffix("_per_step").replace("delta_functional", "regret")
+    stands_for = "delta_functional_per_step" if name == FITTED else ""
+    of = partial(_of, name)
+    return Measure(
+        name, heading, meaning, "payoff", better, source, of, label=label, stands_for=stands_for
+    )
+
+
+MEASURES = (
+    _measure(
+        FITTED,
+        "ΔFunctional/T (fitted)",
+        -1,
+        "An estimate of regret where the partner has no table: how much less reward per step the "
+        "subject earned than the best reply to the machine of short memory that fits the partner "
+        "best. Its interval holds the uncertainty of the fit. Missing where it would hang on what "
+        "the partner did too seldom: then there are the least and the most only. Lower is better; "
+        "in payoff units.",
+    ),
+    _measure(
+        LEAST,
+        "regret (fitted), least",
+        0,
+        "The same if the partner did the worst for the subject, step by step, within exact limits "
+        "of what these games leave open. In payoff units.",
+    ),
+    _measure(
+        MOST,
+        "regret (fitted), most",
+        0,
+        "The same if the partner did the best for the subject within exact limits of what these "
+        "games leave open. In payoff units.",
+    ),
+)
+
+
+def _read(store: Store, number: int, definition: Mapping[str, Any]) -> None:
+    """Read nothing: moves and rewards are all that is needed."""
+
+
+GROUPS = (Group("fitted", MEASURES, has_unknown_partners, _read),)

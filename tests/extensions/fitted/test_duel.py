@@ -12,12 +12,12 @@ from support import scripts
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.batch import simulate
-from tomeval.domains.matrix.duel import play_duel
-from tomeval.domains.matrix.fitted.table import fitted_notes, fitted_rows, sides
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.play import run_now
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.extensions.fitted.duel import play_duel
+from tomeval.extensions.fitted.tables import fitted_notes, fitted_rows, sides
 from tomeval.models.base import Reply
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment

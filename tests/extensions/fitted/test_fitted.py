@@ -12,25 +12,23 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 from support import THREE_BY_TWO, TWO_BY_THREE
 
-from tomeval.domains.matrix.fitted import fit as fitted
-from tomeval.domains.matrix.fitted import pricing
-from tomeval.domains.matrix.fitted.fit import fit
-from tomeval.domains.matrix.fitted.limits import exact_limits, limited_rewards, rewards, safest
-from tomeval.domains.matrix.fitted.measures import FITTED, LEAST, MOST, fitted_values
-from tomeval.domains.matrix.fitted.memory import (
-    as_machine,
-    context_path,
-    contexts,
-    counts_of,
-    probabilities,
-)
-from tomeval.domains.matrix.fitted.pricing import Priced
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import Played
+from tomeval.extensions.fitted import measures as fitted
+from tomeval.extensions.fitted import pricing
+from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, fit, fitted_values
+from tomeval.extensions.fitted.memory import (
+    as_machine,
+    context_path,
+    contexts,
+    counts_of,
+    probabilities,
+)
+from tomeval.extensions.fitted.pricing import Priced, exact_limits, limited_rewards, rewards, safest
 from tomeval.statistics import estimate
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.fitted.fit import Fit, fits
-from tomeval.domains.matrix.fitted.measures import FITTED, LEAST, MOST, fitted_values
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.domains.matrix.storing import PARTNER, SEAT
+from tomeval.domains.matrix.storing import PARTNER, SEAT, has_unknown_partners
+from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, Fit, fits, fitted_values
 from tomeval.runs.columns import flat
 from tomeval.runs.results import Run
+from tomeval.runs.tables import Table, fixed
 from tomeval.runs.tallies import pooled
 from tomeval.statistics import Estimate
 
@@ -128,7 +128,7 @@ def fitted_rows(run: Run) -> list[dict[str, Any]]:
 
     Columns: who met whom; ``memory`` of the machine that was fitted to the other, its ``gain`` in
     held-out log-likelihood over memory 0 (nats per step), and the share of contexts that were seen;
-    the estimate of regret and between what it lies (`tomeval.domains.matrix.fitted.fit`);
+    the estimate of regret and between what it lies (`tomeval.extensions.fitted.measures`);
     ΔFunctional/T where the other is a table; and the measures that need no model of the other.
     """
     rows = [side.row(run) for side in sides(run)]
@@ -157,3 +157,13 @@ def fitted_notes(run: Run) -> list[str]:
         more = f" and {len(who) - 3} more" if len(who) > 3 else ""
         notes.append(f"no estimate for {', '.join(who[:3])}{more}: {why}")
     return notes
+
+
+TABLES: Mapping[str, Table] = {
+    "fitted": Table(
+        "fitted partners: both seats of every pairing, regret against the best reply to a fit",
+        fixed(fitted_rows),
+        notes=fitted_notes,
+        reported=lambda run: has_unknown_partners(run.store),
+    ),
+}

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.core.numbers import between, number
-from tomeval.domains.matrix.fitted.measures import has_unknown_partners
-from tomeval.domains.matrix.fitted.table import SHOWN, Side, sides
 from tomeval.domains.matrix.storing import PARTNER, SEAT
+from tomeval.extensions.fitted.tables import SHOWN, Side, sides
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import pages
 from tomeval.plots.rows import MOST_TOGETHER, row_panels
@@ -50,8 +49,6 @@ class _Row(NamedTuple):
 
 def fitted_pairings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw both seats of every pairing, a picture per game, label set and horizon."""
-    if not has_unknown_partners(run.store):
-        return []
     tasks: dict[tuple[str, ...], list[_Row]] = {}
     for side in sides(run):
         if side.played.episodes:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tomeval.domains.arena.fitted import fitted_rows
 from tomeval.domains.arena.game import Stage
 from tomeval.domains.arena.kinds import Seen
 from tomeval.domains.arena.named_games import named_game
+from tomeval.extensions.fitted.arena import fitted_rows
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment

@@ -9,7 +9,7 @@ never mixed with ΔFunctional, which is exact.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.runs.columns import flat
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
+from tomeval.runs.tables import Table, never
 from tomeval.statistics import Estimate
 
 
@@ -102,3 +103,12 @@ def _games(cell: ArenaRunCell) -> Iterator[tuple[tuple[int, ...], list[Stage[Any
                 trail.append(Stage(state, actions[place]))
             state = after
         yield tuple(json.loads(seats)), trail
+
+
+TABLES: Mapping[str, Table] = {
+    "fitted": Table(
+        "rewards beside the best replies to policies fitted to the other players",
+        fitted_rows,
+        reported=never,
+    ),
+}

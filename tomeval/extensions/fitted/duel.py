@@ -15,6 +15,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.partner_players import TwoPlayers
 from tomeval.domains.matrix.play import Setup, check_asides, generator_of, take_turn, wait
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import NONE, Steps
@@ -129,3 +130,6 @@ def check_players(setup: Setup) -> None:
             f"it and {setup.partners.name!r} in the partner's seat are both told the other's move "
             "before they make their own; only one of them can be"
         )
+
+
+DUEL = TwoPlayers(play_duel, check_players)
