@@ -72,6 +72,11 @@ SHIPPED: dict[str, Shipped] = {
         exporters=("inspect", "lm-eval"),
         models=("inspect",),
     ),
+    "levels": Shipped(
+        "tomeval.extensions.levels:EXTENSION",
+        data={"decrypto": "levels"},
+        players=("decrypto rsa",),
+    ),
     "live": Shipped(
         "tomeval.extensions.live:EXTENSION",
         commands={

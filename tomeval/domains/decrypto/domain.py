@@ -11,8 +11,6 @@ from tomeval.core.errors import unknown
 from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
-from tomeval.domains.decrypto.levels.measures import LEVEL_MEASURES
-from tomeval.domains.decrypto.levels.tables import LEVELS_TABLE, level_notes, level_rows
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -44,7 +42,6 @@ GAMES_PER_CHUNK = 1000
 TEAM = "team"
 
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures.md, "Planted beliefs"'
-_MEASURES = {**MEASURES, **LEVEL_MEASURES}
 
 
 def _survived(cell: RunCell) -> FloatArray:
@@ -69,8 +66,13 @@ def _has_beliefs(run: Run) -> bool:
     return has_beliefs(run.store)
 
 
-def _asks_levels(run: Run) -> bool:
-    return any("levels" in definition for _, definition in run.store.cells())
+def _has_levels(store: Store) -> bool:
+    """Tell whether a run asks for levels of recursion, or has players that reason to one."""
+    return any(
+        "levels" in definition
+        or any(player.get("kind") == "rsa" for player in definition["players"].values())
+        for _, definition in store.cells()
+    )
 
 
 _ABOUT = {
@@ -91,13 +93,6 @@ _TABLES = {
         needs=_BELIEVED if name == "planted" else "",
     )
     for name in TABLES
-} | {
-    LEVELS_TABLE: Table(
-        "levels of recursion that hints and guesses fit",
-        level_rows,
-        notes=level_notes,
-        reported=_asks_levels,
-    )
 }
 
 
@@ -109,7 +104,7 @@ class Decrypto(Domain):
     experiment = DecryptoExperiment
     schema = SCHEMA
     unit = "deal"
-    measures = _MEASURES
+    measures = MEASURES
     headline = (
         "delta_functional_per_turn",
         "tom_eve_percent",
@@ -124,9 +119,9 @@ class Decrypto(Domain):
         "pairings": "tomeval.domains.decrypto.figures.heat_maps:heat_maps",
         "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
         "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
-        "levels": "tomeval.domains.decrypto.figures.levels:levels",
     }
-    first_figures = ("forest", "pairings_turns", "perspective", "probes", "levels")
+    first_figures = ("forest", "pairings_turns", "perspective", "probes")
+    data: ClassVar = {"levels": _has_levels}
     lists: ClassVar = {
         "players": listed_players,
         "embeddings": lambda: [{"embedding": name} for name in SHIPPED],
@@ -182,8 +177,6 @@ class Decrypto(Domain):
         left_out = set() if replayed else of_replays
         if not has_beliefs(run.store):
             left_out |= {*PLANTED_MEASURES}
-        if not _asks_levels(run):
-            left_out |= {*LEVEL_MEASURES}
         return {n: m for n, m in self.measures.items() if n not in left_out}
 
     def facts(self, run: Run) -> list[Facts]:

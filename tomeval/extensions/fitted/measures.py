@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.storing import has_unknown_partners
 from tomeval.extensions.fitted.memory import Counts, context_count, counts_of, probabilities
 from tomeval.extensions.fitted.pricing import Priced
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.store import Store
+from tomeval.runs.outside import Group
 from tomeval.statistics import estimate
 
 FITTED = "delta_functional_fitted_per_step"
@@ -264,8 +263,4 @@ MEASURES = (
 )
 
 
-def _read(store: Store, number: int, definition: Mapping[str, Any]) -> None:
-    """Read nothing: moves and rewards are all that is needed."""
-
-
-GROUPS = (Group("fitted", MEASURES, has_unknown_partners, _read),)
+GROUPS = (Group("fitted", MEASURES, has_unknown_partners),)

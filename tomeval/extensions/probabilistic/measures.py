@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tomeval.core.outcomes import VALID
-from tomeval.domains.matrix.groups import Group, data_of, from_data, nothing
+from tomeval.domains.matrix.groups import data_of, from_data, nothing
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.responses import expected_response_cost
@@ -24,6 +24,7 @@ from tomeval.domains.matrix.storing import (
 from tomeval.extensions.probabilistic.forecasts import brier_scores, log_losses, smoothed, top
 from tomeval.extensions.probabilistic.posterior import bayes_predictions
 from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO, Bounds
 

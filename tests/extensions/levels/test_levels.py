@@ -12,16 +12,17 @@ from scipy.special import log_softmax
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.figures.levels import levels
 from tomeval.domains.decrypto.game import CODES, Rules, Turn
-from tomeval.domains.decrypto.levels.choices import (
+from tomeval.domains.decrypto.replays import RecordedGame, write_games
+from tomeval.extensions.levels.choices import (
     ALPHAS,
     Choices,
     choices_of,
     heard,
     log_likelihoods,
 )
-from tomeval.domains.decrypto.levels.fit import (
+from tomeval.extensions.levels.figure import levels
+from tomeval.extensions.levels.fit import (
     LEAST_DEALS,
     fine_alphas,
     finer,
@@ -29,10 +30,9 @@ from tomeval.domains.decrypto.levels.fit import (
     place,
     weight_grid,
 )
-from tomeval.domains.decrypto.levels.measures import turn_levels
-from tomeval.domains.decrypto.levels.rsa import softmax
-from tomeval.domains.decrypto.levels.tables import NONE_FITS, NOT_JUDGED, level_notes, level_rows
-from tomeval.domains.decrypto.replays import RecordedGame, write_games
+from tomeval.extensions.levels.ladder import softmax
+from tomeval.extensions.levels.measures import turn_levels
+from tomeval.extensions.levels.tables import NONE_FITS, NOT_JUDGED, level_notes, level_rows
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.runs.experiment import make_experiment
 
@@ -160,8 +160,8 @@ def test_what_is_not_known_is_said_and_not_drawn(opened, monkeypatch) -> None:
         ("encoder", "same"): ("minilm", place(alike, np.random.default_rng(1))),
         ("encoder", "sure"): ("minilm", certain),
     }
-    for module in ("levels.tables", "figures.levels"):
-        monkeypatch.setattr(f"tomeval.domains.decrypto.{module}.placements", lambda run: found)
+    for module in ("tables", "figure"):
+        monkeypatch.setattr(f"tomeval.extensions.levels.{module}.placements", lambda run: found)
     [drawing] = levels(opened)
     assert "nan" not in drawing.description
     assert "same: 0 or 1 or 2" in drawing.description
@@ -281,9 +281,9 @@ def test_without_the_key_there_are_neither_measures_nor_figures(tmp_path) -> Non
     assert "levels" not in make_experiment(made).cells[0].definition
     with tomeval.run(made, tmp_path / "run") as run:
         assert "alice_level" not in run.measures
-        assert levels(run) == []
-        assert [n for n, table in run.tables.items() if table.reported(run)] == []
-        assert {row["best_level"] for row in level_rows(run)} == {NOT_JUDGED}  # of one game
+        assert "levels" not in {*run.tables, *run.added_figures}
+        rows = run.table_of("levels").rows(run, [])
+        assert {row["best_level"] for row in rows} == {NOT_JUDGED}  # of one game
 
 
 def test_replays_place_the_record_with_its_own_past(tmp_path) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.domains.decrypto.embedding_players import Floats, Ints
-from tomeval.domains.decrypto.levels.choices import ALPHAS, Choices
-from tomeval.domains.decrypto.levels.rsa import LEVELS
+from tomeval.extensions.levels.choices import ALPHAS, Choices
+from tomeval.extensions.levels.ladder import LEVELS
 from tomeval.statistics import Estimate, estimate
 from tomeval.statistics.bootstrap import draw_counts, percentile_ends
 

@@ -12,7 +12,9 @@ from scipy import stats
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, DecoderView, EncoderView, InterceptorView, Turn
-from tomeval.domains.decrypto.levels.rsa import (
+from tomeval.domains.decrypto.players import player_from_table, table_from_spec
+from tomeval.domains.decrypto.seats import Chair
+from tomeval.extensions.levels.ladder import (
     IMAGINED,
     PLACES,
     PREFIXES,
@@ -22,9 +24,7 @@ from tomeval.domains.decrypto.levels.rsa import (
     softmax,
     worths_of,
 )
-from tomeval.domains.decrypto.levels.rsa_seats import RSASpec, drawn, worths
-from tomeval.domains.decrypto.players import player_from_table, table_from_spec
-from tomeval.domains.decrypto.seats import Chair
+from tomeval.extensions.levels.seats import RSASpec, drawn, worths
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.lexicon.words import shipped_lists
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,17 +30,17 @@ from tomeval.domains.decrypto.game import (
     Rules,
     Turn,
 )
-from tomeval.domains.decrypto.levels.rsa import LEVELS, Ladder, guesses
-from tomeval.domains.decrypto.levels.rsa_seats import (
+from tomeval.domains.decrypto.play import RECORD, RECORDED
+from tomeval.domains.decrypto.results import DecryptoRunCell
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.decrypto.storing import number_code, number_guess
+from tomeval.extensions.levels.ladder import LEVELS, Ladder, guesses
+from tomeval.extensions.levels.seats import (
     Words,
     decoder_knows,
     interceptor_knows,
     worths,
 )
-from tomeval.domains.decrypto.play import RECORD, RECORDED
-from tomeval.domains.decrypto.results import DecryptoRunCell
-from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.decrypto.storing import number_code, number_guess
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import fold
 from tomeval.lexicon.words import shipped_lists
@@ -82,6 +82,10 @@ class Heard:
     own: Hints | None
     bob: Code | None
     eve: Code | None
+
+    def guess(self, role: str) -> Code | None:
+        """Return a listener's guess."""
+        return self.bob if role == "decoder" else self.eve
 
 
 @dataclass
@@ -201,8 +205,9 @@ def _add(
 ) -> None:
     """Add a seat's choices in some turns of a cell."""
     words = _words(embedding, _kind(cell, role), cell.definition["words"])
+    add = _add_hints if role == "encoder" else partial(_add_guess, role)
     for number, turn in enumerate(turns, max(mine.turns, default=0) + 1):
-        _ADD[role](mine, turn, number, embedding, ladder, words)
+        add(mine, turn, number, embedding, ladder, words)
 
 
 def _new(
@@ -218,8 +223,7 @@ def _new(
         if role == "encoder":
             key: Any = (turn.deal, turn.code, turn.past, turn.own)
         else:
-            guess = turn.bob if role == "decoder" else turn.eve
-            key = (turn.deal, turn.past, turn.hints, guess)
+            key = (turn.deal, turn.past, turn.hints, turn.guess(role))
         if not copies or key not in seen:
             seen.add(key)
             yield turn
@@ -239,7 +243,7 @@ def _first(turns: Iterator[Heard], most: int) -> Iterator[Heard]:
         yield turn
 
 
-def _alice(
+def _add_hints(
     mine: Choices, turn: Heard, number: int, embedding: Embedding, ladder: Ladder, words: Words
 ) -> None:
     """Add Alice's hints of a turn."""
@@ -249,44 +253,35 @@ def _alice(
         mine.left_out += 3
         return
     view = EncoderView(turn.keywords, turn.code, turn.past, turn.rules)
-    for hint, found in zip(
-        turn.own, _hints_of(embedding, ladder, view, turn.own, words), strict=True
-    ):
-        if found is None:
+    judged = _hints_of(embedding, ladder, view, turn.own, words)
+    for hint, likely in zip(turn.own, judged, strict=True):
+        if likely is None:
             mine.left_out += 1
         else:
-            mine.add(turn, number, fold(hint), *found)
+            mine.add(turn, number, fold(hint), *likely)
 
 
-def _bob(
-    mine: Choices, turn: Heard, number: int, embedding: Embedding, ladder: Ladder, words: Words
+def _add_guess(
+    role: str,
+    mine: Choices,
+    turn: Heard,
+    number: int,
+    embedding: Embedding,
+    ladder: Ladder,
+    words: Words,
 ) -> None:
-    """Add Bob's guess; the Alice that he thinks of draws from the same words as all do."""
-    if turn.bob is None:
+    """Add Bob's or Eve's guess; the Alice that they think of draws from the same words as all."""
+    guess = turn.guess(role)
+    if guess is None:
         return
-    if not _knows(embedding, turn.keywords):
-        mine.left_out += 1
-        return
-    view = DecoderView(turn.keywords, turn.past, turn.hints, turn.rules)
-    values = _codes_of(embedding, ladder, view, words)
-    code = CODES.index(turn.bob)
-    mine.add(turn, number, str(turn.bob), log_likelihoods(values, code), len(CODES))
-
-
-def _eve(
-    mine: Choices, turn: Heard, number: int, embedding: Embedding, ladder: Ladder, words: Words
-) -> None:
-    """Add Eve's guess."""
-    if turn.eve is None:
-        return
-    view = InterceptorView(turn.past, turn.hints, turn.rules)
-    values = _codes_of(embedding, ladder, view, words)
-    code = CODES.index(turn.eve)
-    mine.add(turn, number, str(turn.eve), log_likelihoods(values, code), len(CODES))
-
-
-_ADD: Mapping[str, Callable[[Choices, Heard, int, Embedding, Ladder, Words], None]]
-_ADD = {"encoder": _alice, "decoder": _bob, "interceptor": _eve}
+    view: DecoderView | InterceptorView = InterceptorView(turn.past, turn.hints, turn.rules)
+    if role == "decoder":
+        if not _knows(embedding, turn.keywords):
+            mine.left_out += 1
+            return
+        view = DecoderView(turn.keywords, turn.past, turn.hints, turn.rules)
+    logs = log_likelihoods(_codes_of(embedding, ladder, view, words), CODES.index(guess))
+    mine.add(turn, number, str(guess), logs, len(CODES))
 
 
 @lru_cache(maxsize=4096)

@@ -24,7 +24,9 @@ from tomeval.domains.decrypto.game import (
     Turn,
     hint_history,
 )
-from tomeval.domains.decrypto.levels.rsa import (
+from tomeval.domains.decrypto.players import DecryptoPlayer, PlayerKind
+from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
+from tomeval.extensions.levels.ladder import (
     LEVELS,
     PLACES,
     Ladder,
@@ -35,10 +37,10 @@ from tomeval.domains.decrypto.levels.rsa import (
     softmax,
     worths_of,
 )
-from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
+from tomeval.runs.file_schema import of_default
 
 Words = tuple[str, ...]
 
@@ -188,7 +190,31 @@ class RSAInterceptor(_Listener, Interceptor):
         return self.said(self.guess(level, number, bob, eve, legal), view.hints, details)
 
 
-RSA_SEATS = {"encoder": RSAEncoder, "decoder": RSADecoder, "interceptor": RSAInterceptor}
+def _spec(player: DecryptoPlayer, lists: WordLists) -> RSASpec:
+    options = {key: value for key, value in player.options.items() if key != "embedding"}
+    level, alpha = options.pop("level"), options.pop("alpha")
+    return RSASpec(player.embedding(lists), level, alpha, Ladder(**options))
+
+
+def _short(text: str) -> dict[str, Any]:
+    """Return the options of ``rsa:LEVEL`` and ``rsa:LEVEL:EMBEDDING``."""
+    level, _, name = text.partition(":")
+    if level not in map(str, LEVELS):
+        raise TomevalError(f"player 'rsa:{text}': the level is 0, 1 or 2, such as rsa:2")
+    return {"level": int(level)} | ({"embedding": name} if name else {})
+
+
+RSA = PlayerKind(
+    "reasons about the other seats to level 0, 1 or 2, over an embedding",
+    DEFAULTS,
+    {
+        option: of_default(None if option == "level" else default, MEANINGS.get(option, ""))
+        for option, default in DEFAULTS.items()
+    },
+    _spec,
+    {"encoder": RSAEncoder, "decoder": RSADecoder, "interceptor": RSAInterceptor},
+    _short,
+)
 
 
 def worths(

@@ -5,38 +5,47 @@ Only runs whose experiment names an embedding as ``levels`` have it.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from tomeval.domains.decrypto.embedding_players import Floats
-from tomeval.domains.decrypto.levels.choices import Choices, choices_of_cell
-from tomeval.domains.decrypto.levels.rsa import LEVELS, softmax
 from tomeval.domains.decrypto.played import Played
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import NAMES
+from tomeval.extensions.levels.choices import Choices, choices_of_cell
+from tomeval.extensions.levels.ladder import LEVELS, softmax
 from tomeval.lexicon.embeddings import shipped_embedding
-from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
+from tomeval.runs.store import Store
+
+NAME = "levels"
 
 
-def game_levels(cell: DecryptoRunCell, role: str) -> Totals:
-    """Return the sum over a game's turns of the seat's expected level, and their number.
+def asks_levels(store: Store) -> bool:
+    """Tell whether the experiment of a run asks for levels."""
+    return any("levels" in definition for _, definition in store.cells())
 
-    A turn's expected level is that of the posterior over levels 0, 1 and 2 from equal odds; turns
-    without a choice that can be judged do not count. The rationality is the one that makes the
-    choices of all games of the cell most likely, with equal odds for the levels of every turn.
-    """
-    choices = choices_of_cell(cell, role, shipped_embedding(cell.definition["levels"]))
-    place = {label: index for index, label in enumerate(cell.played.clusters.tolist())}
-    top, bottom = np.zeros(len(place)), np.zeros(len(place))
-    for deal, level in turn_levels(choices):
-        top[place[deal]] += level
-        bottom[place[deal]] += 1
-    return Totals(top, bottom)
+
+def _read(
+    store: Store, number: int, definition: Mapping[str, Any]
+) -> Callable[[str], list[tuple[str, float]]]:
+    """Return what gives the `turn_levels` of each seat of a cell."""
+    cell = DecryptoRunCell(store, number, dict(definition))
+    embedding = shipped_embedding(definition["levels"])
+    return cache(lambda role: turn_levels(choices_of_cell(cell, role, embedding)))
 
 
 def turn_levels(choices: Choices) -> list[tuple[str, float]]:
-    """Return the deal and the expected level of every turn with a choice that can be judged."""
+    """Return the deal and the expected level of every turn with a choice that can be judged.
+
+    A turn's expected level is that of the posterior over levels 0, 1 and 2 from equal odds. The
+    rationality is the one that makes the choices of all games of the cell most likely, with equal
+    odds for the levels of every turn.
+    """
     logs: dict[int, Floats] = {}
     deals = dict(zip(choices.turns, choices.deals, strict=True))
     for turn, found in zip(choices.turns, choices.logs, strict=True):
@@ -50,14 +59,16 @@ def turn_levels(choices: Choices) -> list[tuple[str, float]]:
 
 
 def _of(role: str, played: Played, reference: str) -> Totals:
-    if played.levels is None:
-        missing = np.zeros(played.games)
-        return Totals(missing, missing)
-    return played.levels(role)
+    """Return the sum over a game's turns of the seat's expected level, and their number."""
+    place = {label: index for index, label in enumerate(played.clusters.tolist())}
+    top, bottom = np.zeros(len(place)), np.zeros(len(place))
+    for deal, level in played.more[NAME]()(role) if NAME in played.more else ():
+        top[place[deal]] += level
+        bottom[place[deal]] += 1
+    return Totals(top, bottom)
 
 
-LEVEL_MEASURES = registry(
-    *(
+MEASURES = tuple(
         Measure(
             f"{NAMES[role].lower()}_level",
             f"{NAMES[role]}'s level",
@@ -78,5 +89,6 @@ LEVEL_MEASURES = registry(
             ("interceptor", "guesses", "Takes hints literally (0), or as chosen by Alice of level "
              "1 or 2"),
         )
-    )
 )  # fmt: skip
+
+GROUPS = (Group(NAME, MEASURES, asks_levels, _read),)

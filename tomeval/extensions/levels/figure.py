@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.domains.decrypto.figures import INTERVALS
-from tomeval.domains.decrypto.levels.fit import Placement
-from tomeval.domains.decrypto.levels.rsa import LEVELS
-from tomeval.domains.decrypto.levels.tables import Placed, placements, verdict
 from tomeval.domains.decrypto.seats import NAMES, ROLES
+from tomeval.extensions.levels.fit import Placement
+from tomeval.extensions.levels.ladder import LEVELS
+from tomeval.extensions.levels.tables import Placed, placements, verdict
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.settings import in_style, small
 from tomeval.plots.style import BASELINE, COLOURS, add_head, fold, new_figure, point_style
@@ -28,15 +28,7 @@ _APART = 0.24  # of a row, between levels
 
 
 def levels(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw a figure per seat: shares of turns at each level, beside held-out log-likelihoods.
-
-    Of runs whose experiment asks for levels or has players of the ladder; for others see the table.
-    """
-    definitions = [cell.definition for cell in run.cells if len(cell.episodes)]
-    players = [player for found in definitions for player in found["players"].values()]
-    asks = any("levels" in found for found in definitions)
-    if not asks and all(player.get("kind") != "rsa" for player in players):
-        return []
+    """Draw a figure per seat: shares of turns at each level, beside held-out log-likelihoods."""
     found = placements(run)
     drawings = []
     for role in ROLES:

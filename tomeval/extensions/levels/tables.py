@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import unknown
-from tomeval.domains.decrypto.levels.choices import ALPHAS, MOST_TURNS, Key, choices_of
-from tomeval.domains.decrypto.levels.fit import LEAST_DEALS, Placement, place
-from tomeval.domains.decrypto.levels.rsa import LEVELS
+from tomeval.core.once import once_each
 from tomeval.domains.decrypto.seats import NAMES, ROLES
+from tomeval.extensions.levels.choices import ALPHAS, MOST_TURNS, Key, choices_of
+from tomeval.extensions.levels.fit import LEAST_DEALS, Placement, place
+from tomeval.extensions.levels.ladder import LEVELS
+from tomeval.extensions.levels.measures import asks_levels
 from tomeval.lexicon.embeddings import SHIPPED, shipped_embedding
 from tomeval.runs.columns import flat
 from tomeval.runs.results import Run
+from tomeval.runs.tables import Table
 from tomeval.statistics import Estimate
 
 NONE_FITS, NOT_JUDGED = "none fits", "not judged"
 
-LEVELS_TABLE = "levels"
-
 Placed = dict[Key, tuple[str, Placement]]
 """By seat and player: the embedding that describes the player best, and the placement."""
 
-_KEPT: weakref.WeakKeyDictionary[Run, Placed] = weakref.WeakKeyDictionary()
 
-
+@once_each
 def placements(run: Run) -> Placed:
     """Return where every player stands in every seat, under the embedding that fits it best.
 
     The best is that in which a level has the highest held-out log-likelihood per choice; if the
     experiment names an embedding as ``levels``, only this one is looked at.
     """
-    if run in _KEPT:
-        return _KEPT[run]
     found: Placed = {}
     asked = {cell.definition["levels"] for cell in run.cells if "levels" in cell.definition}
     for name in sorted(asked) or SHIPPED:
@@ -44,7 +41,6 @@ def placements(run: Run) -> Placed:
             placed = place(choices, _generator(*key, name))
             if key not in found or _height(placed) > _height(found[key][1]):
                 found[key] = (name, placed)
-    _KEPT[run] = found
     return found
 
 
@@ -125,10 +121,19 @@ def level_notes(run: Run) -> list[str]:
         notes.append(
             "not judged %: hints of two words or outside the vocabulary, which no level can give"
         )
-    turns = run.store.query("SELECT count(*) FROM steps")[0][0]
-    if turns > MOST_TURNS:
+    if sum(len(cell.played.turn) for cell in run.cells) > MOST_TURNS:
         notes.append(
             f"of each player in each seat at most about {MOST_TURNS:,} turns are judged, of the "
             "first games; the same draws in several pairings count once"
         )
     return notes
+
+
+TABLES: Mapping[str, Table] = {
+    "levels": Table(
+        "levels of recursion that hints and guesses fit",
+        level_rows,
+        notes=level_notes,
+        reported=lambda run: asks_levels(run.store),
+    )
+}
