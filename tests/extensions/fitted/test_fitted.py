@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fitted_coverage import Case, measure, policy_of, regret_of
+from fitted_coverage import played as played_games
 from scipy.optimize import brentq
 from scipy.stats import binom
 from support import THREE_BY_TWO, TWO_BY_THREE
@@ -16,13 +16,12 @@ from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.partners import Partner, reachable
 from tomeval.domains.matrix.played import Played
 from tomeval.extensions.fitted import measures as fitted
 from tomeval.extensions.fitted import pricing
 from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, fit, fitted_values
 from tomeval.extensions.fitted.memory import (
-    as_machine,
     context_path,
     contexts,
     counts_of,
@@ -30,10 +29,6 @@ from tomeval.extensions.fitted.memory import (
 )
 from tomeval.extensions.fitted.pricing import Priced, exact_limits, limited_rewards, rewards, safest
 from tomeval.statistics import estimate
-
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
-from fitted_coverage import Case, measure, policy_of, regret_of
-from fitted_coverage import played as played_games
 
 IPD, RPS, IBS = GAMES["IPD"], GAMES["RPS"], GAMES["IBS"]
 
@@ -64,6 +59,14 @@ def unknown(played: Played) -> Played:
 
 
 # Contexts
+
+
+def as_machine(name: str, probs, table) -> Partner:
+    """Return a fitted player as a partner, without the contexts that no play reaches."""
+    kept = np.flatnonzero(reachable(probs, table.next_state, 0))
+    number = np.zeros(table.size, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    return Partner(name, probs[kept], number[table.next_state[kept]])
 
 
 @pytest.mark.parametrize(("n", "m", "memory"), [(2, 2, 0), (2, 2, 1), (2, 3, 2), (3, 2, 2)])

@@ -18,7 +18,6 @@ from tomeval.extensions.levels.choices import (
     ALPHAS,
     Choices,
     choices_of,
-    heard,
     log_likelihoods,
 )
 from tomeval.extensions.levels.figure import levels
@@ -30,6 +29,7 @@ from tomeval.extensions.levels.fit import (
     place,
     weight_grid,
 )
+from tomeval.extensions.levels.heard import heard
 from tomeval.extensions.levels.ladder import softmax
 from tomeval.extensions.levels.measures import turn_levels
 from tomeval.extensions.levels.tables import NONE_FITS, NOT_JUDGED, level_notes, level_rows

@@ -24,7 +24,8 @@ from tomeval.extensions.levels.ladder import (
     softmax,
     worths_of,
 )
-from tomeval.extensions.levels.seats import RSASpec, drawn, worths
+from tomeval.extensions.levels.scores import worths
+from tomeval.extensions.levels.seats import RSASpec, drawn
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.lexicon.words import shipped_lists
 

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from tomeval.domains.matrix.partners import Partner, reachable
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
 
 CELLS = 2_000_000
@@ -193,14 +192,3 @@ def counts_of(played: Played, memories: Sequence[int]) -> Counts:
         played.episodes,
         game.m,
     )
-
-
-def as_machine(name: str, probs: FloatArray, table: Contexts) -> Partner:
-    """Return a fitted player as a partner, without the contexts that no play reaches.
-
-    `probs` has the shape (S, m).
-    """
-    kept = np.flatnonzero(reachable(probs, table.next_state, 0))
-    number = np.zeros(table.size, dtype=np.int64)
-    number[kept] = np.arange(len(kept))
-    return Partner(name, probs[kept], number[table.next_state[kept]])

@@ -1,6 +1,6 @@
 """How likely every hint and guess of a run is under each level of the ladder of recursion.
 
-Each choice is judged with what its seat knew then, see `rsa`. Levels share the `Ladder`'s
+Each choice is judged with what its seat knew then, see `ladder`. Levels share the `Ladder`'s
 constants; rationality, alpha, is open: likelihoods come for a whole grid of it.
 """
 
@@ -8,34 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import VALID
 from tomeval.domains.decrypto.embedding_players import Floats
 from tomeval.domains.decrypto.game import (
     CODES,
-    Code,
     DecoderView,
     EncoderView,
-    Guess,
     Hints,
     InterceptorView,
     Keywords,
-    NoCode,
-    Rules,
-    Turn,
 )
-from tomeval.domains.decrypto.play import RECORD, RECORDED
+from tomeval.domains.decrypto.play import RECORD
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.decrypto.storing import number_code, number_guess
+from tomeval.extensions.levels.heard import Heard, heard
 from tomeval.extensions.levels.ladder import LEVELS, Ladder, guesses
-from tomeval.extensions.levels.seats import (
+from tomeval.extensions.levels.scores import (
     Words,
     decoder_knows,
     interceptor_knows,
@@ -49,43 +43,12 @@ from tomeval.runs.results import Run
 ALPHAS: Floats = 2.0 ** np.arange(-3.0, 6.5, 0.5)
 """Rationalities that likelihoods are computed at, 1/8 to 64."""
 
+LADDER = Ladder()
 MOST_TURNS = 1000
 """Turns of a player in a seat that are looked at, which decides how long it takes."""
 
 BANK_KINDS = ("embedding", "rsa", "random")
 """Kinds of player that take their hints from the bank; others may say any word."""
-
-
-@dataclass(frozen=True)
-class Heard:
-    """One finished turn of a complete game, with what was known before.
-
-    Attributes
-    ----------
-    deal : str
-        The sampling unit: games with this label share keywords and codes.
-    own : tuple of str or None
-        Alice's own hints, which in a replay need not be those that were heard; None if they were
-        drawn for an invalid answer.
-    bob, eve : Code or None
-        None if a guess was drawn or is no code.
-    past : tuple of Turn
-        Without the guesses, which no level makes use of.
-    """
-
-    deal: str
-    keywords: Keywords
-    rules: Rules
-    past: tuple[Turn, ...]
-    code: Code
-    hints: Hints
-    own: Hints | None
-    bob: Code | None
-    eve: Code | None
-
-    def guess(self, role: str) -> Code | None:
-        """Return a listener's guess."""
-        return self.bob if role == "decoder" else self.eve
 
 
 @dataclass
@@ -118,14 +81,6 @@ class Choices:
     said: list[str] = field(default_factory=list)
     left_out: int = 0
 
-    def add(self, turn: Heard, number: int, said: str, logs: Floats, size: int) -> None:
-        """Add a choice, given its log-likelihoods and the number of options."""
-        self.deals.append(turn.deal)
-        self.turns.append(number)
-        self.said.append(said)
-        self.sizes.append(size)
-        self.logs.append(logs)
-
 
 Key = tuple[str, str]
 """Seat and player."""
@@ -155,9 +110,7 @@ def log_likelihoods(values: Floats, chosen: int) -> Floats:
     return np.asarray(ALPHAS * below[:, chosen, None] - np.log(totals))
 
 
-def choices_of(
-    run: Run, embedding: Embedding, ladder: Ladder | None = None, most: int = MOST_TURNS
-) -> dict[Key, Choices]:
+def choices_of(run: Run, embedding: Embedding, most: int = MOST_TURNS) -> dict[Key, Choices]:
     """Return the choices of every player in every seat, in the order of tables.
 
     In replays, whoever is on the record answers as the player ``record``.
@@ -168,46 +121,40 @@ def choices_of(
         Of each player in each seat, the first games of every pairing with about this many turns.
         Copies do not count, see `_new`.
     """
-    ladder = ladder or Ladder()
     seats: dict[Key, list[DecryptoRunCell]] = {}
     for role in ROLES:
         for cell in run.cells:
             assert isinstance(cell, DecryptoRunCell)
             seats.setdefault((role, cell.seated[role]), []).append(cell)
-    found = {}
+    choices = {}
     for (role, player), cells in seats.items():
-        mine = found[role, player] = Choices()
+        mine = choices[role, player] = Choices()
         seen: set[Any] = set()
         turns = [(cell, list(_new(_first(heard(cell), most), cell, role, seen))) for cell in cells]
         scarce = sum(len(of_cell) for _, of_cell in turns) <= most
         for cell, of_cell in turns:
             kept = of_cell if scarce else _first(iter(of_cell), most // len(cells))
-            _add(mine, cell, role, kept, embedding, ladder)
-    return found
+            add_choices(mine, cell, role, kept, embedding)
+    return choices
 
 
-def choices_of_cell(
-    cell: DecryptoRunCell, role: str, embedding: Embedding, ladder: Ladder | None = None
+def add_choices(
+    mine: Choices, cell: DecryptoRunCell, role: str, turns: Iterable[Heard], embedding: Embedding
 ) -> Choices:
-    """Return all choices of one seat of a cell."""
-    found = Choices()
-    _add(found, cell, role, heard(cell), embedding, ladder or Ladder())
-    return found
-
-
-def _add(
-    mine: Choices,
-    cell: DecryptoRunCell,
-    role: str,
-    turns: Iterable[Heard],
-    embedding: Embedding,
-    ladder: Ladder,
-) -> None:
     """Add a seat's choices in some turns of a cell."""
     words = _words(embedding, _kind(cell, role), cell.definition["words"])
-    add = _add_hints if role == "encoder" else partial(_add_guess, role)
     for number, turn in enumerate(turns, max(mine.turns, default=0) + 1):
-        add(mine, turn, number, embedding, ladder, words)
+        for judged in _judged(turn, role, embedding, words):
+            if judged is None:
+                mine.left_out += 1
+                continue
+            said, logs, size = judged
+            mine.deals.append(turn.deal)
+            mine.turns.append(number)
+            mine.said.append(said)
+            mine.logs.append(logs)
+            mine.sizes.append(size)
+    return mine
 
 
 def _new(
@@ -243,122 +190,62 @@ def _first(turns: Iterator[Heard], most: int) -> Iterator[Heard]:
         yield turn
 
 
-def _add_hints(
-    mine: Choices, turn: Heard, number: int, embedding: Embedding, ladder: Ladder, words: Words
-) -> None:
-    """Add Alice's hints of a turn."""
-    if turn.own is None:
-        return
-    if not _knows(embedding, turn.keywords):
-        mine.left_out += 3
-        return
-    view = EncoderView(turn.keywords, turn.code, turn.past, turn.rules)
-    judged = _hints_of(embedding, ladder, view, turn.own, words)
-    for hint, likely in zip(turn.own, judged, strict=True):
-        if likely is None:
-            mine.left_out += 1
-        else:
-            mine.add(turn, number, fold(hint), *likely)
+Judged = tuple[str, Floats, int]
+"""What was chosen, its log-likelihoods, and the number of options."""
 
 
-def _add_guess(
-    role: str,
-    mine: Choices,
-    turn: Heard,
-    number: int,
-    embedding: Embedding,
-    ladder: Ladder,
-    words: Words,
-) -> None:
-    """Add Bob's or Eve's guess; the Alice that they think of draws from the same words as all."""
+def _judged(turn: Heard, role: str, embedding: Embedding, words: Words) -> Sequence[Judged | None]:
+    """Return what a seat chose in a turn; None for what cannot be judged.
+
+    The Alice that listeners think of draws from the same words as all do.
+    """
+    if role == "encoder":
+        if turn.own is None:
+            return []
+        if not _knows(embedding, turn.keywords):
+            return [None] * 3
+        view = EncoderView(turn.keywords, turn.code, turn.past, turn.rules)
+        return _hints_of(embedding, view, turn.own, words)
     guess = turn.guess(role)
     if guess is None:
-        return
-    view: DecoderView | InterceptorView = InterceptorView(turn.past, turn.hints, turn.rules)
-    if role == "decoder":
-        if not _knows(embedding, turn.keywords):
-            mine.left_out += 1
-            return
-        view = DecoderView(turn.keywords, turn.past, turn.hints, turn.rules)
-    logs = log_likelihoods(_codes_of(embedding, ladder, view, words), CODES.index(guess))
-    mine.add(turn, number, str(guess), logs, len(CODES))
+        return []
+    if role == "interceptor":
+        levels = _codes_of(embedding, InterceptorView(turn.past, turn.hints, turn.rules), words)
+    elif _knows(embedding, turn.keywords):
+        decoder = DecoderView(turn.keywords, turn.past, turn.hints, turn.rules)
+        levels = _codes_of(embedding, decoder, words)
+    else:
+        return [None]
+    return [(str(guess), log_likelihoods(levels, CODES.index(guess)), len(CODES))]
 
 
 @lru_cache(maxsize=4096)
 def _hints_of(
-    embedding: Embedding, ladder: Ladder, view: EncoderView, own: Hints, words: Words
-) -> tuple[tuple[Floats, int] | None, ...]:
-    """Return for each hint its log-likelihoods and the number of options; None: cannot be judged.
-
-    Kept, as an Alice often gives the same hints in several pairings.
-    """
+    embedding: Embedding, view: EncoderView, own: Hints, words: Words
+) -> tuple[Judged | None, ...]:
+    """Return what Alice's hints are under each level; kept, as she often gives them again."""
     places = _places(words)
-    found: list[tuple[Floats, int] | None] = []
+    judged: list[Judged | None] = []
     for place, hint in enumerate(own):
         at, given = places.get(fold(hint)), own[:place]
-        levels = (worths(embedding, ladder, level, view, given, words) for level in LEVELS)
-        worth = np.stack(list(levels))
+        worth = np.stack([worths(embedding, LADDER, n, view, given, words) for n in LEVELS])
         legal = np.isfinite(worth[0])
         if at is None or not legal[at]:
-            found.append(None)
+            judged.append(None)
         else:
             logs = log_likelihoods(worth[:, legal], int(legal[:at].sum()))
-            found.append((logs, int(legal.sum())))
-    return tuple(found)
+            judged.append((fold(hint), logs, int(legal.sum())))
+    return tuple(judged)
 
 
 @lru_cache(maxsize=4096)
-def _codes_of(
-    embedding: Embedding, ladder: Ladder, view: DecoderView | InterceptorView, words: Words
-) -> Floats:
+def _codes_of(embedding: Embedding, view: DecoderView | InterceptorView, words: Words) -> Floats:
     """Return the log-probabilities of the codes at each level, shape (3, 24)."""
     if isinstance(view, DecoderView):
         known = decoder_knows(embedding, view, words)
     else:
         known = interceptor_knows(embedding, view, words)
-    return np.stack([guesses(ladder, level, *known) for level in LEVELS])
-
-
-def heard(cell: DecryptoRunCell) -> Iterator[Heard]:
-    """Yield the turns of a cell's complete games."""
-    rows = cell.turns(
-        "episode", "keywords", "code", "hints", "bob", "eve", "encoder_outcome", "decoder_outcome",
-        "interceptor_outcome", "details",
-    )  # fmt: skip
-    last, past, rules = None, list[Turn](), Rules(**cell.definition["rules"])
-    for episode, keywords, code, hints, bob, eve, *outcomes, details in rows:
-        told = json.loads(details) if details else {}
-        record = told.get(RECORD)
-        if episode != last:
-            last, past = episode, []
-            if record is not None:
-                rules = Rules(**record["game"]["rules"])
-        said = [outcome in (VALID, RECORDED) for outcome in outcomes]
-        there = _hints(json.loads(hints))
-        own = _hints(told.get("encoder", {}).get("given", there))
-        guessed = (number_guess(bob), number_guess(eve))
-        yield Heard(
-            f"{cell.seed} {episode}",
-            tuple(json.loads(keywords)),
-            rules,
-            tuple(past),
-            number_code(code),
-            there,
-            own if said[0] else None,
-            _code(guessed[0]) if said[1] else None,
-            _code(guessed[1]) if said[2] else None,
-        )
-        before = there if record is None else _hints(record["hints"])
-        past.append(Turn(number_code(code), before, NoCode(), NoCode()))
-
-
-def _hints(said: Any) -> Hints:
-    one, two, three = said
-    return one, two, three
-
-
-def _code(guess: Guess) -> Code | None:
-    return None if isinstance(guess, NoCode) else guess
+    return np.stack([guesses(LADDER, level, *known) for level in LEVELS])
 
 
 def _words(embedding: Embedding, kind: str, lists: str) -> Words:

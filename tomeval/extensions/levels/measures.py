@@ -15,7 +15,8 @@ from tomeval.domains.decrypto.embedding_players import Floats
 from tomeval.domains.decrypto.played import Played
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import NAMES
-from tomeval.extensions.levels.choices import Choices, choices_of_cell
+from tomeval.extensions.levels.choices import Choices, add_choices
+from tomeval.extensions.levels.heard import heard
 from tomeval.extensions.levels.ladder import LEVELS, softmax
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.runs.measures import Measure, Totals
@@ -36,7 +37,11 @@ def _read(
     """Return what gives the `turn_levels` of each seat of a cell."""
     cell = DecryptoRunCell(store, number, dict(definition))
     embedding = shipped_embedding(definition["levels"])
-    return cache(lambda role: turn_levels(choices_of_cell(cell, role, embedding)))
+
+    def of_seat(role: str) -> list[tuple[str, float]]:
+        return turn_levels(add_choices(Choices(), cell, role, heard(cell), embedding))
+
+    return cache(of_seat)
 
 
 def turn_levels(choices: Choices) -> list[tuple[str, float]]:

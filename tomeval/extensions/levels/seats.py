@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Said
-from tomeval.domains.decrypto.embedding_players import Bools, Floats, forms, history_scores
-from tomeval.domains.decrypto.embedding_seats import history_sums, keyword_vector
+from tomeval.domains.decrypto.embedding_players import Bools, Floats
 from tomeval.domains.decrypto.game import (
     CODES,
     Code,
@@ -20,29 +18,29 @@ from tomeval.domains.decrypto.game import (
     EncoderView,
     Hints,
     InterceptorView,
-    Keywords,
     Turn,
-    hint_history,
 )
 from tomeval.domains.decrypto.players import DecryptoPlayer, PlayerKind
 from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
 from tomeval.extensions.levels.ladder import (
     LEVELS,
-    PLACES,
     Ladder,
     Scores,
     check_number,
     guesses,
     literal_codes,
     softmax,
-    worths_of,
+)
+from tomeval.extensions.levels.scores import (
+    bob_scores,
+    decoder_knows,
+    eve_scores,
+    interceptor_knows,
+    worths,
 )
 from tomeval.lexicon.embeddings import Embedding
-from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
 from tomeval.runs.file_schema import of_default
-
-Words = tuple[str, ...]
 
 DEFAULTS: dict[str, Any] = {
     "embedding": "minilm",
@@ -155,39 +153,38 @@ class RSAEncoder(_Reasoner, Encoder):
 
 
 class _Listener(_Reasoner):
-    def guess(
-        self, level: int, number: float, bob: Scores, eve: Scores, legal: Bools
-    ) -> Said[Code]:
-        found = guesses(self.spec.ladder, level, bob, eve, legal)
-        return Said(CODES[drawn(softmax(self.spec.alpha * found), number)])
+    """Bob or Eve, who draws a code by its probability."""
 
-    def said(self, answer: Said[Code], hints: Hints, details: dict[str, Any] | None) -> Said[Code]:
-        """Return an answer with what there is to note: the turn's level, hints without a vector."""
-        found = dict(details or {})
+    def answer(
+        self,
+        turns: tuple[Turn, ...],
+        hints: Hints,
+        known: tuple[Scores, Scores, Bools],
+    ) -> Said[Code]:
+        """Return a code; noted are the turn's level, if levels vary, and hints without a vector."""
+        level, (number,), details = self.turn(turns)
+        logs = guesses(self.spec.ladder, level, *known)
         unknown = [hint for hint in hints if self.spec.embedding.hint_vector(hint) is None]
-        if unknown:
-            found["unknown_hints"] = unknown
-        return Said(answer.value, details=found or None)
+        noted = (details or {}) | ({"unknown_hints": unknown} if unknown else {})
+        return Said(CODES[drawn(softmax(self.spec.alpha * logs), number)], details=noted or None)
 
 
 class RSADecoder(_Listener, Decoder):
     """Bob of a level."""
 
     async def decode(self, view: DecoderView) -> Said[Code]:
-        """Draw a code by its probability."""
-        level, (number,), details = self.turn(view.turns)
-        bob, eve, legal = decoder_knows(self.spec.embedding, view, self.words)
-        return self.said(self.guess(level, number, bob, eve, legal), view.hints, details)
+        """Draw a code."""
+        known = decoder_knows(self.spec.embedding, view, self.words)
+        return self.answer(view.turns, view.hints, known)
 
 
 class RSAInterceptor(_Listener, Interceptor):
     """Eve of a level."""
 
     async def intercept(self, view: InterceptorView) -> Said[Code]:
-        """Draw a code by its probability."""
-        level, (number,), details = self.turn(view.turns)
-        bob, eve, legal = interceptor_knows(self.spec.embedding, view, self.words)
-        return self.said(self.guess(level, number, bob, eve, legal), view.hints, details)
+        """Draw a code."""
+        known = interceptor_knows(self.spec.embedding, view, self.words)
+        return self.answer(view.turns, view.hints, known)
 
 
 def _spec(player: DecryptoPlayer, lists: WordLists) -> RSASpec:
@@ -215,110 +212,6 @@ RSA = PlayerKind(
     {"encoder": RSAEncoder, "decoder": RSADecoder, "interceptor": RSAInterceptor},
     _short,
 )
-
-
-def worths(
-    embedding: Embedding,
-    ladder: Ladder,
-    level: int,
-    view: EncoderView,
-    given: tuple[str, ...],
-    words: Words,
-) -> Floats:
-    """Return what each word is worth to Alice as her next hint, shape (words,).
-
-    -inf for words against the rules: forms of a keyword and, if hints may not be repeated, hints
-    that the digit has had. `given` are the turn's hints so far, fewer than three.
-    """
-    place = len(given)
-    bob = bob_scores(embedding, view.keywords, given, words)
-    eve = eve_scores(embedding, view.turns, given, words) if level > 1 else None
-    sequence = PLACES[place][[CODES.index(view.code)]]
-    worth = worths_of(ladder, level, bob, eve, place, sequence)[0]
-    legal = legal_words(view.keywords, words)
-    if view.rules.no_repeat_hints:
-        had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
-        legal = legal & np.array([letters not in had for letters in _all_letters(words)])
-    return np.where(legal, worth, -np.inf)
-
-
-def decoder_knows(
-    embedding: Embedding, view: DecoderView, words: Words
-) -> tuple[Scores, Scores, Bools]:
-    """Return Bob's scores, Eve's as he works them out, and which words Alice may choose."""
-    return (
-        bob_scores(embedding, view.keywords, view.hints, words),
-        eve_scores(embedding, view.turns, view.hints, words),
-        legal_words(view.keywords, words),
-    )
-
-
-def interceptor_knows(
-    embedding: Embedding, view: InterceptorView, words: Words
-) -> tuple[Scores, Scores, Bools]:
-    """Return Eve's scores in both parts, as she has no better idea of Bob's, and all words."""
-    own = eve_scores(embedding, view.turns, view.hints, words)
-    return own, own, np.ones(len(words), bool)
-
-
-def bob_scores(
-    embedding: Embedding, keywords: Keywords, hints: tuple[str, ...], words: Words
-) -> Scores:
-    """Return cosines with the keywords; 0 for hints without a vector."""
-    digits = _keyword_vectors(embedding, keywords)
-    given = digits @ hint_vectors(embedding, hints).T
-    return Scores(_bank_scores(embedding, keywords, words), given)
-
-
-def eve_scores(
-    embedding: Embedding, turns: tuple[Turn, ...], hints: tuple[str, ...], words: Words
-) -> Scores:
-    """Return cosines with the mean of each digit's past hints; 0 for digits without any."""
-    sums, bank = _history(embedding, turns, words)
-    return Scores(bank, history_scores(hint_vectors(embedding, hints)[None], sums)[0].T)
-
-
-def hint_vectors(embedding: Embedding, hints: tuple[str, ...]) -> Floats:
-    """Return the vectors of hints, zero for those that the embedding does not know, (hints, d)."""
-    found = np.zeros((len(hints), embedding.vectors.shape[1]))
-    for row, hint in enumerate(hints):
-        vector = embedding.hint_vector(hint)
-        if vector is not None:
-            found[row] = vector
-    return found
-
-
-@lru_cache(maxsize=64)
-def legal_words(keywords: Keywords, words: Words) -> Bools:
-    """Return which words are no form of a keyword, shape (words,)."""
-    return np.asarray(~forms(keywords, words).any(axis=0))
-
-
-@lru_cache(maxsize=64)
-def _keyword_vectors(embedding: Embedding, keywords: Keywords) -> Floats:
-    return np.stack([keyword_vector(embedding, keyword) for keyword in keywords])
-
-
-@lru_cache(maxsize=64)
-def _bank_scores(embedding: Embedding, keywords: Keywords, words: Words) -> Floats:
-    return np.asarray(_keyword_vectors(embedding, keywords) @ _bank(embedding, words).T)
-
-
-@lru_cache(maxsize=8)
-def _history(embedding: Embedding, turns: tuple[Turn, ...], words: Words) -> tuple[Floats, Floats]:
-    """Return the sums of the digits' past hints, (1, 4, d), and all words' scores, (4, words)."""
-    sums = history_sums(embedding, turns)[None]
-    return sums, np.ascontiguousarray(history_scores(_bank(embedding, words)[None], sums)[0].T)
-
-
-@lru_cache(maxsize=8)
-def _bank(embedding: Embedding, words: Words) -> Floats:
-    return np.asarray(embedding.vectors[embedding.rows(words)])
-
-
-@lru_cache(maxsize=8)
-def _all_letters(words: Words) -> tuple[tuple[str, ...], ...]:
-    return tuple(hint_letters(word) for word in words)
 
 
 def _times(alpha: float, worth: Floats) -> Floats:

@@ -35,7 +35,7 @@ class Forecaster(Subject):
 
     def __init__(self, seat: Seat, temperature: float = 1.0, shift: float = 0.0) -> None:
         super().__init__(seat)
-        self.temperature = check_temperature(temperature)
+        self.temperature = _check_temperature(temperature)
         self.shift = check_unit("forecaster: shift", shift)
         self._posterior: Posterior | None = None
         self._stated: FloatArray = np.empty(0)
@@ -80,8 +80,7 @@ def spoilt(probs: FloatArray, temperature: float, shift: float) -> FloatArray:
     return result
 
 
-def check_temperature(value: object) -> float:
-    """Return a temperature or raise."""
+def _check_temperature(value: object) -> float:
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not 0.01 <= value <= 100:  # type: ignore[operator]
         said = json.dumps(value, default=str)

@@ -42,11 +42,6 @@ class Posterior:
         weights /= weights.sum(axis=1, keepdims=True)
         return weights
 
-    @property
-    def states(self) -> IntArray:
-        """The state that each partner would be in, shape (episodes, K)."""
-        return self._states
-
     def predict(self) -> FloatArray:
         """Return the probabilities of the partner's next action, shape (episodes, m)."""
         weights = self.weights
