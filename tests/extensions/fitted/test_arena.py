@@ -35,7 +35,7 @@ def test_counts_by_hand():
 def test_fitted_values_come_near_the_exact_ones(tmp_path):
     data = {
         "domain": "arena",
-        "episodes": 120,
+        "episodes": 60,
         "seed": 3,
         "games": {"dilemma": {"game": "ipd3", "talk": 0, "rounds": 8}},
         "players": {

@@ -205,7 +205,7 @@ def test_the_partner_s_seat_is_the_subject_s_of_the_mirrored_game(tmp_path):
 
 def test_tables_measures_and_transcripts_know_both_seats(tmp_path):
     partners = [{"subject": "random"}, "tit_for_tat"]
-    task = {"games": "IPD", "horizon": 20, "episodes": 30}
+    task = {"games": "IPD", "horizon": 20, "episodes": 12}
     with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
         names = run.metric_names
         rows = run.rows()
@@ -228,7 +228,7 @@ def test_tables_measures_and_transcripts_know_both_seats(tmp_path):
     assert text.count(", predicted ") == 40
     assert len(moves["partner"]) == 20
     both = {
-        (seat, question): 600 for seat in ("partner", "subject") for question in ("act", "predict")
+        (seat, question): 240 for seat in ("partner", "subject") for question in ("act", "predict")
     }
     assert {(seat, question): count for seat, question, count in asked} == both
 

@@ -9,7 +9,6 @@ from forecast_coverage import coverage
 from forecast_truth import expected_forecast
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known import Known, make_setup, play
 from support import ALL_GAMES, random_partner, scripts
 
 import tomeval
@@ -20,7 +19,6 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.responses import expected_response_cost, misjudgement_cost
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.extensions.probabilistic.forecaster import spoilt
 from tomeval.extensions.probabilistic.forecasts import BINS, calibration, crossed_parts, plain_parts
@@ -33,13 +31,8 @@ from tomeval.extensions.probabilistic.measures import (
 )
 from tomeval.extensions.probabilistic.posterior import bayes_predictions
 from tomeval.extensions.probabilistic.tables import base_rates
-from tomeval.models.base import Capabilities
-from tomeval.models.scripted import ScriptedModel
 from tomeval.plots import draw
-from tomeval.report import write_report
-from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.plan import plan_rows
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
@@ -96,39 +89,6 @@ def test_moves_that_no_partner_makes_are_refused():
     partners = get_partner_set("single_action", RPS)
     with pytest.raises(TomevalError, match="no partner of the set"):
         bayes_predictions(partners, np.array([0, 0]), np.array([0, 1]), np.array([2]))
-
-
-@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
-def test_a_sure_forecast_costs_what_its_best_response_costs(game):
-    for said, actual in itertools.product(range(game.m), repeat=2):
-        cost = expected_response_cost(game, np.eye(game.m)[[said]], np.array([actual]))[0]
-        assert cost == pytest.approx(misjudgement_cost(game, "best_response")[said, actual])
-
-
-def test_hedging_is_no_error():
-    """Ten for meeting at one place, seven at the other: 45 % are enough to go to the better one."""
-    assert IBS.own.tolist() == [[10.0, 0.0], [0.0, 7.0]]
-    forecast, met = np.array([[0.45, 0.55]]), np.array([0])
-    assert expected_response_cost(IBS, forecast, met).tolist() == [0.0]  # 4.5 against 3.85
-    assert misjudgement_cost(IBS, "best_response")[1, 0] == 10.0  # what the likelier move costs
-    # 7 / 17 is where both earn as much: half of each cost.
-    even = np.array([[7 / 17, 10 / 17]] * 2)
-    assert expected_response_cost(IBS, even, np.arange(2)).tolist() == [5.0, 3.5]
-
-
-@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
-def test_hedged_cost_by_brute_force_and_in_other_units(game):
-    rng = np.random.default_rng(5)
-    probs, actual = rng.dirichlet(np.ones(game.m), 20), rng.integers(0, game.m, 20)
-    found = expected_response_cost(game, probs, actual)
-    for forecast, b, cost in zip(probs, actual, found, strict=True):
-        worth = [sum(p * r for p, r in zip(forecast, row, strict=True)) for row in game.own]
-        best = [a for a, value in enumerate(worth) if value > max(worth) - 1e-9]
-        lost = [max(game.own[:, b]) - game.own[a, b] for a in best]
-        assert cost == pytest.approx(sum(lost) / len(lost))
-    other = type(game)("other", game.payoffs * 3 + 1000, game.labels)
-    assert expected_response_cost(other, probs, actual) == pytest.approx(3 * found)
-    assert (found >= 0).all()
 
 
 # What the forecaster should measure
@@ -263,13 +223,15 @@ def test_the_forecaster_is_recovered(temperature, shift):
     assert ends.low[0] <= truth["ece_percent"] <= ends.high[1]
 
 
-@pytest.mark.parametrize(("temperature", "shift"), [(1.0, 0.0), (0.4, 0.0)])
-def test_intervals_hold_the_truth_as_often_as_they_say(temperature, shift):
-    """95 % of 200 samples of 20 episodes: 177 or fewer happen once in a thousand."""
-    found = coverage(20, temperature, shift, 200, np.random.default_rng(7))
+@pytest.mark.parametrize(
+    ("temperature", "samples"), [(1.0, 60), pytest.param(0.4, 300, marks=pytest.mark.slow)]
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(temperature, samples):
+    """95 % of 60 samples of 20 episodes: 50 or fewer happen once in a thousand."""
+    found = coverage(20, temperature, 0.0, samples, np.random.default_rng(7))
     assert {"ece_percent", "brier_score of draws", "skill over base rate"} < set(found)
     for name, (held, _) in found.items():
-        assert held > 0.885, name
+        assert held > 0.84, name
 
 
 @pytest.mark.parametrize(
@@ -423,21 +385,17 @@ def test_runs_without_stated_probabilities_have_no_such_columns(tmp_path):
             draw(run, ["probabilistic"])
 
 
-def test_measures_reach_comparisons_figures_and_the_report(tmp_path, subjects):
+def test_measures_reach_comparisons_and_figures(tmp_path, subjects):
     keys = {"subjects": ["stubborn", {"kind": "forecaster"}], "partners": "single_action"}
     with play_run(tmp_path / "run", episodes=8, **keys) as run:
         found = tomeval.comparing.compare(run, by="subject", metrics=["log_loss"])
         [row] = [one for one in found.rows() if one["scope"] == "all tasks"][:1] or found.rows()[:1]
         shown = {one["subject"]: one["log_loss"] for one in table(run)}
         [drawing] = draw(run, ["probabilistic"])
-        write_report(run, tmp_path / "report.html")
         curves = table(run, "calibration")
     gap = shown["forecaster"] - shown["stubborn"]
     assert abs(row["difference"]) == pytest.approx(abs(gap))
     assert "Bayes 0.27" in drawing.description  # ln 3 over four steps
-    page = (tmp_path / "report.html").read_text()
-    assert "log loss above Bayes" in page
-    assert "probabilistic" in page
     assert {one["subject"] for one in curves} == {"stubborn", "forecaster"}
     assert sum(one["forecasts"] for one in curves) == 2 * 8 * 4
 
@@ -455,64 +413,6 @@ def drawn(request, chances=(0.6, 0.4)):
         return "note"
     label = IPD.label_set().own[int(u > chances[0])]
     return f"Final answer: {label}" if u < 0.95 else "I cannot say."
-
-
-ASKED = {"horizon": 3, "max_attempts": 1}
-
-
-@pytest.mark.parametrize("strategy", ["QA", "CoT", "Social QA", "S2A", "Reflexion 1"])
-def test_draws_change_nothing_else(strategy):
-    partners = get_partner_set("tit_for_tat", IPD)
-    for episode in range(3):
-        plain, more = (
-            play(make_setup(IPD, partners, strategy, draws=draws, **ASKED), drawn, episode)
-            for draws in (0, 5)
-        )
-        if more.status != "complete":
-            assert more.status == plain.status
-            continue
-        assert more.own_action.tolist() == plain.own_action.tolist()
-        assert more.predicted_action.tolist() == plain.predicted_action.tolist()
-        assert [name for _, _, name, *_ in more.asked] == [f"draw {k}" for k in range(5)] * 3
-        calls = [call for call in more.calls if not call[2].startswith("draw")]
-        assert [c[:3] for c in calls] == [c[:3] for c in plain.calls]
-        # Each draw has a seed of its own, and the prompt of the prediction.
-        asked = [call for call in more.calls if call[2].startswith("draw")]
-        assert len({call["seed"] for *_, call in asked}) == len(asked) == 15
-        [said] = [c for c in plain.calls if c[2] == "predict" and c[1] == 1]
-        [first] = [c for c in asked if c[2] == "draw 0" and c[1] == 1]
-        assert first[3]["prompt_rest"] == said[3]["prompt_rest"]
-
-
-@pytest.mark.parametrize("strategy", ["LM", "Social LM"])
-def test_scored_predictions_need_no_draws(strategy):
-    partners = get_partner_set("tit_for_tat", IPD)
-    steps = play(make_setup(IPD, partners, strategy, draws=5, **ASKED), drawn)
-    assert steps.asked == []
-
-
-def test_servers_are_asked_at_once():
-    import asyncio
-
-    from tomeval.domains.matrix.play import play_episode_async
-
-    class Concurrent(ScriptedModel):
-        most = now = 0
-
-        async def generate(self, request):
-            self.now += 1
-            self.most = max(self.most, self.now)
-            await asyncio.sleep(0)
-            reply = await super().generate(request)
-            self.now -= 1
-            return reply
-
-    model = Concurrent(Known(IPD, IPD.label_set()))
-    model.capabilities = Capabilities(concurrent=True)
-    setup = make_setup(IPD, get_partner_set("tit_for_tat", IPD), "QA", draws=6, **ASKED)
-    steps = asyncio.run(play_episode_async(setup, 0, model))
-    assert model.most == 6
-    assert [value for *_, value, _ in steps.asked] == ["1"] * 6 + ["0"] * 6 + ["1"] * 6
 
 
 def test_draws_in_a_run(tmp_path):
@@ -555,41 +455,6 @@ def test_draws_in_a_run(tmp_path):
     own = IPD.label_set().partner
     said = f"asked 4 times more, predicted {own[0]} {counts[0]}, {own[1]} {counts[1]}"
     assert any(said in line for line in lines)
-
-
-def test_plan_counts_draws():
-    data = {
-        "games": "IPD",
-        "subjects": [{"strategy": ["QA", "LM", "Social QA", "S2A"], "draws": 5, "model": "pocket"}],
-        "partners": "tit_for_tat",
-        "horizon": 4,
-        "episodes": 1,
-    }
-    rows = plan_rows(make_experiment(data))
-    # Two questions a step and five draws; of S2A also two summaries.
-    assert [row["calls"] for row in rows] == [28, 8, 28, 28 + 2 * 4]
-    domain, [cell, *_] = get_domain("matrix"), make_experiment(data).cells
-    shown = domain.preview(cell, "subject", "draw", 3)
-    [(_, predicted)] = domain.preview(cell, "subject", "predict", 3)
-    assert [prompt for _, prompt in shown] == [predicted] * 5
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"draws": 1}, "draws must be 0 or at least 2, is 1"),
-        ({"draws": 2000}, "draws must be a number from 0 to 1000, is 2000"),
-        ({"draws": 2.5}, "draws must be a number"),
-        ({"draws": 4, "literal": False}, "draws go with literal = true"),
-        ({"draws": 4, "temperature": 0}, "draws go with a temperature above 0"),
-        ({"draws": 4, "strategy": "LM"}, "draws do nothing for LM: its predictions are scored"),
-        ({"draws": 4, "strategy": ["Social LM", "LM"]}, "draws do nothing for Social LM; LM: its"),
-    ],
-)
-def test_bad_draws_are_refused(options, words):
-    subject = {"strategy": "QA", "model": "pocket", **options}
-    with pytest.raises(TomevalError, match=words):
-        make_experiment({"games": "RPS", "subjects": [subject]})
 
 
 def test_bins_cover_every_confidence():
