@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from one_thread import use_one_thread
 
-from tomeval.domains.matrix.fitted.fit import fit
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import Played
+from tomeval.extensions.fitted.measures import fit
 from tomeval.report.tables import render
 from tomeval.statistics import estimate
 

@@ -8,15 +8,13 @@ expectation, which is known by enumeration, and how far the mean of the samples 
 from __future__ import annotations
 
 import numpy as np
+from forecast_truth import expected_forecast
 
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.probabilistic.posterior import Posterior
-from tomeval.domains.matrix.probabilistic.truth import expected_forecast
 from tomeval.domains.matrix.responses import expected_response_cost
-from tomeval.domains.matrix.subjects.forecaster import spoilt
-from tomeval.statistics.estimates import Estimate, estimate
-from tomeval.statistics.forecasts import (
+from tomeval.extensions.probabilistic.forecaster import spoilt
+from tomeval.extensions.probabilistic.forecasts import (
     brier_scores,
     calibration,
     crossed_parts,
@@ -26,6 +24,8 @@ from tomeval.statistics.forecasts import (
     smoothed,
     top,
 )
+from tomeval.extensions.probabilistic.posterior import Posterior
+from tomeval.statistics.estimates import Estimate, estimate
 
 GAME = get_game("RPS")
 PARTNERS = get_partner_set("0.5*mixture(0.6, 0.3, 0.1) + 0.5*mixture(0.1, 0.2, 0.7)", GAME)

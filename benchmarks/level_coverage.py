@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import tomeval
-from tomeval.domains.decrypto.levels.choices import Choices, choices_of
-from tomeval.domains.decrypto.levels.fit import place
+from tomeval.extensions.levels.choices import Choices, choices_of
+from tomeval.extensions.levels.fit import place
 from tomeval.lexicon.embeddings import shipped_embedding
 
 TRUTHS = {"0": (1.0, 0.0, 0.0), "1": (0.0, 1.0, 0.0), "2": (0.0, 0.0, 1.0)}

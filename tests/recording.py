@@ -33,6 +33,7 @@ from tomeval.domains.arena.scripts import play_arena
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.outside import known_tables
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
@@ -264,7 +265,8 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
     """Yield every command whose CSV is recorded."""
     with tomeval.Run(folder) as run:
         domain = run.domain
-        for table in dict.fromkeys(["cells", *run.tables]):
+        known = known_tables(domain).items()
+        for table in ["cells", *(name for name, table in known if table.present(run))]:
             yield ("table", folder, "--all", "--what", table)
         for rated in domain.rate.tables:
             yield ("ratings", folder, "--what", rated)

@@ -69,7 +69,6 @@ def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
         ("read", Read(3), "read.schema: int is not a Schema"),
         ("show", Show(headline=("losses",)), "show.headline: unknown measure 'losses'"),
         ("show", Show(headline=("hits_percent",)), "(did you mean 'hit_percent'?)"),
-        ("show", Show(stand_ins={"hit": "hit_percent"}), "show.stand_ins: unknown measure 'hit'"),
         ("show", Show(first_table="cels"), "show.first_table: unknown table 'cels'"),
         ("compare", Compare((), ()), "compare.by: names no column"),
         ("compare", Compare(("size",), (), parts=Parts("x", {})), "compare.parts: unknown mea"),

@@ -18,7 +18,7 @@ from tomeval.cli.options import (
     show_grids,
     tell_notes,
 )
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, show_data
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ def table(
         elif what == CELLS:
             rows, notes = _of_cells(opened, asked, form, best, interval, reference)
         else:
-            rows = opened.tables[what].rows(opened, by or [])
-            notes = opened.tables[what].notes(opened)
+            table = opened.table_of(what)
+            rows, notes = table.rows(opened, by or []), table.notes(opened)
         view = _view(opened, rows, asked, form, plain=against is not None or what != CELLS)
         _put(opened, rows, view, asked, form, out, caption, label)
         if form == "text" and sys.stdout.isatty():
@@ -178,16 +178,11 @@ def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
 
 def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cells: bool) -> str:
     """Return which table is asked for."""
-    from tomeval.runs.outside import known_tables
-
     tables = run.tables
     first = run.domain.show.first_table or next(iter(tables), CELLS)
     what = what or (first if by and not asked_of_cells else CELLS)
     if what != CELLS and what not in tables:
-        if (table := known_tables(run.domain).get(what)) is not None:
-            why = f", which needs {table.needs}" if table.needs else ""
-            raise TomevalError(f"--what {what}: {run.folder} has no data for this table{why}")
-        raise unknown("table", what, [CELLS, *tables])
+        run.table_of(what)
     if what != CELLS and asked_of_cells:
         raise TomevalError(
             "--interval, --reference, --best-of, --against and --pivot go with --what cells"

@@ -55,6 +55,10 @@ class Extension:
         Kinds of model.
     subjects : mapping
         Kinds of subject of matrix games: name to a subclass of `Subject`.
+    players : mapping
+        What else plays, ``DOMAIN KIND``: ``decrypto KIND`` a
+        `tomeval.domains.decrypto.players.PlayerKind`, and ``matrix partner`` what lets a subject
+        sit in the partner's seat, a `tomeval.domains.matrix.partner_players.TwoPlayers`.
     partners : mapping
         Sources of partners of matrix games, which experiments name ``NAME:...``: name to a
         `tomeval.domains.matrix.partner_specs.PartnerLibrary`.
@@ -87,6 +91,7 @@ class Extension:
     exporters: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
     subjects: Mapping[str, Any] = field(default_factory=dict)
+    players: Mapping[str, Any] = field(default_factory=dict)
     partners: Mapping[str, Any] = field(default_factory=dict)
     games: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
@@ -239,6 +244,20 @@ def part(kind: str, name: str) -> Any:
         if name in getattr(extension, kind):
             return resolved(getattr(extension, kind)[name])
     return None
+
+
+def player_kind(name: str) -> Any:
+    """Return what plays, see `Extension.players`.
+
+    Raises
+    ------
+    TomevalError
+        No extension brings it.
+    """
+    made = part("players", name)
+    if made is None:
+        raise TomevalError(f"no extension brings the player {name!r}")
+    return made
 
 
 def portion(name: str) -> Any:

@@ -32,6 +32,7 @@ class Shipped:
     exporters: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
+    players: tuple[str, ...] = ()
     partners: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -50,6 +51,11 @@ _GUESTS, _SHARE = "People, and games played elsewhere", "Keep and share"
 SHIPPED: dict[str, Shipped] = {
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
+    "fitted": Shipped(
+        "tomeval.extensions.fitted:EXTENSION",
+        data={"matrix": "unknown partners", "arena": "unknown players"},
+        players=("matrix partner",),
+    ),
     "hub": Shipped(
         "tomeval.extensions.hub:EXTENSION",
         commands={
@@ -65,6 +71,11 @@ SHIPPED: dict[str, Shipped] = {
         "tomeval.extensions.inspect:EXTENSION",
         exporters=("inspect", "lm-eval"),
         models=("inspect",),
+    ),
+    "levels": Shipped(
+        "tomeval.extensions.levels:EXTENSION",
+        data={"decrypto": "levels"},
+        players=("decrypto rsa",),
     ),
     "live": Shipped(
         "tomeval.extensions.live:EXTENSION",
@@ -96,6 +107,11 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
     "planted": Shipped("tomeval.extensions.planted:EXTENSION", data={"matrix": "beliefs"}),
+    "probabilistic": Shipped(
+        "tomeval.extensions.probabilistic:EXTENSION",
+        data={"matrix": "probabilities"},
+        subjects=("forecaster",),
+    ),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
         commands={

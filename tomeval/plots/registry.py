@@ -12,6 +12,7 @@ from tomeval.plots.captions import write_captions
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import FILE_FORMATS, safe_stems, save
 from tomeval.plots.overlays import check_by
+from tomeval.runs.outside import known_figures
 from tomeval.runs.results import Run
 from tomeval.runs.selection import first_part
 from tomeval.statistics import AUTO
@@ -92,6 +93,8 @@ def _figure(run: Run, name: str) -> str:
     for figure in sorted(figures_of(run), key=len, reverse=True):
         if name == figure or name.startswith(f"{figure}_"):
             return figure
+    if name in known_figures(run.domain):
+        raise _unsupported(run, name)
     raise unknown("figure", name, figures_of(run))
 
 
@@ -151,8 +154,12 @@ def _drawn(
         # Of `Show.first_figures`, files that this run has not are left out.
         found = draw_one(run, name, options, asked=name in only)
         if not found and name in only:
-            raise TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
+            raise _unsupported(run, name)
         yield name, found
+
+
+def _unsupported(run: Run, name: str) -> TomevalError:
+    return TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
 
 
 def _none_of(run: Run, names: Sequence[str]) -> TomevalError:

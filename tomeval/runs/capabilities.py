@@ -235,9 +235,6 @@ class Show:
     headline : tuple of str
         The measures that figures, reports and comparisons show first: functional, then literal;
         default: the first of all.
-    stand_ins : mapping of str to str
-        By headline measure, the one that is shown in its place in runs where it has no value; where
-        both have, it comes after the headline.
     lines : function of run, cell, episode
         Yields an episode for readers, without the model calls; default: a line per step.
     browser : function of run, reference
@@ -277,7 +274,6 @@ class Show:
     """
 
     headline: tuple[str, ...] = ()
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
     lines: Callable[[Run, Any, int], Iterator[Line]] = _steps_as_lines
     browser: Callable[[Run, str | None], Browser | None] = _no_browser
     tables: Mapping[str, Table] = field(default_factory=dict)

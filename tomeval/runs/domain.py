@@ -250,7 +250,6 @@ def check_domain(domain: object) -> Domain:
         raise _faulty(name, "play", "together and many go together")
     named_measures: dict[str, Iterable[str]] = {
         "show.headline": show.headline,
-        "show.stand_ins": show.stand_ins,
         "compare.parts": (
             () if compare.parts is None else (compare.parts.whole, *compare.parts.part.values())
         ),

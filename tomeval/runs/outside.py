@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import (
@@ -29,16 +30,53 @@ LOADED: dict[str, Domain] = {}
 """The domains that are loaded, by name; see `tomeval.runs.domain.get_domain`."""
 
 
-class Group(Protocol):
-    """Measures that only some runs have data for."""
+def _every(store: Store) -> bool:
+    return True
 
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order of tables."""
 
-    @property
-    def present(self) -> Callable[[Store], bool]:
-        """Tells whether a run has the data."""
+@dataclass(frozen=True)
+class Group:
+    """Measures that need more of a cell than what the domain's own are made of.
+
+    Attributes
+    ----------
+    name : str
+        Key of what it reads in `more` of the played episodes.
+    measures : tuple of Measure
+        In the order of tables.
+    present : callable
+        Tells whether a run has the data; tables of other runs leave the measures out.
+    read : callable or None
+        Returns what the measures need of one cell, given its number and definition: arrays over the
+        complete episodes in the order of the played ones. Called once, when a measure is first
+        asked for. None: they need nothing more.
+    """
+
+    name: str
+    measures: tuple[Measure, ...]
+    present: Callable[[Store], bool] = _every
+    read: Callable[[Store, int, Mapping[str, Any]], Any] | None = None
+
+
+def readers(
+    domain: Domain,
+    store: Store,
+    number: int,
+    definition: Mapping[str, Any],
+    own: Sequence[Group] = (),
+) -> dict[str, Callable[[], Any]]:
+    """Return what reads more of a cell, for the groups of measures that its run has data for.
+
+    `own` are those of the domain; extensions bring others.
+    """
+    added = (
+        group for one in extensions_for(domain, store) for group in groups_of(one, domain.name)
+    )
+    return {
+        group.name: cache(partial(group.read, store, number, definition))
+        for group in (*own, *added)
+        if group.read is not None and group.present(store)
+    }
 
 
 _Of = TypeVar("_Of", bound=Callable[[Any, str], Any])
@@ -157,17 +195,10 @@ def _adds_to(extension: Extension, domain: str) -> bool:
     return any(domain in one for one in (extension.measures, extension.tables, extension.figures))
 
 
-class Lone(NamedTuple):
-    """A measure that every run has data for, as a `Group`."""
-
-    measures: tuple[Measure, ...]
-    present: Callable[[Store], bool] = lambda store: True
-
-
 def groups_of(extension: Extension, domain: str) -> list[Group]:
     """Return the groups of measures that an extension brings a domain."""
     brought = resolved(extension.measures.get(domain, ()))
-    return [Lone((one,)) if isinstance(one, Measure) else one for one in brought]
+    return [Group(one.name, (one,)) if isinstance(one, Measure) else one for one in brought]
 
 
 def tables_of(extension: Extension, domain: str) -> Mapping[str, Table]:

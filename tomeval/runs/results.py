@@ -20,7 +20,7 @@ from tomeval.runs.columns import flat
 from tomeval.runs.folder import planned
 from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
-from tomeval.runs.outside import extensions_for, figures_of, measures_for, tables_of
+from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.part import Share, share_of
 from tomeval.runs.provenance import PLACE, PLACE_SQL
 from tomeval.runs.rates import REASK
@@ -147,6 +147,24 @@ class Run:
             known |= tables_of(extension, self.domain.name)
         return {name: table for name, table in known.items() if table.present(self)}
 
+    def table_of(self, name: str) -> Table:
+        """Return a table by name: one of `tables`, or any of an extension that fits this run.
+
+        Raises
+        ------
+        TomevalError
+            There is no such table, or this run has no data for it.
+        """
+        if name in self.tables:
+            return self.tables[name]
+        table = known_tables(self.domain).get(name)
+        if table is None:
+            raise unknown("table", name, ["cells", *self.tables])
+        if not table.present(self):
+            why = f", which needs {table.needs}" if table.needs else ""
+            raise TomevalError(f"--what {name}: {self.folder} has no data for this table{why}")
+        return table
+
     @cached_property
     def added_figures(self) -> Mapping[str, Any]:
         """What draws each figure that extensions bring this run; one of a table if it is there."""
@@ -166,12 +184,16 @@ class Run:
     def headline(self) -> tuple[str, ...]:
         """The measures that are shown first, of those with a value in any cell."""
         names = [self.stands_for(name) for name in self.domain.show.headline]
-        names += self.domain.show.stand_ins.values()
+        names += self._stand_ins.values()
         return tuple(name for name in dict.fromkeys(names) if self._has(name))
+
+    @property
+    def _stand_ins(self) -> dict[str, str]:
+        return {m.stands_for: m.name for m in self.measures.values() if m.stands_for}
 
     def stands_for(self, name: str) -> str:
         """Return a headline measure, or the one in its place if only that has a value here."""
-        other = self.domain.show.stand_ins.get(name, name)
+        other = self._stand_ins.get(name, name)
         return other if not self._has(name) and self._has(other) else name
 
     def _has(self, name: str) -> bool:

@@ -12,7 +12,6 @@ from tomeval.domains.arena.cells import SUBJECT, ArenaCell
 from tomeval.domains.arena.described import described_keys
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
-from tomeval.domains.arena.fitted import fitted_rows
 from tomeval.domains.arena.listing import listed_games, listed_players
 from tomeval.domains.arena.measures import MEASURES, PLANTED
 from tomeval.domains.arena.players import together
@@ -39,6 +38,7 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
+from tomeval.runs.store import Store
 from tomeval.runs.tables import Table, never
 from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
@@ -48,6 +48,13 @@ GAMES_PER_CHUNK = 50
 
 def _won(cell: RunCell) -> FloatArray:
     return cell.totals("win_percent").values / 100
+
+
+def _meets_models(store: Store) -> bool:
+    """Tell whether any of the other players is a language model, whose policy is not known."""
+    return any(
+        player["model"] for _, definition in store.cells() for player in definition["players"][1:]
+    )
 
 
 async def _play(
@@ -140,18 +147,19 @@ ARENA = Domain(
     experiment=ArenaExperiment,
     measures=MEASURES,
     play=Play(_play, _together, _many),
-    read=Read(SCHEMA, columns=_columns, cell=ArenaRunCell, measured=_measured),
+    read=Read(
+        SCHEMA,
+        columns=_columns,
+        cell=ArenaRunCell,
+        measured=_measured,
+        data={"unknown players": _meets_models},
+    ),
     show=Show(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
         lines=game_lines,
         browser=lambda run, reference: GameBrowser(run),
         tables={
             "results": Table("the measures that say most, and errors", result_rows, reported=never),
-            "fitted": Table(
-                "rewards beside the best replies to policies fitted to the other players",
-                fitted_rows,
-                reported=never,
-            ),
         },
         first_table="results",
         aside=ASIDE,

@@ -58,7 +58,7 @@ class Probed:
         What the subject gave to the truth, if labels were scored; None of an answer that is not
         given as probabilities.
     brier : float or None
-        The Brier score of its probabilities, from 0 to 2, as `statistics.forecasts` has it.
+        The Brier score of its probabilities, from 0 to 2: the sum over outcomes.
     attainable : float or None
         The most that an answer can score in expectation, see `solver.Values.attainable`.
     observer : float or None

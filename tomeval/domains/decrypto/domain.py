@@ -10,8 +10,6 @@ from typing import Any
 from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.domains.decrypto.facts import run_facts
-from tomeval.domains.decrypto.levels.measures import LEVEL_MEASURES
-from tomeval.domains.decrypto.levels.tables import LEVELS_TABLE, level_notes, level_rows
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -34,6 +32,7 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
+from tomeval.runs.store import Store
 from tomeval.runs.tables import Table, always, never
 from tomeval.strategies.wording import WITH_MEMORY, split_wording
 
@@ -43,7 +42,6 @@ GAMES_PER_CHUNK = 1000
 TEAM = "team"
 
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures.md, "Planted beliefs"'
-_MEASURES = {**MEASURES, **LEVEL_MEASURES}
 
 
 def _survived(cell: RunCell) -> FloatArray:
@@ -68,8 +66,13 @@ def _has_beliefs(run: Run) -> bool:
     return has_beliefs(run.store)
 
 
-def _asks_levels(run: Run) -> bool:
-    return any("levels" in definition for _, definition in run.store.cells())
+def _has_levels(store: Store) -> bool:
+    """Tell whether a run asks for levels of recursion, or has players that reason to one."""
+    return any(
+        "levels" in definition
+        or any(player.get("kind") == "rsa" for player in definition["players"].values())
+        for _, definition in store.cells()
+    )
 
 
 _ABOUT = {
@@ -90,13 +93,6 @@ _TABLES = {
         needs=_BELIEVED if name == "planted" else "",
     )
     for name in TABLES
-} | {
-    LEVELS_TABLE: Table(
-        "levels of recursion that hints and guesses fit",
-        level_rows,
-        notes=level_notes,
-        reported=_asks_levels,
-    )
 }
 
 
@@ -125,9 +121,7 @@ def _measured(run: Run) -> Mapping[str, Measure]:
     left_out = set() if replayed else of_replays
     if not has_beliefs(run.store):
         left_out |= {*PLANTED_MEASURES}
-    if not _asks_levels(run):
-        left_out |= {*LEVEL_MEASURES}
-    return {n: m for n, m in _MEASURES.items() if n not in left_out}
+    return {n: m for n, m in MEASURES.items() if n not in left_out}
 
 
 def _side(measure: Measure, by: str) -> Measure:
@@ -168,9 +162,15 @@ DECRYPTO = Domain(
     name="decrypto",
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
-    measures=_MEASURES,
+    measures=MEASURES,
     play=Play(_play, _together, _many),
-    read=Read(SCHEMA, columns=_columns, cell=DecryptoRunCell, measured=_measured),
+    read=Read(
+        SCHEMA,
+        columns=_columns,
+        cell=DecryptoRunCell,
+        measured=_measured,
+        data={"levels": _has_levels},
+    ),
     show=Show(
         headline=(
             "delta_functional_per_turn",
@@ -184,9 +184,8 @@ DECRYPTO = Domain(
             "pairings": "tomeval.domains.decrypto.figures.heat_maps:heat_maps",
             "perspective": "tomeval.domains.decrypto.figures.probes:perspective_by_turn",
             "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
-            "levels": "tomeval.domains.decrypto.figures.levels:levels",
         },
-        first_figures=("forest", "pairings_turns", "perspective", "probes", "levels"),
+        first_figures=("forest", "pairings_turns", "perspective", "probes"),
         facts=run_facts,
     ),
     compare=Compare(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tomeval.domains.decrypto.planting import Planted
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.runs.measures import Totals
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -73,8 +72,9 @@ class Played:
         What Alice was told of Eve; None without beliefs.
     replayed : bool
         Whether the past of every turn is a record's; games then have no length of their own.
-    levels : callable or None
-        Returns a seat's levels by game, see `level_measures`; None if the run does not ask.
+    more : mapping of str to callable
+        What groups of measures read besides, by name, when it is first called; see
+        `tomeval.runs.outside.Group`.
     """
 
     outcomes: list[str | None]
@@ -93,7 +93,7 @@ class Played:
     recorded: Mapping[str, Ints] = field(default_factory=dict)
     replayed: bool = False
     planted: Planted | None = None
-    levels: Callable[[str], Totals] | None = None
+    more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @property
     def games(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.extensions import named, part, parts, player_kind, resolved
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.embedding_players import (
     ENCODER_DRAWS,
@@ -23,8 +25,6 @@ from tomeval.domains.decrypto.game import (
     Hints,
     InterceptorView,
 )
-from tomeval.domains.decrypto.levels import rsa_seats
-from tomeval.domains.decrypto.levels.rsa import LEVELS, Ladder
 from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
 from tomeval.lexicon.embedding_files import open_embedding
@@ -36,6 +36,7 @@ from tomeval.runs.domain import Player, Rows
 if TYPE_CHECKING:
     from tomeval.domains.decrypto.experiment import DecryptoExperiment
     from tomeval.domains.decrypto.llm_options import LLMOptions
+    from tomeval.runs.file_schema import Json
 
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
@@ -50,29 +51,64 @@ definition only if they cut anything: they came later, and runs of before can go
 KIND_OPTIONS: dict[str, tuple[str, ...]] = {
     "llm": ("model", *LLM_OPTIONS),
     "embedding": ("embedding", "k", "careful", "matching"),
-    "rsa": tuple(rsa_seats.DEFAULTS),
     "random": (),
 }
-"""The kinds of player, and the options of each."""
+"""The kinds of player that ship here, and the options of each; extensions bring more."""
 
-_ABOUT = {
+ABOUT = {
     "llm": "a language model with a prompting strategy",
     "embedding": "hints near the keywords; guesses by cosine",
-    "rsa": "reasons about the other seats to level 0, 1 or 2, over an embedding",
     "random": "legal hints and codes at random",
 }
 
 
-def about_kind(kind: str) -> str:
-    """Return what a kind of player is, in a few words."""
-    return _ABOUT[kind]
+_BROUGHT = "decrypto "
+"""What stands before a kind's name among the players of extensions."""
+
+
+class PlayerKind(NamedTuple):
+    """A kind of player that an extension brings, see `tomeval.core.extensions.Extension.players`.
+
+    Attributes
+    ----------
+    about : str
+        What it is, in a few words.
+    options : mapping
+        Its options with their defaults. One called ``embedding`` is the name of one, or a file.
+    schema : mapping
+        JSON schemas of the options.
+    spec : callable
+        Returns what its options say, checked, given a `DecryptoPlayer` and word lists.
+    seats : mapping of str to callable
+        By role: returns a `SeatPlayer`, given its `Chair`, what `spec` returned, and word lists.
+    short : callable
+        Returns the options that stand behind ``KIND:`` on a command line.
+    """
+
+    about: str
+    options: Mapping[str, Any]
+    schema: Mapping[str, Json]
+    spec: Callable[[DecryptoPlayer, WordLists], Any]
+    seats: Mapping[str, Callable[[Chair, Any, WordLists], SeatPlayer]]
+    short: Callable[[str], dict[str, Any]]
+
+
+def brought_kinds() -> dict[str, PlayerKind]:
+    """Return the kinds of player that extensions bring, those that can be loaded."""
+    return {
+        name.removeprefix(_BROUGHT): resolved(made)
+        for name, made in parts("players").items()
+        if name.startswith(_BROUGHT)
+    }
 
 
 def listed_players() -> Rows:
     """Return the kinds of player with their options, for ``tomeval list players``."""
+    kinds = [(kind, options, ABOUT[kind]) for kind, options in KIND_OPTIONS.items()]
+    kinds += [(kind, tuple(made.options), made.about) for kind, made in brought_kinds().items()]
     return [
-        {"player": kind, "options": ", ".join(options), "about": _ABOUT[kind]}
-        for kind, options in KIND_OPTIONS.items()
+        {"player": kind, "options": ", ".join(options), "about": about}
+        for kind, options, about in kinds
     ]
 
 
@@ -124,19 +160,18 @@ class DecryptoPlayer(Player):
         """Return an embedding player as Bob or Eve."""
         return ListenerSpec(self.embedding(lists), self.options["matching"])
 
-    def rsa_spec(self, lists: WordLists) -> rsa_seats.RSASpec:
-        """Return a player of the ladder of recursion."""
-        options = {key: value for key, value in self.options.items() if key != "embedding"}
-        level, alpha = options.pop("level"), options.pop("alpha")
-        return rsa_seats.RSASpec(self.embedding(lists), level, alpha, Ladder(**options))
+    @cached_property
+    def brought(self) -> PlayerKind | None:
+        """The kind, if an extension brings it."""
+        return None if self.kind in KIND_OPTIONS else player_kind(f"{_BROUGHT}{self.kind}")
 
     def check(self, role: str, where: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
         try:
             if self.kind == "embedding":
                 _ = self.encoder_spec(experiment.lists), self.listener_spec(experiment.lists)
-            if self.kind == "rsa":
-                self.rsa_spec(experiment.lists)
+            if self.brought:
+                self.brought.spec(self, experiment.lists)
             if self.model:
                 self.llm_options.strategy_of(role)
                 if self.llm_options.conversation and experiment.records:
@@ -156,8 +191,8 @@ class DecryptoPlayer(Player):
             return LLM_SEATS[chair.role](chair, self.llm_options)
         if self.kind == "random":
             return RANDOM_SEATS[chair.role](chair, lists)
-        if self.kind == "rsa":
-            return rsa_seats.RSA_SEATS[chair.role](chair, self.rsa_spec(lists), lists)
+        if self.brought:
+            return self.brought.seats[chair.role](chair, self.brought.spec(self, lists), lists)
         from tomeval.domains.decrypto import embedding_seats as seats
 
         if chair.role == "encoder":
@@ -180,8 +215,8 @@ def player_from_table(
     table : dict
         ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
         ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding`` ``embedding``
-        (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``rsa`` those
-        of `rsa_seats.DEFAULTS`; for ``random`` none.
+        (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``random``
+        none; for those of extensions the options of their `PlayerKind`.
     defaults : dict
         The experiment's own options for language models.
     where : str
@@ -189,11 +224,14 @@ def player_from_table(
     """
     entry = dict(table)
     kind = entry.pop("kind", "embedding" if "embedding" in entry else "llm")
-    if kind not in KIND_OPTIONS:
-        raise unknown("kind of player", kind, KIND_OPTIONS, f"{where}.kind")
+    brought: PlayerKind | None = None
+    if kind not in KIND_OPTIONS and (brought := part("players", f"{_BROUGHT}{kind}")) is None:
+        more = (name.removeprefix(_BROUGHT) for name in named("players") if _BROUGHT in name)
+        raise unknown("kind of player", kind, [*KIND_OPTIONS, *more], f"{where}.kind")
+    options = tuple(brought.options) if brought else KIND_OPTIONS[kind]
     for key in entry:
-        if key not in KIND_OPTIONS[kind]:
-            names = ["kind", *KIND_OPTIONS[kind]]
+        if key not in options:
+            names = ["kind", *options]
             raise TomevalError(
                 f"{where}: a player of kind {kind!r} has no option {key!r}"
                 f"{did_you_mean(key, names)}; known: {', '.join(names)}"
@@ -202,13 +240,11 @@ def player_from_table(
         if kind == "llm":
             return _llm(name, entry, defaults, base)
         if kind == "embedding":
-            if not isinstance(entry.get("embedding"), str):
-                raise TomevalError("needs 'embedding', the name of one or a file")
             entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
-        if kind == "rsa":
-            entry = {**rsa_seats.DEFAULTS, **entry}
-            if not isinstance(entry["embedding"], str):
-                raise TomevalError("'embedding' must be the name of one or a file")
+        if brought:
+            entry = {**brought.options, **entry}
+        if "embedding" in options and not isinstance(entry.get("embedding"), str):
+            raise TomevalError("needs 'embedding', the name of one or a file")
         return DecryptoPlayer(name, kind, entry, base=base)
     except TomevalError as error:
         raise TomevalError(f"{where}: {error}") from None
@@ -220,8 +256,8 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     Parameters
     ----------
     spec : str
-        ``random``; a shipped embedding or ``embedding:NAME``; ``rsa:LEVEL`` or
-        ``rsa:LEVEL:EMBEDDING``; else a language model, see `tomeval.models.model_name`.
+        ``random``; a shipped embedding or ``embedding:NAME``; ``KIND:...`` of a kind that an
+        extension brings, such as ``rsa:2``; else a language model, see `tomeval.models.model_name`.
     strategy, k
         For language models, and for embedding encoders.
 
@@ -229,8 +265,6 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     --------
     >>> table_from_spec("minilm")
     {'embedding': 'minilm', 'k': 16}
-    >>> table_from_spec("rsa:2")
-    {'kind': 'rsa', 'level': 2}
     >>> table_from_spec("scripted:decrypto", "CoT")
     {'model': 'scripted:decrypto', 'strategy': 'CoT'}
     """
@@ -239,12 +273,9 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
         return {"kind": "random"}
     if name != spec or spec in SHIPPED:
         return {"embedding": name, "k": k}
-    if spec.startswith("rsa:"):
-        level, _, name = spec.removeprefix("rsa:").partition(":")
-        if level not in map(str, LEVELS):
-            raise TomevalError(f"player {spec!r}: the level is 0, 1 or 2, such as rsa:2")
-        found = {"kind": "rsa", "level": int(level)}
-        return found | {"embedding": name} if name else found
+    kind, _, said = spec.partition(":")
+    if (brought := f"{_BROUGHT}{kind}") in named("players"):
+        return {"kind": kind, **player_kind(brought).short(said)}
     if ":" not in spec:
         known = ["random", *SHIPPED]
         raise TomevalError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTI
 from tomeval.domains.decrypto.storing import code_number, number_code
 from tomeval.runs.cell import RunCell
 from tomeval.runs.holding import held
-from tomeval.runs.measures import Totals
+from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -35,12 +35,8 @@ class DecryptoRunCell(RunCell):
     def played(self) -> Played:
         """The complete games."""
         found = read_played(self._store, self.number, self.seed, bool(self.definition["records"]))
-        return replace(found, levels=cache(self._levels)) if "levels" in self.definition else found
-
-    def _levels(self, role: str) -> Totals:
-        from tomeval.domains.decrypto.levels.measures import game_levels
-
-        return game_levels(self, role)
+        more = readers(self.domain, self._store, self.number, self.definition)
+        return replace(found, more=more)
 
     def turns(self, *columns: str) -> list[tuple[Any, ...]]:
         """Return columns of the turns and games of all complete games, in order."""

@@ -14,7 +14,6 @@ from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
 from tomeval.domains.matrix.described import described_keys
-from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
     blind_notes,
@@ -25,11 +24,10 @@ from tomeval.domains.matrix.facts import (
     told_notes,
     tom_notes,
 )
-from tomeval.domains.matrix.fitted.measures import FITTED
 from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
-from tomeval.domains.matrix.partner_players import PartnerPlayer
+from tomeval.domains.matrix.partner_players import PartnerPlayer, two_players
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_rounds
@@ -40,7 +38,9 @@ from tomeval.domains.matrix.storing import (
     SEAT,
     as_block,
     has_beliefs,
+    has_probabilities,
     has_reactions,
+    has_unknown_partners,
     partners_known,
     partners_react,
 )
@@ -74,7 +74,7 @@ async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Block:
     if isinstance(cell.setup.partners, PartnerPlayer):
-        steps = await play_duel(cell.setup, episode, models, on_step)
+        steps = await two_players().play(cell.setup, episode, models, on_step)
     else:
         steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
     return as_block(steps, cell.setup.game)
@@ -243,10 +243,8 @@ FIGURES = {
         "label_bias": "label_bias:label_bias",
         "sensitivity": "sensitivity:sensitivity",
         "adaptation": "adaptation:adaptation_figures",
-        "probabilistic": "probabilistic:probabilistic",
         "reasoning": "consistency:consistency",
         "aids": "aids:aids",
-        "fitted": "fitted:fitted_pairings",
     }.items()
 }
 
@@ -262,7 +260,11 @@ MATRIX = Domain(
         cell=MatrixRunCell,
         measured=_measured,
         references=REFERENCES,
-        data={"beliefs": has_beliefs},
+        data={
+            "beliefs": has_beliefs,
+            "probabilities": has_probabilities,
+            "unknown partners": has_unknown_partners,
+        },
     ),
     show=Show(
         headline=(
@@ -270,7 +272,6 @@ MATRIX = Domain(
             "tom_percent",
             "delta_tom_best_response_per_step",
         ),
-        stand_ins={"delta_functional_per_step": FITTED},
         lines=episode_lines,
         browser=StepBrowser,
         tables=TABLES,
@@ -279,7 +280,7 @@ MATRIX = Domain(
         offered=_figures,
         first_figures=(
             *("forest", "literal_against_functional", "decomposition"),
-            *("fitted", "aids"),  # of runs that have the data
+            "aids",  # of runs that have the data
         ),
         figures_by=("regret", "tom"),
         rates=_rates,

@@ -14,7 +14,6 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
-from tomeval.domains.matrix.duel import check_players
 from tomeval.domains.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_players import (
@@ -22,6 +21,7 @@ from tomeval.domains.matrix.partner_players import (
     check_names,
     expand_player,
     is_player,
+    two_players,
 )
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -151,7 +151,7 @@ class MatrixExperiment(Experiment):
                     if isinstance(setup.partners, PartnerSet):
                         setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
                     else:
-                        check_players(setup)
+                        two_players().check(setup)
 
     def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
         """Return every (game, label set, partner set)."""

@@ -1,51 +1,17 @@
-"""Measures that only some runs have data for: how a group of them is found and read."""
+"""Measures that only some runs have data for: how they are made of what their group has read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tomeval.domains.matrix.played import BoolArray, FloatArray, Played
-from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.store import Store
+from tomeval.runs.measures import Totals
+from tomeval.runs.outside import Group
 
-
-@dataclass(frozen=True)
-class Group:
-    """Measures that need more of an episode than moves, predictions and rewards.
-
-    Attributes
-    ----------
-    name : str
-        Key of what it reads in `Played.more`.
-    measures : tuple of Measure
-        Their `of` takes what was read from `data_of`.
-    present : callable
-        Tells whether a run has the data; tables of other runs leave the measures out.
-    read : callable
-        Returns what the measures need of one cell, given its number and definition: arrays over the
-        complete episodes in the order of `Played`. Called once, when a measure is first asked for.
-    """
-
-    name: str
-    measures: tuple[Measure, ...]
-    present: Callable[[Store], bool]
-    read: Callable[[Store, int, Mapping[str, Any]], Any]
-
-
-def readers(
-    groups: tuple[Group, ...], store: Store, number: int, definition: Mapping[str, Any]
-) -> dict[str, Callable[[], Any]]:
-    """Return what `Played.more` holds of a cell, for the groups that the run has data for."""
-    return {
-        group.name: cache(partial(group.read, store, number, definition))
-        for group in groups
-        if group.present(store)
-    }
+__all__ = ["Group", "by_episode", "data_of", "from_data", "nothing"]
 
 
 def data_of(played: Played, name: str) -> Any:

@@ -11,18 +11,16 @@ import numpy as np
 from tomeval.domains.matrix.adaptation.measures import GROUP as ADAPTATION
 from tomeval.domains.matrix.aids.computing import GROUP as COMPUTING
 from tomeval.domains.matrix.conditional import reactions_right
-from tomeval.domains.matrix.fitted.measures import FITTED_GROUP
-from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
-from tomeval.domains.matrix.probabilistic.measures import GROUP as PROBABILISTIC
 from tomeval.domains.matrix.reasoning.measures import GROUP as REASONING
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.runs.outside import Group
 from tomeval.statistics.bounded import FROM_ZERO, Bounds
 
 METRICS = (
@@ -377,9 +375,7 @@ _ALWAYS = (
 )
 
 GROUPS: tuple[Group, ...] = (
-    FITTED_GROUP,
     COMPUTING,
-    PROBABILISTIC,
     ADAPTATION,
     GAP_GROUP,
     REASONING,

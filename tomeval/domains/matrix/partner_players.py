@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import player_kind
 from tomeval.domains.matrix.games import check_keys
 from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subject_specs import expand_subject
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.models.naming import without_address
@@ -33,6 +35,29 @@ class PartnerPlayer:
 
     name: str
     player: Player
+
+
+class TwoPlayers(NamedTuple):
+    """How two subjects play at one table, which an extension brings as ``matrix partner``.
+
+    `play` is a coroutine: given a setup, an episode, models by seat, and what to call after each
+    step, it returns the steps. `check` raises a `TomevalError` for a setup that cannot be played.
+    """
+
+    play: Callable[..., Coroutine[Any, Any, Steps]]
+    check: Callable[..., None]
+
+
+def two_players() -> TwoPlayers:
+    """Return how two subjects play.
+
+    Raises
+    ------
+    TomevalError
+        The extension that brings it is not installed.
+    """
+    found: TwoPlayers = player_kind("matrix partner")
+    return found
 
 
 def is_player(spec: object) -> bool:

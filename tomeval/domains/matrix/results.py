@@ -16,7 +16,6 @@ from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
-from tomeval.domains.matrix.groups import Group, readers
 from tomeval.domains.matrix.limits import (
     REGRETS,
     Attainable,
@@ -40,7 +39,7 @@ from tomeval.domains.matrix.storing import (
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
 from tomeval.runs.holding import held
-from tomeval.runs.outside import extensions_for, groups_of
+from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -110,10 +109,7 @@ class MatrixRunCell(RunCell):
     def played(self) -> Played:
         """The complete episodes."""
         read = read_played(self._store, self.number, self.recorded)
-        extensions = extensions_for(self.domain, self._store)
-        added = (group for one in extensions for group in groups_of(one, self.domain.name))
-        every = (*GROUPS, *(group for group in added if isinstance(group, Group)))
-        more = readers(every, self._store, self.number, self.definition)
+        more = readers(self.domain, self._store, self.number, self.definition, GROUPS)
         played = Played(self.game, self.partners, **read, more=more)
         problem = _contradiction(played, len(self.partner_names), self.recorded)
         if problem:

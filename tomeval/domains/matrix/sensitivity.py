@@ -13,10 +13,10 @@ from tomeval.comparing.wording_gap import EVERY, WordingGap, wording_gap
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import number
 from tomeval.core.once import once_each
-from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.worded import worded
 from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 

@@ -315,7 +315,7 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
     """
     sql = (
         "SELECT step, outcome, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND question LIKE '{DRAW} %' AND seat = '{SEAT}' ORDER BY step, question"
+        f"AND {_DRAWS} ORDER BY step, question"
     )
     found: dict[int, list[int | None]] = {}
     for step, outcome, value in store.query(sql, (cell, episode)):
@@ -352,6 +352,44 @@ def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]
     return {name: (step, json.loads(value)) for name, step, value in rows}
 
 
+_DRAWS = f"question LIKE '{DRAW} %' AND seat = '{SEAT}'"
+_DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
+"""Kinds of subjects whose probabilities say how they draw, and state nothing."""
+
+
+@once_each
+def has_probabilities(store: Store) -> bool:
+    """Tell whether any subject of a run states probabilities or was asked for draws."""
+    if store.query(f"SELECT 1 FROM answers WHERE {_DRAWS} LIMIT 1"):
+        return True
+    kinds = store.query("SELECT cell, json_extract(definition, '$.kind') FROM cells")
+    sql = "SELECT 1 FROM steps WHERE cell = ? AND predicted_probs IS NOT NULL LIMIT 1"
+    return any(store.query(sql, (cell,)) for cell, kind in kinds if kind not in _DRAWING)
+
+
+def read_stated_probabilities(store: Store, cell: int) -> list[tuple[Any, ...]]:
+    """Return the probabilities of each prediction, as JSON or None, and its outcome.
+
+    Of the steps of a cell's complete episodes, in the order of `Played`.
+    """
+    return store.query(
+        "SELECT predicted_probs, predict_outcome FROM steps JOIN episodes USING (cell, episode) "
+        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
+        (cell, COMPLETE),
+    )
+
+
+def read_draws(store: Store, cell: int) -> list[tuple[Any, ...]]:
+    """Return the draws of a cell's complete episodes: (which of their steps, outcome, value)."""
+    return store.query(
+        "SELECT place, outcome, value FROM answers JOIN (SELECT episode, step, "
+        "row_number() OVER (ORDER BY episode, step) - 1 AS place FROM steps "
+        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ?) USING (episode, step) "
+        f"WHERE cell = ? AND {_DRAWS}",
+        (cell, COMPLETE, cell),
+    )
+
+
 @once_each
 def has_reactions(store: Store) -> bool:
     """Tell whether any step of the run was asked the conditional probe; looked up once."""
@@ -363,6 +401,11 @@ def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
     tables = "json_array_length(definition, '$.partners.tables')"
     return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))
+
+
+def has_unknown_partners(store: Store) -> bool:
+    """Tell whether any cell's partner has no table: a player, or one of recorded games."""
+    return not all(partners_known(store))
 
 
 @once_each

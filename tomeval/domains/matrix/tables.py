@@ -8,18 +8,11 @@ from tomeval.domains.matrix import sensitivity
 from tomeval.domains.matrix.adaptation import table as adapting
 from tomeval.domains.matrix.aids.shares import has_ladders
 from tomeval.domains.matrix.aids.table import aids_notes, aids_rows
-from tomeval.domains.matrix.fitted.measures import has_unknown_partners
-from tomeval.domains.matrix.fitted.table import fitted_notes, fitted_rows
-from tomeval.domains.matrix.probabilistic import table as probabilistic
 from tomeval.domains.matrix.reasoning.measures import has_reasoning
 from tomeval.domains.matrix.reasoning.table import reasoning_notes, reasoning_rows
 from tomeval.runs.tables import Table, fixed
 
 _AIDS = 'strategy = "ladder": docs/measures.md, "The ladder of aids"'
-_STATED = (
-    "predictions with probabilities, from scored labels (LM) or draws = N: docs/measures.md, "
-    '"Probabilistic predictions"'
-)
 _CHANGES = 'partners that switch within the horizon: docs/measures.md, "Adaptation"'
 _PAIRS = 'partners that switch between several pairs of policies: docs/measures.md, "Adaptation"'
 _WORDINGS = 'a sweep over options of wording: docs/measures.md, "Sensitivity to wording"'
@@ -32,20 +25,6 @@ TABLES: Mapping[str, Table] = {
         has_ladders,
         aids_notes,
         needs=_AIDS,
-    ),
-    "probabilistic": Table(
-        "predictions as probabilities: losses, skills, calibration",
-        fixed(probabilistic.rows),
-        probabilistic.present,
-        probabilistic.notes,
-        needs=_STATED,
-    ),
-    "calibration": Table(
-        "predictions as probabilities: how often those of each confidence are right",
-        fixed(probabilistic.curve_rows),
-        probabilistic.present,
-        probabilistic.curve_notes,
-        needs=_STATED,
     ),
     "adaptation": Table(
         "adaptation to partners that switch: detection, adaptation, regret around the change",
@@ -101,12 +80,6 @@ TABLES: Mapping[str, Table] = {
         lambda run: has_reasoning(run.store),
         reasoning_notes,
         needs=_REASONS,
-    ),
-    "fitted": Table(
-        "fitted partners: both seats of every pairing, regret against the best reply to a fit",
-        fixed(fitted_rows),
-        notes=fitted_notes,
-        reported=lambda run: has_unknown_partners(run.store),
     ),
 }
 """In the order in which a report shows them, after the measures; those of extensions follow."""

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.domains.matrix.groups import Group, by_episode, from_data
+from tomeval.domains.matrix.groups import by_episode, from_data
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses, stepwise_regret
 from tomeval.domains.matrix.storing import cells_with_beliefs, has_beliefs, read_beliefs
 from tomeval.extensions.planted.trust import contrast, rational_regret, slope_ceiling
 from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.strategies.beliefs import propensity

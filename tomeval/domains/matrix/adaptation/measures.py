@@ -15,10 +15,10 @@ from tomeval.core.once import once_each
 from tomeval.domains.matrix.adaptation.around_change import Around, Side, around, nominal
 from tomeval.domains.matrix.adaptation.switching import change_of, table_change
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.groups import Group
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
 from tomeval.statistics.splits import MARGIN, last_split, lucky_split

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.resources import shipped
-from tomeval.domains.matrix.groups import Group, from_data
+from tomeval.domains.matrix.groups import from_data
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.storing import SEAT
 from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 
 PAYOFF = "payoff"

@@ -13,13 +13,14 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.thinking import without_thinking
-from tomeval.domains.matrix.groups import Group, by_episode, from_data
+from tomeval.domains.matrix.groups import by_episode, from_data
 from tomeval.domains.matrix.played import BoolArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import SEAT
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.expectations import last_expectation

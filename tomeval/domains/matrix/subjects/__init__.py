@@ -9,7 +9,6 @@ from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.believer import Believer
 from tomeval.domains.matrix.subjects.detector import Detector
-from tomeval.domains.matrix.subjects.forecaster import Forecaster
 from tomeval.domains.matrix.subjects.laddered import Laddered
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.domains.matrix.subjects.simulated import (
@@ -28,7 +27,6 @@ SUBJECTS: dict[str, type[Subject]] = {
     "best_response": BestResponseOracle,
     "simulated": SimulatedSubject,
     "detector": Detector,
-    "forecaster": Forecaster,
     "believer": Believer,
     "laddered": Laddered,
     "llm": LLMSubject,

@@ -1,0 +1,339 @@
+"""Two subjects at one table: what each sees, whose chance it is, what is stored and shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import scripts
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision
+from tomeval.domains.matrix.batch import simulate
+from tomeval.domains.matrix.measures import episode_metrics
+from tomeval.domains.matrix.play import run_now
+from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.extensions.fitted.duel import play_duel
+from tomeval.extensions.fitted.tables import fitted_notes, fitted_rows, sides
+from tomeval.models.base import Reply
+from tomeval.runs.domain import get_domain
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.preview import preview
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.transcripts import transcript_lines
+
+DATA = {"games": "IBS", "labels": "canonical", "horizon": 6, "episodes": 6, "seed": 3}
+
+
+class Copycat(Subject):
+    """Tit for tat, as a subject; keeps what it saw."""
+
+    seen: list = []  # noqa: RUF012 (shared on purpose)
+
+    def act(self, observation):
+        self.seen.append((self.seat, observation, list(observation.past)))
+        return Decision(observation.past[-1].partner if observation.past else 0)
+
+    def predict(self, observation, own_action):
+        return Decision(0)
+
+
+@pytest.fixture
+def copycat(monkeypatch):
+    monkeypatch.setitem(SUBJECTS, "copycat", Copycat)
+    Copycat.seen.clear()
+
+
+def duel(subject, partner, **more):
+    [cell] = make_experiment(DATA | {"subjects": [subject], "partners": [partner]} | more).cells
+    return cell, run_now(play_duel(cell.setup, 0, {}))
+
+
+def played(tmp_path: Path, **more) -> Run:
+    data = DATA | {"name": "duel"} | more
+    run_experiment(make_experiment(data), tmp_path / "run")
+    return Run(tmp_path / "run")
+
+
+def test_each_sees_its_own_side_and_nothing_of_the_step(copycat):
+    cell, steps = duel("random", {"kind": "copycat"})
+    own, theirs = steps.own_action[0].tolist(), steps.partner_action[0].tolist()
+    assert theirs == [0, *own[:-1]]
+    payoffs = cell.setup.game.payoffs
+    for number, (seat, observation, past) in enumerate(Copycat.seen):
+        assert seat.game.payoffs.tolist() == payoffs.transpose(1, 0, 2)[:, :, ::-1].tolist()
+        assert seat.labels.own == cell.setup.labels.partner
+        assert observation.round == number + 1 == len(past) + 1
+        for a, b, joint in zip(own, theirs, past, strict=False):
+            assert joint == (b, a, payoffs[a, b, 1], payoffs[a, b, 0])
+
+
+def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
+    """Fictitious play draws only at ties; against tit for tat its moves here are the same."""
+    with_player, _ = duel({"kind": "copycat"}, {"subject": "copycat"}, games="IPD")
+    [with_table] = make_experiment(
+        DATA | {"games": "IPD", "subjects": [{"kind": "copycat"}], "partners": "tit_for_tat"}
+    ).cells
+    from tomeval.domains.matrix.play import play_episode
+
+    first = run_now(play_duel(with_player.setup, 0, {}))
+    second = play_episode(with_table.setup, 0)
+    assert first.own_action.tolist() == second.own_action.tolist()
+    assert first.partner_action.tolist() == second.partner_action.tolist()
+    assert first.rewards(with_table.setup.game)[0].tolist() == (
+        second.rewards(with_table.setup.game)[0].tolist()
+    )
+
+
+def test_seats_have_chance_of_their_own():
+    _, same = duel("random", {"subject": "random"}, horizon=40)
+    assert same.own_action.tolist() != same.partner_action.tolist()
+    _, renamed = duel({"kind": "random", "name": "x"}, {"kind": "random", "name": "y"}, horizon=40)
+    assert renamed.own_action.tolist() == same.own_action.tolist()
+    assert renamed.partner_action.tolist() == same.partner_action.tolist()
+
+
+def test_cells_with_tables_draw_what_they_drew():
+    """The streams of tables are named as before: rows of the batch, which asks for them by name."""
+    [cell] = make_experiment(DATA | {"subjects": "random", "partners": "tit_for_tat"}).cells
+    key = "random"
+    from tomeval.core.streams import Stream
+
+    purpose = ["subject", "IBS", "tit_for_tat", json.dumps([key, {}]), "canonical", "6"]
+    assert cell.setup.stream("subject").key == Stream.of(3, *purpose).key
+    assert simulate(cell.setup, 0, 1).own_action.shape == (1, 6)
+
+
+@pytest.mark.parametrize("seat", ["subject", "partner"])
+def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
+    told = {"kind": "simulated", "p": 1.0, "q": 1.0}
+    pair = (told, {"subject": "random"}) if seat == "subject" else ("random", told)
+    _, steps = duel(*pair, games="RPS", horizon=30)
+    own, theirs = steps.own_action[0], steps.partner_action[0]
+    if seat == "subject":
+        assert (own == (theirs + 1) % 3).all()
+        assert (steps.predicted_action[0] == theirs).all()
+        assert steps.told.all()
+    else:
+        assert (theirs == (own + 1) % 3).all()
+        said = {q: json.loads(v) for _, step, q, *_, v, _ in steps.other_asked if step == 1}
+        assert said["predict"]["action"] == own[0]
+        assert said["act"]["told"] is True
+        assert not steps.told.any()
+
+
+@pytest.mark.parametrize("seat", ["subject", "partner"])
+def test_every_episode_draws_anew_which_beliefs_are_right(seat):
+    """Else all episodes were misled in the same steps: one sample, taken for many."""
+    believer = {"kind": "believer", "accuracy": 0.5}
+    pair = (believer, {"subject": "random"}) if seat == "subject" else ("random", believer)
+    data = DATA | {"subjects": [pair[0]], "partners": [pair[1]]}
+    [cell] = make_experiment(data).cells
+    right = []
+    for episode in range(60):
+        steps = run_now(play_duel(cell.setup, episode, {}))
+        if seat == "subject":
+            told = [steps.details[0, step]["act"] for step in range(6)]
+        else:
+            told = [json.loads(row[5])["details"] for row in steps.other_asked if row[2] == "act"]
+        right.append([one["belief"]["right"] for one in told])
+    shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
+    assert shares.shape == (6,)
+    assert ((shares > 0.2) & (shares < 0.8)).all()
+
+
+@pytest.mark.parametrize(
+    ("subject", "partner", "words"),
+    [
+        ("simulated", {"subject": "simulated"}, "only one of them can be"),
+        ("best_response", {"subject": "random"}, "has none"),
+        ("random", {"subject": "best_response"}, "'best_response' in the partner's seat"),
+        ("random", {"kind": "rmax", "m": 0}, r"'rmax\(m=0\)' in the partner's seat: rmax: m must"),
+        ("person", {"subject": "random"}, "people play against partners that are tables"),
+        ("random", {"subject": "person"}, "a person cannot sit"),
+        ("random", {"subject": "rmaxx"}, "did you mean 'rmax'"),
+        ("random", {"kind": "rmax", "gama": 0.5}, "did you mean 'gamma'"),
+        ("random", {"subject": "rmax", "m": 2}, "unknown key 'm'"),
+        ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "'Oracle': it and 'Oracle"),
+        ({"strategy": "Best Reply"}, {"strategy": "QA"}, "has none"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_anything_is(subject, partner, words):
+    with pytest.raises(TomevalError, match=words):
+        make_experiment(DATA | {"subjects": [subject], "partners": [partner]})
+
+
+def test_two_players_of_one_name_are_refused():
+    twice = [{"strategy": "QA"}, {"strategy": "QA", "goal": "none", "name": "QA"}]
+    with pytest.raises(TomevalError, match="is there twice"):
+        make_experiment(DATA | {"subjects": ["random"], "partners": twice})
+
+
+def test_listed_options_are_partners_each():
+    cells = make_experiment(
+        DATA | {"subjects": ["random"], "partners": [{"kind": "rmax", "m": [1, 2]}, "tit_for_tat"]}
+    ).cells
+    assert [cell.setup.partners.name for cell in cells] == ["rmax(m=1)", "rmax(m=2)", "tit_for_tat"]
+
+
+# What is stored, read back and shown
+
+
+def test_the_partner_s_seat_is_the_subject_s_of_the_mirrored_game(tmp_path):
+    """The same players in exchanged seats of the mirrored game have each other's measures."""
+    with played(tmp_path, subjects=["rmax"], partners=[{"subject": "random"}]) as run:
+        [cell] = run.cells
+        assert isinstance(cell, MatrixRunCell)
+        other, mine = cell.other_played, cell.played
+        rows = fitted_rows(run)
+        stored = run.store.query("SELECT partner_reward FROM steps ORDER BY episode, step")
+        found = list(sides(run))
+    assert other.own.tolist() == mine.partner.tolist()
+    assert other.own_reward.tolist() == [reward for (reward,) in stored]
+    right = episode_metrics(other)["tom_percent"].mean()
+    assert [row["seat"] for row in rows] == ["subject", "partner"]
+    assert [row["player"] for row in rows] == ["rmax", "random"]
+    assert [row["against"] for row in rows] == ["random", "rmax"]
+    assert rows[1]["tom_percent"] == pytest.approx(right)
+    assert np.isfinite(rows[1]["tom_percent_ci95"])
+    assert [side.who for side in found] == ["rmax", "random"]
+
+
+def test_tables_measures_and_transcripts_know_both_seats(tmp_path):
+    partners = [{"subject": "random"}, "tit_for_tat"]
+    task = {"games": "IPD", "horizon": 20, "episodes": 12}
+    with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
+        names = run.metric_names
+        rows = run.rows()
+        notes = fitted_notes(run) + run.domain.show.table_notes(run)
+        text = "\n".join(transcript_lines(run, 0, 0))
+        moves = run.cells[0].moves(0)
+        asked = run.store.query(
+            "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"
+        )
+        report = fitted_rows(run)
+    assert "delta_functional_fitted_per_step" in names
+    assert np.isnan(rows[0]["delta_functional_per_step"])
+    assert np.isfinite(rows[0]["delta_functional_fitted_per_step"])
+    known, estimated = (rows[1][f"delta_functional_{name}per_step"] for name in ("", "fitted_"))
+    assert estimated == pytest.approx(known, abs=1e-12)  # tit for tat is recovered exactly
+    assert report[-1]["regret_fitted"] == pytest.approx(report[-1]["delta_functional_per_step"])
+    assert any("is an estimate" in note for note in notes)
+    assert any("partner's seat" in note for note in notes)
+    assert "partner chose " in text
+    assert text.count(", predicted ") == 40
+    assert len(moves["partner"]) == 20
+    both = {
+        (seat, question): 240 for seat in ("partner", "subject") for question in ("act", "predict")
+    }
+    assert {(seat, question): count for seat, question, count in asked} == both
+
+
+def broken():
+    """Answer four questions, those of two steps, and none that follow."""
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        return Reply("I cannot tell." if len(asked) > 4 else "Final answer: J")
+
+    return answer
+
+
+@pytest.mark.parametrize("policy", ["void", "random"])
+def test_an_unreadable_answer_in_the_partner_s_seat(tmp_path, policy):
+    model = {"name": "scripted:mute"}
+    partner = {"strategy": "QA", "model": model, "max_attempts": 1}
+    with scripts(mute=broken()):
+        more = {"subjects": ["random"], "partners": [partner], "labels": "neutral"}
+        with played(tmp_path, **more, on_invalid=policy, episodes=1) as run:
+            [(status, steps)] = run.store.query("SELECT status, steps FROM episodes")
+            last = run.store.query("SELECT * FROM step_records ORDER BY step DESC LIMIT 1")
+            text = "\n".join(transcript_lines(run, 0, 0, calls=False))
+            invalid = run.store.query(
+                "SELECT seat, question FROM asked WHERE outcome = 'unparsable' ORDER BY step"
+            )
+            actions = run.store.query("SELECT partner_action FROM steps ORDER BY step")
+    assert len(last) == 1
+    assert ("partner", "act") in invalid
+    assert all(seat == "partner" for seat, _ in invalid)
+    if policy == "void":
+        assert (status, steps) == ("void", 3)
+        assert actions == [(0,), (0,), (None,)]
+        assert "partner chose nothing (unparsable)" in text
+    else:
+        assert (status, steps) == ("complete", 6)
+        assert "(drawn, unparsable)" in text
+
+
+def test_prompts_of_both_seats_can_be_shown():
+    models = [{"strategy": "QA", "model": "pocket"}]
+    [cell] = make_experiment(DATA | {"subjects": models, "partners": models}).cells
+    domain = get_domain("matrix")
+    mine, theirs = (preview(domain, cell, seat, "act", 2) for seat in ("subject", "partner"))
+    # Battle of the sexes: both at the fight are worth 10 to the subject and 7 to the partner.
+    assert mine != theirs
+    assert mine.index("10 points") < mine.index("7 points")
+    assert theirs.index("7 points") < theirs.index("10 points")
+    assert list(cell.models) == ["subject", "partner"]
+
+
+def test_an_interrupted_episode_asks_neither_seat_twice(tmp_path):
+    """The first attempt breaks off in the middle of an episode; the second one asks the rest."""
+    asked: list[str] = []
+    stop = {"after": 9}
+
+    def answer(request):
+        if len(asked) >= stop["after"]:
+            raise TomevalError("the line is dead")
+        asked.append(json.dumps([request.seed, str(request.prompt)]))
+        return Reply("Final answer: J")
+
+    seat = {"strategy": "QA", "model": "scripted:line"}
+    data = DATA | {"name": "cut", "labels": "neutral", "subjects": [seat], "episodes": 1}
+    data |= {"partners": [{**seat, "goal": "none"}], "horizon": 3}
+    with scripts(line=answer):
+        with pytest.raises(TomevalError, match="dead"):
+            run_experiment(make_experiment(data), tmp_path / "run")
+        first = len(asked)
+        stop["after"] = 1000
+        run_experiment(make_experiment(data), tmp_path / "run")
+    assert first == 9
+    assert len(asked) == len(set(asked)) == 2 * 2 * 3  # two seats, two questions, three steps
+
+
+def test_a_player_that_leaves_nothing_to_chance_meets_another_once(tmp_path):
+    seat = {"strategy": "LM", "model": "pocket", "decide": "argmax"}
+    cells = make_experiment(DATA | {"subjects": [seat, "random"], "partners": [seat]}).cells
+    assert [list(cell.originals(6)) for cell in cells] == [[0], list(range(6))]
+
+
+def test_what_another_model_replaces():
+    """--model measures another model; who names a partner's model means that one."""
+    seat = {"strategy": "QA", "model": "pocket"}
+    data = DATA | {"subjects": [dict(seat)], "partners": [dict(seat)]}
+    get_domain("matrix").experiment.use_model(data, "pocket-rational")
+    [cell] = make_experiment(data, one_model=True).cells
+    assert cell.models == {"subject": "pocket-rational", "partner": "pocket"}
+
+
+def test_a_stand_in_is_first_only_where_regret_is_unknown(tmp_path):
+    """Functional first, then literal: in runs without tables, with them, and with both."""
+    literal = ("tom_percent", "delta_tom_best_response_per_step")
+    known, stand_in = "delta_functional_per_step", "delta_functional_fitted_per_step"
+    data = {"games": "IPD", "horizon": 20, "episodes": 20, "subjects": ["random"]}
+    random = {"subject": "random"}
+    for partners, shown in (
+        ([random], (stand_in, *literal)),
+        (["tit_for_tat"], (known, *literal)),
+        ([random, "tit_for_tat"], (known, *literal, stand_in)),
+    ):
+        folder = tmp_path / f"run {len(list(tmp_path.iterdir()))}"
+        run_experiment(make_experiment(data | {"partners": partners}), folder)
+        with Run(folder) as run:
+            assert run.headline == shown
+            assert run.stands_for(known) == shown[0]

@@ -1,1 +1,0 @@
-"""Levels of recursion: players that reason about players, and where a player stands."""

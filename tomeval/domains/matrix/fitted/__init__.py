@@ -1,1 +1,0 @@
-"""Regret against a fitted model of the other player."""

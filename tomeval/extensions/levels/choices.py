@@ -1,0 +1,274 @@
+"""How likely every hint and guess of a run is under each level of the ladder of recursion.
+
+Each choice is judged with what its seat knew then, see `ladder`. Levels share the `Ladder`'s
+constants; rationality, alpha, is open: likelihoods come for a whole grid of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tomeval.domains.decrypto.embedding_players import Floats
+from tomeval.domains.decrypto.game import (
+    CODES,
+    DecoderView,
+    EncoderView,
+    Hints,
+    InterceptorView,
+    Keywords,
+)
+from tomeval.domains.decrypto.play import RECORD
+from tomeval.domains.decrypto.results import DecryptoRunCell
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.extensions.levels.heard import Heard, heard
+from tomeval.extensions.levels.ladder import LEVELS, Ladder, guesses
+from tomeval.extensions.levels.scores import (
+    Words,
+    decoder_knows,
+    interceptor_knows,
+    worths,
+)
+from tomeval.lexicon.embeddings import Embedding
+from tomeval.lexicon.forms import fold
+from tomeval.lexicon.words import shipped_lists
+from tomeval.runs.results import Run
+
+ALPHAS: Floats = 2.0 ** np.arange(-3.0, 6.5, 0.5)
+"""Rationalities that likelihoods are computed at, 1/8 to 64."""
+
+LADDER = Ladder()
+MOST_TURNS = 1000
+"""Turns of a player in a seat that are looked at, which decides how long it takes."""
+
+BANK_KINDS = ("embedding", "rsa", "random")
+"""Kinds of player that take their hints from the bank; others may say any word."""
+
+
+@dataclass
+class Choices:
+    """What one player chose in one seat, and how likely that was.
+
+    One entry per hint of Alice, or guess of a listener; N of them.
+
+    Attributes
+    ----------
+    deals : list of str
+        The sampling unit of each.
+    turns : list of int
+        Choices of one turn share a number.
+    logs : list of ndarray, shape (3, alphas)
+        Log-probability in nats at each level and each of `ALPHAS`.
+    sizes : list of int
+        How many options there were.
+    said : list of str
+        What was chosen.
+    left_out : int
+        Choices that no level can make: hints that are no word of the vocabulary, such as two
+        words, or a form of a keyword; choices in games whose keywords the embedding lacks.
+    """
+
+    deals: list[str] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
+    logs: list[Floats] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    left_out: int = 0
+
+
+Key = tuple[str, str]
+"""Seat and player."""
+
+
+def log_likelihoods(values: Floats, chosen: int) -> Floats:
+    """Return the log-probability of an option by level and alpha, shape (3, alphas).
+
+    Parameters
+    ----------
+    values : ndarray, shape (3, options)
+        Worths of the options, in nats at an alpha of 1.
+
+    Examples
+    --------
+    >>> at_one = log_likelihoods(np.log([[0.5, 0.25, 0.25]] * 3), 1)[0, ALPHAS == 1]
+    >>> np.exp(at_one).round(6).tolist()
+    [0.25]
+    """
+    below = values - values.max(axis=1, keepdims=True)
+    totals = np.empty((len(values), len(ALPHAS)))
+    for first in range(2):  # every second alpha is twice the one before: squares, not exponentials
+        powers = np.exp(ALPHAS[first] * below)
+        for place in range(first, len(ALPHAS), 2):
+            totals[:, place] = powers.sum(axis=1)
+            powers *= powers
+    return np.asarray(ALPHAS * below[:, chosen, None] - np.log(totals))
+
+
+def choices_of(run: Run, embedding: Embedding, most: int = MOST_TURNS) -> dict[Key, Choices]:
+    """Return the choices of every player in every seat, in the order of tables.
+
+    In replays, whoever is on the record answers as the player ``record``.
+
+    Parameters
+    ----------
+    most : int
+        Of each player in each seat, the first games of every pairing with about this many turns.
+        Copies do not count, see `_new`.
+    """
+    seats: dict[Key, list[DecryptoRunCell]] = {}
+    for role in ROLES:
+        for cell in run.cells:
+            assert isinstance(cell, DecryptoRunCell)
+            seats.setdefault((role, cell.seated[role]), []).append(cell)
+    choices = {}
+    for (role, player), cells in seats.items():
+        mine = choices[role, player] = Choices()
+        seen: set[Any] = set()
+        turns = [(cell, list(_new(_first(heard(cell), most), cell, role, seen))) for cell in cells]
+        scarce = sum(len(of_cell) for _, of_cell in turns) <= most
+        for cell, of_cell in turns:
+            kept = of_cell if scarce else _first(iter(of_cell), most // len(cells))
+            add_choices(mine, cell, role, kept, embedding)
+    return choices
+
+
+def add_choices(
+    mine: Choices, cell: DecryptoRunCell, role: str, turns: Iterable[Heard], embedding: Embedding
+) -> Choices:
+    """Add a seat's choices in some turns of a cell."""
+    words = _words(embedding, _kind(cell, role), cell.definition["words"])
+    for number, turn in enumerate(turns, max(mine.turns, default=0) + 1):
+        for judged in _judged(turn, role, embedding, words):
+            if judged is None:
+                mine.left_out += 1
+                continue
+            said, logs, size = judged
+            mine.deals.append(turn.deal)
+            mine.turns.append(number)
+            mine.said.append(said)
+            mine.logs.append(logs)
+            mine.sizes.append(size)
+    return mine
+
+
+def _new(
+    turns: Iterator[Heard], cell: DecryptoRunCell, role: str, seen: set[Any]
+) -> Iterator[Heard]:
+    """Yield the turns in which a seat does not repeat, draw for draw, what is in `seen`.
+
+    Players without a language model draw alike in every pairing, so in the same situation of the
+    same deal they do the same again: a copy, which tells nothing new.
+    """
+    copies = _kind(cell, role) in BANK_KINDS
+    for turn in turns:
+        if role == "encoder":
+            key: Any = (turn.deal, turn.code, turn.past, turn.own)
+        else:
+            key = (turn.deal, turn.past, turn.hints, turn.guess(role))
+        if not copies or key not in seen:
+            seen.add(key)
+            yield turn
+
+
+def _kind(cell: DecryptoRunCell, role: str) -> str:
+    return str(cell.definition["players"][role].get("kind", RECORD))
+
+
+def _first(turns: Iterator[Heard], most: int) -> Iterator[Heard]:
+    """Yield the turns of whole games until there are `most` turns, of one game at least."""
+    deal = ""
+    for count, turn in enumerate(turns):
+        if count >= max(most, 1) and turn.deal != deal:
+            return
+        deal = turn.deal
+        yield turn
+
+
+Judged = tuple[str, Floats, int]
+"""What was chosen, its log-likelihoods, and the number of options."""
+
+
+def _judged(turn: Heard, role: str, embedding: Embedding, words: Words) -> Sequence[Judged | None]:
+    """Return what a seat chose in a turn; None for what cannot be judged.
+
+    The Alice that listeners think of draws from the same words as all do.
+    """
+    if role == "encoder":
+        if turn.own is None:
+            return []
+        if not _knows(embedding, turn.keywords):
+            return [None] * 3
+        view = EncoderView(turn.keywords, turn.code, turn.past, turn.rules)
+        return _hints_of(embedding, view, turn.own, words)
+    guess = turn.guess(role)
+    if guess is None:
+        return []
+    if role == "interceptor":
+        levels = _codes_of(embedding, InterceptorView(turn.past, turn.hints, turn.rules), words)
+    elif _knows(embedding, turn.keywords):
+        decoder = DecoderView(turn.keywords, turn.past, turn.hints, turn.rules)
+        levels = _codes_of(embedding, decoder, words)
+    else:
+        return [None]
+    return [(str(guess), log_likelihoods(levels, CODES.index(guess)), len(CODES))]
+
+
+@lru_cache(maxsize=4096)
+def _hints_of(
+    embedding: Embedding, view: EncoderView, own: Hints, words: Words
+) -> tuple[Judged | None, ...]:
+    """Return what Alice's hints are under each level; kept, as she often gives them again."""
+    places = _places(words)
+    judged: list[Judged | None] = []
+    for place, hint in enumerate(own):
+        at, given = places.get(fold(hint)), own[:place]
+        worth = np.stack([worths(embedding, LADDER, n, view, given, words) for n in LEVELS])
+        legal = np.isfinite(worth[0])
+        if at is None or not legal[at]:
+            judged.append(None)
+        else:
+            logs = log_likelihoods(worth[:, legal], int(legal[:at].sum()))
+            judged.append((fold(hint), logs, int(legal.sum())))
+    return tuple(judged)
+
+
+@lru_cache(maxsize=4096)
+def _codes_of(embedding: Embedding, view: DecoderView | InterceptorView, words: Words) -> Floats:
+    """Return the log-probabilities of the codes at each level, shape (3, 24)."""
+    if isinstance(view, DecoderView):
+        known = decoder_knows(embedding, view, words)
+    else:
+        known = interceptor_knows(embedding, view, words)
+    return np.stack([guesses(LADDER, level, *known) for level in LEVELS])
+
+
+def _words(embedding: Embedding, kind: str, lists: str) -> Words:
+    """Return what a player chooses hints from: the bank, or any word that the embedding knows."""
+    if kind in BANK_KINDS and lists == _shipped_sha256():
+        return shipped_lists().hints
+    return embedding.words
+
+
+@lru_cache(maxsize=1)
+def _shipped_sha256() -> str:
+    lists = shipped_lists()
+    return hashlib.sha256(json.dumps([lists.keywords, lists.hints]).encode()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _knows(embedding: Embedding, keywords: Keywords) -> bool:
+    return all(embedding.hint_vector(keyword) is not None for keyword in keywords)
+
+
+@lru_cache(maxsize=8)
+def _places(words: Words) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for place, word in enumerate(words):
+        found.setdefault(fold(word), place)
+    return found

@@ -1,0 +1,263 @@
+"""The table of stated probabilities: losses, skills, calibration, and what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tomeval.domains.matrix.groups import data_of
+from tomeval.domains.matrix.played import BoolArray, FloatArray, Played
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.domains.matrix.storing import has_probabilities
+from tomeval.extensions.probabilistic.forecasts import (
+    BINS,
+    LEAST_LOSS,
+    Calibration,
+    Curve,
+    brier_scores,
+    calibration,
+    crossed_parts,
+    curve,
+    log_losses,
+    plain_parts,
+    skill,
+)
+from tomeval.extensions.probabilistic.measures import (
+    DRAWN,
+    FEWEST_DRAWS,
+    NAME,
+    Stated,
+    by_step,
+    episode_means,
+)
+from tomeval.runs.columns import flat, flat_share
+from tomeval.runs.results import Run
+from tomeval.runs.tables import Table, fixed
+from tomeval.statistics.estimates import Estimate
+from tomeval.statistics.shares import Share
+
+Rows = list[dict[str, Any]]
+
+
+def stated_cells(run: Run) -> list[MatrixRunCell]:
+    """Return the cells with complete episodes and stated probabilities."""
+    return [
+        cell for cell in matrix_cells(run) if cell.played.episodes and _stated(cell).there.any()
+    ]
+
+
+def _stated(cell: MatrixRunCell) -> Stated:
+    found: Stated = data_of(cell.played, NAME)
+    return found
+
+
+def rows(run: Run) -> Rows:
+    """Return one row per cell with stated probabilities."""
+    return [_row(cell) for cell in stated_cells(run)]
+
+
+def base_rates(played: Played, weights: Sequence[float]) -> FloatArray:
+    """Return how often partners of the set play each action, shape (m,): the base rates.
+
+    The frequencies in the complete episodes, those against each partner weighted by the partner's
+    share of the set (partners that nobody met are left out). They are of the same steps that they
+    are to predict, so as a forecast they are slightly too good, and a skill against them slightly
+    too small; nothing that happens ever has a rate of 0.
+    """
+    rates = np.zeros(played.game.m)
+    partner = np.repeat(played.which, played.lengths)
+    for k in np.unique(partner):
+        share = weights[k] if weights else (partner == k).mean()
+        mine = played.partner[partner == k]
+        rates += share * np.bincount(mine, minlength=played.game.m) / len(mine)
+    result: FloatArray = rates / rates.sum()
+    return result
+
+
+def calibration_of(cell: MatrixRunCell) -> Calibration:
+    """Return a cell's forecasts by episode and bin; episodes without any are left out."""
+    played, stated = cell.played, _stated(cell)
+    there = stated.there
+    episode = np.repeat(np.arange(played.episodes), played.lengths)[there]
+    place = np.unique(episode, return_inverse=True)[1]
+    return calibration(stated.probs[there], played.partner[there], place, int(place.max()) + 1)
+
+
+def calibration_error(cell: MatrixRunCell) -> Estimate:
+    """Return the expected calibration error in percent, with its interval.
+
+    From the lower end of `crossed_parts` to the upper end of `plain_parts`, see there.
+    """
+    found, among = calibration_of(cell), _some(cell)
+    parts = np.full((cell.played.episodes, 2), np.nan)
+    parts[among] = 100.0 * np.stack([plain_parts(found), crossed_parts(found)], axis=1)
+    means = cell.mean(parts, among=among, bounds=(0.0, 100.0))
+    low, high = min(means.low[1], means.mean[0]), means.high[0]
+    return Estimate(*(np.array([end]) for end in (means.mean[0], (high - low) / 2, low, high)))
+
+
+def _row(cell: MatrixRunCell) -> dict[str, Any]:
+    """Return a cell's row."""
+    played, stated = cell.played, _stated(cell)
+    steps, there, among = by_step(played), stated.there, _some(cell)
+
+    def means(values: FloatArray) -> FloatArray:
+        return episode_means(played, np.where(there, values, np.nan))
+
+    base = np.tile(base_rates(played, stated.weights), (len(there), 1))
+    rates = {"log_loss": log_losses(base, played.partner)}
+    rates["brier_score"] = brier_scores(base, played.partner)
+    row: dict[str, Any] = dict(cell.columns)
+    row["probabilities"] = stated.source
+    mean = partial(cell.mean, among=among)
+    for name in ("log_loss", "brier_score"):
+        loss, of_rates, of_bayes = (
+            means(values) for values in (steps[name], rates[name], steps[f"bayes_{name}"])
+        )
+        row |= flat([name], _mean(cell, name, loss, among))
+        row[f"base_rate_{name}"] = float(cell.mean(of_rates, among=among).mean[0])
+        row[f"bayes_{name}"] = float(cell.mean(of_bayes, among=among).mean[0])
+        row |= flat([f"{name}_skill_over_base_rate"], skill(loss, of_rates, mean, among))
+        row |= flat([f"{name}_skill_over_bayes"], skill(loss, of_bayes, mean, among))
+        if name == "log_loss":
+            row |= flat(
+                ["excess_log_loss"],
+                _mean(cell, "excess_log_loss", means(steps["excess_log_loss"]), among),
+            )
+    row |= flat(["ece_percent"], calibration_error(cell))
+    row |= flat(
+        ["overconfidence"], _mean(cell, "overconfidence", means(steps["overconfidence"]), among)
+    )
+    row["steps"] = int(there.sum())
+    row["steps_without"] = int((~there).sum())
+    row["impossible_steps"] = int(np.isinf(steps["log_loss"]).sum())
+    row["draws"] = int(stated.draws.sum())
+    row["unreadable_draws"] = stated.asked - row["draws"]
+    return row
+
+
+def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> Estimate:
+    """Return the mean of a measure by episode; an infinite one has no interval."""
+    if np.isinf(values[among]).any():
+        return Estimate(np.array([np.inf]), *(np.array([np.nan]) for _ in range(3)))
+    return cell.mean(values, among=among, bounds=cell.limits(name))
+
+
+def _some(cell: MatrixRunCell) -> BoolArray:
+    """Tell which episodes have a step with probabilities, shape (E,)."""
+    starts = np.cumsum(cell.played.lengths) - cell.played.lengths
+    some: BoolArray = np.add.reduceat(_stated(cell).there.astype(np.int64), starts) > 0
+    return some
+
+
+def notes(run: Run) -> list[str]:
+    """Say what the numbers are, and what is missing and why."""
+    found = rows(run)
+    said = [
+        "losses are means over steps, in nats and in squared probability; skill is 1 - loss / loss "
+        "of the reference: 1 is perfect, 0 as good as the reference, negative worse. The base rate "
+        "is how often each action is played; Bayes knows the partner set and sees the same moves",
+        f"ece: {BINS} bins of equal width, probability of the likeliest action against how often "
+        "it is right. Chance raises it; its interval allows for that, and holds 0 where no error "
+        "of calibration is shown",
+    ]
+    if any(row["probabilities"] == DRAWN for row in found):
+        said.append(
+            "draws: log loss, ece and overconfidence are those of (count + 1/2) / (draws + "
+            "actions / 2), and depend on the number of draws; the Brier score does not. Steps with "
+            f"fewer than {FEWEST_DRAWS} readable draws are left out (steps without)"
+        )
+    for name, what in (("base_rate", "the base rate"), ("bayes", "Bayes")):
+        without = [row for row in found if row[f"{name}_log_loss"] < LEAST_LOSS]
+        if without:
+            said.append(
+                f"{_cells(without)}: {what} loses nothing there, so there is no skill against it; "
+                "see log loss above Bayes"
+            )
+    impossible = [row for row in found if row["impossible_steps"]]
+    if impossible:
+        said.append(
+            f"{_cells(impossible)}: the log loss is infinite, because a probability of 0 was "
+            "given to what then happened (impossible steps)"
+        )
+    silent = [cell for cell in matrix_cells(run) if cell.played.episodes]
+    count = len(silent) - len(found)
+    if count:
+        said.append(
+            f"{_count(count)} without probabilities left out: written answers have them if "
+            "draws are asked for (draws = 8)"
+        )
+    return said
+
+
+def _cells(found: Rows) -> str:
+    """Name one cell, or count several."""
+    if len(found) > 1:
+        return _count(len(found))
+    first = found[0]
+    return ", ".join(
+        str(first[name]) for name in ("subject", "model", "game", "partners") if first[name]
+    )
+
+
+def _count(count: int) -> str:
+    return f"{count} cell" + "s" * (count != 1)
+
+
+def curve_rows(run: Run) -> Rows:
+    """Return the calibration curves: a row per cell and bin with forecasts."""
+    found: Rows = []
+    for cell in stated_cells(run):
+        for items, sure, right, low, high in zip(*curve_of(cell), strict=True):
+            row: dict[str, Any] = dict(cell.columns)
+            row |= {"forecasts": int(items), "confidence_percent": 100 * float(sure)}
+            row |= flat_share("right_percent", Share(right, low, high, int(items), 0))
+            found.append(row)
+    return found
+
+
+def curve_of(cell: MatrixRunCell) -> Curve:
+    """Return a cell's calibration curve; without intervals if every episode was played once."""
+    found = curve(calibration_of(cell))
+    if not cell.each_once:
+        return found
+    nothing = np.full(len(found.items), np.nan)
+    return found._replace(low=nothing, high=nothing)
+
+
+def curve_notes(run: Run) -> list[str]:
+    """Say how the curves are made."""
+    return [
+        f"a row per bin of confidence, {BINS} of equal width: the probability of the likeliest "
+        "action, and how often it was right, with Wilson's 95 % interval, episodes as clusters"
+    ]
+
+
+def _present(run: Run) -> bool:
+    return has_probabilities(run.store)
+
+
+_NEEDS = (
+    "predictions with probabilities, from scored labels (LM) or draws = N: docs/measures.md, "
+    '"Probabilistic predictions"'
+)
+
+TABLES: Mapping[str, Table] = {
+    "probabilistic": Table(
+        "predictions as probabilities: losses, skills, calibration",
+        fixed(rows),
+        _present,
+        notes,
+        needs=_NEEDS,
+    ),
+    "calibration": Table(
+        "predictions as probabilities: how often those of each confidence are right",
+        fixed(curve_rows),
+        _present,
+        curve_notes,
+        needs=_NEEDS,
+    ),
+}
