@@ -266,7 +266,7 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
         domain = run.domain
         for table in dict.fromkeys(["cells", *run.tables]):
             yield ("table", folder, "--all", "--what", table)
-        for rated in domain.rate.tables:
+        for rated in domain.rate.tables if domain.rate else ():
             yield ("ratings", folder, "--what", rated)
     for kind in COMPARISONS:
         yield ("compare", folder, "--what", kind, "--resamples", "99")
