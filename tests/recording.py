@@ -268,7 +268,7 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
         known = known_tables(domain).items()
         for table in ["cells", *(name for name, table in known if table.present(run))]:
             yield ("table", folder, "--all", "--what", table)
-        for rated in domain.rate.tables:
+        for rated in domain.rate.tables if domain.rate else ():
             yield ("ratings", folder, "--what", rated)
     for kind in COMPARISONS:
         yield ("compare", folder, "--what", kind, "--resamples", "99")
