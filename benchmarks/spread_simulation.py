@@ -39,9 +39,9 @@ from tomeval.models.scripted import SCRIPTS, Said, ScriptedModel
 from tomeval.report.tables import render
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
-from tomeval.runs.packing import pack
 from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.schema import pack
 from tomeval.runs.store import Store
 from tomeval.runs.stored import identity_sha256
 

@@ -37,7 +37,7 @@ from one_thread import use_one_thread
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import Said, ScriptedModel
 from tomeval.report.tables import render
-from tomeval.runs import packing, rows, schema, tallies
+from tomeval.runs import rows, schema, tallies
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.rows import Rows
@@ -230,11 +230,11 @@ def pack(sizes: list[Size], work: Path) -> None:
     for index, size in enumerate(sizes):
         experiment, played = blocks(size)
         texts = [json.dumps(call[-1]) for block in played for call in block.calls]
-        packing.unpack(packing.pack(texts[0]))
+        schema.unpack(schema.pack(texts[0]))
         marks = [time.process_time()]
-        packed = [packing.pack(text) for text in texts]
+        packed = [schema.pack(text) for text in texts]
         marks.append(time.process_time())
-        assert [packing.unpack(one) for one in packed] == texts
+        assert [schema.unpack(one) for one in packed] == texts
         marks.append(time.process_time())
         row: dict[str, Any] = {
             "record of": size.name,

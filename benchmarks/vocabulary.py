@@ -1,4 +1,4 @@
-"""Make the vocabulary that packed texts of the store refer to, see `tomeval.runs.packing`.
+"""Make the vocabulary that packed texts of the store refer to, see `tomeval.runs.schema`.
 
 It holds the lines of the prompts in ``tests/golden``, each once whatever its numbers and labels,
 the commonest last, and then what every record of a model call is made of. Text is written as it

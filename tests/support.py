@@ -20,8 +20,7 @@ from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.checksums import Sums, of_rows
 from tomeval.runs.database import Database
-from tomeval.runs.packing import unpacked
-from tomeval.runs.schema import SCHEMA_VERSION
+from tomeval.runs.schema import SCHEMA_VERSION, unpacked
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()

@@ -24,7 +24,7 @@ from voice_server import VoiceServer
 
 from attacks.base import Attack, Row, scaled
 from attacks.damage import read
-from tomeval.runs.packing import unpack
+from tomeval.runs.schema import unpack
 
 KILLS = 28
 """Of every kind and signal, at full size."""

@@ -240,7 +240,7 @@ def test_lines_where_standard_error_is_no_terminal(play, monkeypatch, domain) ->
     assert len(lines) > 3
     assert shares == sorted(shares)
     assert len({complete for _, _, complete, _ in lines}) > 2
-    left = re.compile(r"time left: not known yet|(> )?\d:\d\d:\d\d left")
+    left = re.compile(r"time left: not known yet|(> )?\d:\d\d:\d\d left|finished")
     assert all(left.fullmatch(said) for _, said, *_ in lines)
     rows = re.findall(r"^  scripted:rule: episodes (\d)/\d+, calls (\d+), ", errors, re.MULTILINE)
     calls = [int(n) for _, n in rows]

@@ -18,7 +18,7 @@ from tomeval.core.unpacking import allowing
 from tomeval.lexicon.embedding_files import read_embedding_file, save_embedding
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.runs import rows
-from tomeval.runs.packing import pack, unpack
+from tomeval.runs.schema import pack, unpack
 
 SAID = "takes more than the {} MB of memory that one file may take unpacked"
 ONES = {"own_action": "0", "partner_action": "0"}

@@ -11,8 +11,8 @@ from tomeval.comparing import compare
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.models.base import LocalModel, Reply, Scores
 from tomeval.report import write_report
-from tomeval.runs.copies import copies_notes, sampled_notes, tied
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.notes import copies_notes, sampled_notes, tied
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten

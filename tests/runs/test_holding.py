@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tomeval
+from tomeval.core.once import Holding
 from tomeval.runs import results
 from tomeval.runs.columns import is_interval
-from tomeval.runs.holding import Holding
 
 MATRIX = {
     "games": ["RPS", "IPD"],

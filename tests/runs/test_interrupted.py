@@ -21,7 +21,7 @@ from voice_server import VoiceServer
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.runs.calling import run_loop
+from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.live import Live
 from tomeval.runs.runner import run_experiment

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import tomeval
-from tomeval.runs.draws import weight_notes
-from tomeval.runs.intervals import interval_notes
+from tomeval.runs.notes import interval_notes, weight_notes
 
 EXPERIMENT = {"games": ["RPS", "IPD"], "subjects": ["best_response", "random"], "horizon": 10}
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tomeval.runs import packing
-from tomeval.runs.packing import Unpackable, pack, unpack, unpacked
+from tomeval.runs import schema
+from tomeval.runs.schema import Unpackable, pack, unpack, unpacked
 
-VOCABULARY = Path(packing.__file__).with_name("vocabulary_1.txt").read_text("utf-8").strip()
+VOCABULARY = Path(schema.__file__).with_name("vocabulary_1.txt").read_text("utf-8").strip()
 
 
 def deflated(data: bytes) -> bytes:
@@ -63,11 +63,11 @@ def test_what_cannot_have_been_packed_is_refused(packed, why) -> None:
 
 
 def test_a_small_packed_text_cannot_fill_the_memory() -> None:
-    bomb = deflated(b"a" * (packing.MOST + 1))
-    assert len(bomb) < packing.MOST / 500
+    bomb = deflated(b"a" * (schema.MOST + 1))
+    assert len(bomb) < schema.MOST / 500
     with pytest.raises(Unpackable, match="more than 67,108,864 bytes"):
         unpack(bomb)
-    assert len(unpack(deflated(b"a" * packing.MOST))) == packing.MOST
+    assert len(unpack(deflated(b"a" * schema.MOST))) == schema.MOST
 
 
 def test_sqlite_reads_texts_packed_or_not() -> None:

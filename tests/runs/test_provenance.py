@@ -16,8 +16,7 @@ from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export_run
 from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.origins import Origin
-from tomeval.runs.provenance import report_rows
+from tomeval.runs.origins import Origin, report_rows
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 

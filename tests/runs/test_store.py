@@ -18,10 +18,10 @@ from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import begin_or_resume
 from tomeval.runs.origins import Origin, here
-from tomeval.runs.packing import pack, unpack
 from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.schema import pack, unpack
 from tomeval.runs.store import Store
 from tomeval.runs.verify import drop_damaged, verified
 

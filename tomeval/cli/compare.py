@@ -129,7 +129,7 @@ def compare(
     from tomeval.cli.compare_tables import TABLES, check_options
     from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
-    from tomeval.runs.copies import sampled_notes
+    from tomeval.runs.notes import sampled_notes
 
     given: dict[str, bool] = {
         "--by": by is not None,
@@ -195,7 +195,7 @@ def power(
     """Say how many paired episodes compare needs to find a difference, with a run as the pilot."""
     from tomeval.cli.compare_tables import power_table
     from tomeval.comparing.sides import opened
-    from tomeval.runs.copies import sampled_notes
+    from tomeval.runs.notes import sampled_notes
 
     how = {"power": chance, "alpha": alpha, "family": family, "reference": reference}
     with opened(folders, where or ()) as runs:

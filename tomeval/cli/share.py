@@ -81,7 +81,7 @@ def plot(
     """Draw the figures that say most of a run, all of them, or those named, with their captions."""
     from tomeval.cli.progress import working
     from tomeval.plots import Options, chosen, drawable, plot_run
-    from tomeval.runs.draws import weight_notes
+    from tomeval.runs.notes import weight_notes
     from tomeval.runs.results import Run
     from tomeval.runs.selection import choose_measures, first_part
 

@@ -113,9 +113,13 @@ def table(
     """Print a table of a run: by default one measure, players down and tasks across."""
     from tomeval.report.tables import DATA
     from tomeval.report.views import Asked
-    from tomeval.runs.copies import copies_notes
-    from tomeval.runs.draws import weight_notes
-    from tomeval.runs.intervals import few_notes, interval_notes, lacks_interval
+    from tomeval.runs.notes import (
+        copies_notes,
+        few_notes,
+        interval_notes,
+        lacks_interval,
+        weight_notes,
+    )
     from tomeval.runs.outside import lacking
     from tomeval.runs.results import Run
     from tomeval.runs.selection import split

@@ -1,11 +1,12 @@
-"""What is looked up once for each object, and forgotten with it."""
+"""What is looked up once for each object: forgotten with it, or when much else was read since."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from functools import cached_property, wraps
+from typing import Any, Self, TypeVar, overload
+from weakref import WeakKeyDictionary, ref
 
 T = TypeVar("T")
 
@@ -39,3 +40,73 @@ def once_each(function: Callable[[Any], T]) -> Callable[[Any], T]:
         return known[of]
 
     return found
+
+
+MOST = 1_000_000
+"""Steps that are held of a run, but at least one cell; a step is 30 to 200 bytes."""
+
+
+class Holding:
+    """Which cells of a run hold their episodes, in the order in which they were read.
+
+    Parameters
+    ----------
+    most : int
+        Steps that are held.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most, self._steps = most, 0
+        self._held: deque[tuple[ref[Any], str, int]] = deque()
+
+    def add(self, cell: Any, name: str, steps: int) -> None:
+        """Note that a cell has read an attribute of so many steps; let go of the first ones."""
+        self._held.append((ref(cell), name, steps))
+        self._steps += steps
+        while self._steps > self._most and self._held[0][0]() is not cell:
+            first, attribute, gone = self._held.popleft()
+            self._steps -= gone
+            if (other := first()) is not None:
+                other.__dict__.pop(attribute, None)
+
+
+class held(cached_property[T]):
+    """An attribute of a `RunCell` that is computed once, and again if it was let go.
+
+    It is for what grows with the cell's steps.
+
+    Examples
+    --------
+    >>> class Cell:
+    ...     holding, steps = Holding(most=5), 3
+    ...     def __init__(self, name):
+    ...         self.name = name
+    ...     @held
+    ...     def played(self):
+    ...         print("read", self.name)
+    ...         return self.name
+    >>> a, b = Cell("a"), Cell("b")
+    >>> a.played + a.played + b.played + b.played + a.played
+    read a
+    read b
+    read a
+    'aabba'
+    """
+
+    def __init__(self, read: Callable[[Any], T]) -> None:
+        super().__init__(read)
+
+    @overload
+    def __get__(self, cell: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, cell: object, owner: type[Any] | None = None) -> T: ...
+
+    def __get__(self, cell: Any, owner: type[Any] | None = None) -> Any:
+        """Return the value; a cell that has it is not asked again."""
+        if cell is None:
+            return self
+        found = super().__get__(cell, owner)
+        assert self.attrname is not None, "set by __set_name__"
+        cell.holding.add(cell, self.attrname, cell.steps)
+        return found

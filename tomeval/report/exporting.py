@@ -17,8 +17,7 @@ from tomeval.core.extras import need
 from tomeval.core.files import replacing
 from tomeval.core.printing import Sink, data_stream
 from tomeval.core.text import spreadsheet
-from tomeval.runs.columns import is_attainable, is_interval
-from tomeval.runs.rates import RATES
+from tomeval.runs.columns import RATES, is_attainable, is_interval
 from tomeval.runs.results import Run, iterate_export
 
 _ROWS_PER_GROUP = 100_000

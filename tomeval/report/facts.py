@@ -7,9 +7,8 @@ from typing import Any
 
 from tomeval.runs import folder
 from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import heading
+from tomeval.runs.columns import INVALID, LENIENT, RATES, REASK, heading
 from tomeval.runs.measures import Measure
-from tomeval.runs.rates import INVALID, LENIENT, RATES, REASK
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import usage
 

@@ -9,11 +9,9 @@ from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.report import facts
 from tomeval.report.episodes import Episodes
 from tomeval.runs import tallies
-from tomeval.runs.copies import copies_notes
-from tomeval.runs.draws import weight_notes
-from tomeval.runs.intervals import interval_notes
+from tomeval.runs.columns import INVALID, LENIENT
+from tomeval.runs.notes import copies_notes, interval_notes, weight_notes
 from tomeval.runs.outside import lacking
-from tomeval.runs.rates import INVALID, LENIENT
 from tomeval.runs.replies import excerpt
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import FEW

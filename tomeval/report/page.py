@@ -24,7 +24,7 @@ from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
 from tomeval.report.headline import headline
 from tomeval.report.table import results, valued
-from tomeval.runs.provenance import report_rows
+from tomeval.runs.origins import report_rows
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures, first_part
 from tomeval.statistics.estimates import AUTO

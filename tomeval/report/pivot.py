@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.grid import Grid
 from tomeval.report.rows import Row, Rows, best_of_values, digits_for, is_number, repeats, texts
-from tomeval.runs.columns import has_interval, heading
+from tomeval.runs.columns import RATES, has_interval, heading
 from tomeval.runs.measures import Measure
-from tomeval.runs.rates import RATES
 
 MOST_TASKS = 8
 """The most tasks that stand beside each other by default."""

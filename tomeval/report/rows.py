@@ -10,6 +10,8 @@ from typing import Any
 from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
 from tomeval.report.grid import Grid
 from tomeval.runs.columns import (
+    LENIENT,
+    RATES,
     has_interval,
     heading,
     interval_of,
@@ -18,7 +20,6 @@ from tomeval.runs.columns import (
     is_interval,
 )
 from tomeval.runs.measures import Measure, digits_of
-from tomeval.runs.rates import LENIENT, RATES
 
 _NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
 _SETTINGS = ("seed", "on_invalid")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tomeval.core.numbers import MISSING, decimals, fixed, p_words, signed, typeset
 from tomeval.report.comparisons import verdict_text
 from tomeval.report.rows import digits_for, repeats
-from tomeval.runs.columns import ATTAINABLE, heading, interval_of, is_even, is_interval
+from tomeval.runs.columns import ATTAINABLE, RATES, heading, interval_of, is_even, is_interval
 from tomeval.runs.measures import Measure
-from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import AUTO, FEW
 

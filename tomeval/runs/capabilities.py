@@ -258,7 +258,7 @@ class Show:
         Those of them that can lay the values of a column of `Compare.by` over each other.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
-        `tomeval.runs.rates`, a condition on the view ``asked`` that says over which questions.
+        `tomeval.runs.columns`, a condition on the view ``asked`` that says over which questions.
     own_seat : str
         The seat of the view ``asked`` that is measured, whose answers rates are of; empty: all.
     facts : function of run

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs import tallies
-from tomeval.runs.holding import Holding, held
 from tomeval.runs.measures import FloatArray, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate

@@ -12,8 +12,8 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.runs.journal import ROLLBACK, WAL, fitting_journal
-from tomeval.runs.packing import readable, unpacked
 from tomeval.runs.reading import IN_PLACE, Copy, has_log, needs_copy
+from tomeval.runs.schema import readable, unpacked
 
 PATIENCE = {WAL: 60.0, ROLLBACK: 600.0}
 """Seconds for which a lock is waited for, by journal: readers of a rollback journal hold it up for

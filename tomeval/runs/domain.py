@@ -116,7 +116,7 @@ class Cell(ABC):
     def originals(self, count: int) -> Sequence[int]:
         """Return which of the first `count` episodes are not certain copies of earlier ones.
 
-        The others are not played, see `tomeval.runs.copies`. Default: all.
+        The others are not played, see `tomeval.runs.notes`. Default: all.
         """
         return range(count)
 

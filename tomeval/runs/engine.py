@@ -26,8 +26,8 @@ from tomeval.models.base import (
 from tomeval.models.batching import Batcher, side_by_side
 from tomeval.models.naming import known_name, shown_name
 from tomeval.models.remembering import RememberingModel
-from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell, Domain
+from tomeval.runs.engines import run_loop
 from tomeval.runs.jobs import Job
 from tomeval.runs.live import ModelCount
 from tomeval.runs.schedule import Schedule

@@ -5,12 +5,29 @@ An engine plays what it can, and the process that holds the run folder plays the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+import asyncio
+import contextvars
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from multiprocessing import connection
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import named, part
-from tomeval.runs.processes import play_all
+from tomeval.runs.domain import Block, Cell, Domain
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -109,3 +126,103 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
     if make is None:
         raise unknown("engine", kind, engine_names(), "--engine")
     return make(address, **given)
+
+
+Task = tuple[int, int, int]
+"""Cell, first episode, number of episodes."""
+
+
+def play_all(
+    domain: Domain, cells: Sequence[Cell], tasks: Sequence[Task], workers: int
+) -> Iterator[tuple[Task, Block]]:
+    """Yield every task's episodes; with several workers in any order."""
+    if workers == 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task, play_stretch(domain, cells[task[0]], task[1], task[2])
+        return
+    # Forked workers know what a script registered; without fork, only what is built in can run in
+    # several processes.
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    count = min(workers, len(tasks))
+    # Few tasks are handed out at a time: if writing is slower than playing, results would pile up
+    # in memory.
+    todo = iter(tasks)
+    with ProcessPoolExecutor(count, context, _share, (domain, cells)) as pool:
+        waiting: set[Future[tuple[Task, Block]]] = set()
+        try:
+            waiting |= {pool.submit(_worker, task) for task in itertools.islice(todo, 2 * count)}
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                waiting |= {pool.submit(_worker, t) for t in itertools.islice(todo, len(done))}
+                yield from (future.result() for future in done)
+        except BrokenProcessPool:
+            raise TomevalError(
+                "a worker process died (out of memory?); finished episodes are kept: run the same "
+                "command again, with fewer --workers if need be"
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def play_stretch(domain: Domain, cell: Cell, first: int, count: int) -> Block:
+    """Play consecutive episodes: together if the domain can, else the one that is asked for."""
+    if domain.play.many and domain.play.together(cell):
+        return domain.play.many(cell, first, count)
+    return run_loop(domain.play.episode(cell, first, {}, lambda: None))
+
+
+_SHARED: list[tuple[Domain, Sequence[Cell]]] = []
+
+
+def _share(domain: Domain, cells: Sequence[Cell]) -> None:
+    """Prepare a worker process: give it the cells, and end it when its parent ends."""
+    _SHARED[:] = [(domain, cells)]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process with its parent, even a killed one: it would hold the folder's lock."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _worker(task: Task) -> tuple[Task, Block]:
+    """Play one task in a worker process."""
+    domain, cells = _SHARED[0]
+    block = play_stretch(domain, cells[task[0]], task[1], task[2])
+    return task, replace(block, steps=list(block.steps))  # a generator cannot be sent
+
+
+T = TypeVar("T")
+
+
+def run_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end and return its result, even if a loop is already running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_quietly(work))
+    # As in a notebook: our loop runs in another thread, for which this one waits. Context variables
+    # stay what they are here.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, asyncio.run, _quietly(work)).result()
+
+
+async def _quietly(work: Coroutine[Any, Any, T]) -> T:
+    """Await a coroutine in a loop that has no word for stops."""
+    asyncio.get_running_loop().set_exception_handler(_tell)
+    return await work
+
+
+def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what goes wrong in a loop, as asyncio does.
+
+    A stop inside a task leaves the loop at once, by itself; that nobody also took it from the task
+    is not worth a traceback.
+    """
+    if not isinstance(context.get("exception"), KeyboardInterrupt | SystemExit):
+        loop.default_exception_handler(context)

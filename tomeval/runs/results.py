@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
 from tomeval.models.naming import public_names, renamed
-from tomeval.runs import provenance, tallies
+from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import flat
+from tomeval.runs.columns import REASK, flat
 from tomeval.runs.folder import planned
-from tomeval.runs.holding import Holding
 from tomeval.runs.measures import Measure
+from tomeval.runs.origins import PLACE, PLACE_SQL, origins_table
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.part import Share, share_of
-from tomeval.runs.provenance import PLACE, PLACE_SQL
-from tomeval.runs.rates import REASK
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import EXPERIMENT, Store
 from tomeval.statistics import AUTO, RESAMPLES
@@ -361,7 +360,7 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
         )
         return columns, run.publicly(rows)
     if what == "origins":
-        return provenance.table(run)
+        return origins_table(run)
     if what == "cells":
         cells = run.rows()
         return list(cells[0]), (tuple(row[name] for name in cells[0]) for row in cells)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tomeval.runs.domain import Block, Row
-from tomeval.runs.packing import pack_json, unpack
-from tomeval.runs.schema import UNKNOWN
+from tomeval.runs.schema import UNKNOWN, pack_json, unpack
 from tomeval.runs.spent import by_episode
 
 

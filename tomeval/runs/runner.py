@@ -10,7 +10,6 @@ from pathlib import Path
 from tomeval.core.errors import TomevalError
 from tomeval.models import all_backends
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.copies import episodes_to_play
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
@@ -19,6 +18,7 @@ from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folde
 from tomeval.runs.jobs import compact
 from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.live_file import live_file
+from tomeval.runs.notes import episodes_to_play
 from tomeval.runs.part import Part, Share, note_share
 from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.startup import StartUp, StartUpLog
@@ -108,7 +108,7 @@ def run_experiment(
             now_wanted = _wanted(store, experiment, part)
             if now_wanted == wanted:
                 return filler.played
-            # What seemed to be copies is not, see `runs.copies`.
+            # What seemed to be copies is not, see `runs.notes`.
             _note_share(store, experiment, part, most)
             more = Filler(store, experiment, None, stopping, told, now_wanted, beyond=wanted)
             more.play(how)

@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from tomeval.core.outcomes import COMPLETE, FAILED
-from tomeval.runs.jobs import Job, Jobs
-from tomeval.runs.waiting import Waiting
+from tomeval.runs.jobs import Job, Jobs, Waiting
 
 
 class Schedule:

@@ -31,9 +31,8 @@ from tomeval.runs.checksums import (
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.origins import Origin
-from tomeval.runs.packing import pack
 from tomeval.runs.rows import Differing, Rows, difference
-from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, schema_sql
+from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
 from tomeval.runs.spent import MADE, by_episode
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
 

@@ -15,8 +15,7 @@ from tomeval.core.outcomes import FAILED, NOT_ASKED, VALID
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.origins import Origin
-from tomeval.runs.packing import Unpackable, unpack
-from tomeval.runs.schema import strange_part
+from tomeval.runs.schema import Unpackable, strange_part, unpack
 
 Rows = tuple[list[str], Iterator[tuple[Any, ...]]]
 """Names of columns, and rows."""
@@ -64,6 +63,13 @@ class Stored:
             return {number: Origin.of(row) for number, *row in rows}
         except (TypeError, ValueError, RecursionError) as error:
             raise self.damaged(error) from None
+
+    def by_origin(self, cells: Sequence[int]) -> list[tuple[int, int]]:
+        """Return how many episodes of some cells each origin has, by number."""
+        return self.query(
+            f"SELECT origin, COUNT(*) FROM episodes WHERE cell IN ({_numbers(cells)}) "
+            "GROUP BY origin ORDER BY 1"
+        )
 
     def revisions(self) -> dict[str, str]:
         """Return the revision of every model that was used; empty if unknown."""

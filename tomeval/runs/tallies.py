@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, LENIENT, VALID, VOID
 from tomeval.models.base import LOW_MASS
-from tomeval.runs.rates import INVALID, REASK
-from tomeval.runs.rates import LENIENT as LENIENT_RATE
+from tomeval.runs.columns import INVALID, REASK
+from tomeval.runs.columns import LENIENT as LENIENT_RATE
 from tomeval.runs.spent import Spent, kept, total
 from tomeval.runs.store import Store
 
@@ -81,13 +81,6 @@ def _by_episode(
 def seats(store: Store) -> dict[int, int]:
     """Return how many seats of each cell have model calls."""
     return dict(store.query("SELECT cell, COUNT(DISTINCT seat) FROM calls GROUP BY cell"))
-
-
-def by_origin(store: Store, cells: Sequence[int]) -> list[tuple[int, int]]:
-    """Return how many episodes of some cells each origin has, by number."""
-    mine = ", ".join(map(str, cells))
-    sql = f"SELECT origin, COUNT(*) FROM episodes WHERE cell IN ({mine}) GROUP BY origin ORDER BY 1"
-    return store.query(sql)
 
 
 def seats_without_valid_answer(store: Store, cell: int) -> list[str]:
@@ -189,7 +182,7 @@ class Answers(NamedTuple):
     recorded: int = 0
 
     def rates(self) -> dict[str, float]:
-        """Return the shares by the names of `tomeval.runs.rates`; NaN if nothing is known."""
+        """Return the shares by the names of `tomeval.runs.columns`; NaN if nothing is known."""
         counts = {INVALID.name: self.invalid, REASK.name: self.again}
         found = {name: n / self.asked if self.asked else math.nan for name, n in counts.items()}
         return found | {REASK.name: math.nan} if self.recorded else found

@@ -27,7 +27,7 @@ from tomeval.extensions.cluster.worker import Worker
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.packing import unpack
+from tomeval.runs.schema import unpack
 
 A, B = (spec_key(f"scripted:{name}") for name in "ab")
 

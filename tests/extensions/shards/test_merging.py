@@ -299,7 +299,7 @@ def replaced(rows, number, column, value) -> None:
 
 def record(change):
     """Return what changes a packed record."""
-    from tomeval.runs.packing import pack_json, unpack
+    from tomeval.runs.schema import pack_json, unpack
 
     def apply(packed):
         data = json.loads(unpack(packed))

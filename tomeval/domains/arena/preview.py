@@ -18,8 +18,8 @@ from tomeval.domains.arena.sampled import MadeUp, all_probes, made_up
 from tomeval.domains.arena.seats import Chair, Door, Look
 from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
-from tomeval.runs.calling import run_loop
 from tomeval.runs.capabilities import Doing
+from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Overheard
 from tomeval.strategies.readers import MARKER

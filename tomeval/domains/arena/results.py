@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.once import held
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.arena.named_games import NamedGame, game_from
 from tomeval.runs.cell import IntArray, RunCell
-from tomeval.runs.holding import held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -28,8 +28,8 @@ from tomeval.domains.decrypto.seats import (
     SeatPlayer,
 )
 from tomeval.models.base import GenerateRequest, Model, Prompt, Reply, ScoreRequest, Scores
-from tomeval.runs.calling import run_loop
 from tomeval.runs.capabilities import Doing
+from tomeval.runs.engines import run_loop
 from tomeval.strategies.readers import MARKER
 
 ACTS = {"encoder": "encode", "decoder": "decode", "interceptor": "intercept"}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.once import once_each
+from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.domains.decrypto.game import Rules, as_code
 from tomeval.domains.decrypto.llm_options import seat_strategy
@@ -22,7 +22,6 @@ from tomeval.domains.decrypto.replays import game_of
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number, number_code
 from tomeval.runs.cell import RunCell
-from tomeval.runs.holding import held
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store

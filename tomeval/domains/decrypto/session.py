@@ -27,8 +27,8 @@ from tomeval.domains.decrypto.terminal import (
 )
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.runs.calling import run_loop
 from tomeval.runs.engine import spec_key, started
+from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
 
 HUMAN = "human"

@@ -14,7 +14,7 @@ from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import Plan, best_response
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.responses import misjudgement_cost
-from tomeval.runs.copies import first_names
+from tomeval.runs.notes import first_names
 
 BLIND_SPOTS = {
     "functional": "ΔFunctional/T cannot tell subjects apart in {tasks}: every way to play earns "

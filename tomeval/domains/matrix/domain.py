@@ -61,9 +61,9 @@ from tomeval.runs.capabilities import (
     Worded,
 )
 from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import REACTION_INVALID
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.measures import Measure
-from tomeval.runs.rates import REACTION_INVALID
 from tomeval.runs.results import Run
 
 STEPS_PER_CHUNK = 100_000

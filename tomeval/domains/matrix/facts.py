@@ -16,8 +16,8 @@ from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs import tallies
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, unique
-from tomeval.runs.copies import first_names
 from tomeval.runs.domain import Rows
+from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 
 _OWN_TABLE = ("model", "strategy")  # options that have columns of their own

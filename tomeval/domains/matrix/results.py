@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.once import held
 from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
@@ -38,7 +39,6 @@ from tomeval.domains.matrix.storing import (
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
-from tomeval.runs.holding import held
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store

@@ -11,8 +11,8 @@ from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.llm import scores_predictions
 from tomeval.models import DEFAULT_MODEL, model_name
 from tomeval.models.naming import public_spec
-from tomeval.runs.copies import first_names
 from tomeval.runs.domain import Player
+from tomeval.runs.notes import first_names
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.beliefs import spread
 from tomeval.strategies.ladder import climbed

@@ -38,9 +38,9 @@ from tomeval.models.base import (
 )
 from tomeval.models.naming import known_name, shown_name
 from tomeval.models.remembering import RememberingModel
-from tomeval.runs.calling import run_loop
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.engine import spec_key
+from tomeval.runs.engines import run_loop
 from tomeval.runs.filling import Filler
 from tomeval.runs.jobs import Job, Jobs
 from tomeval.runs.origins import Origin, versions

@@ -46,13 +46,13 @@ from tomeval.models.naming import shown_name
 from tomeval.models.trust import trusting
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
+from tomeval.runs.engines import play_stretch
 from tomeval.runs.jobs import Job
 from tomeval.runs.live import Asked, ModelCount
 from tomeval.runs.origins import CPU, versions
-from tomeval.runs.packing import pack
-from tomeval.runs.processes import play_stretch
 from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Schedule
+from tomeval.runs.schema import pack
 from tomeval.runs.stopping import Stopping
 
 WAIT = 1.0

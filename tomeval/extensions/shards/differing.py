@@ -64,7 +64,7 @@ def reply_difference(there: bytes, here: bytes) -> str:
 
     Examples
     --------
-    >>> from tomeval.runs.packing import pack
+    >>> from tomeval.runs.schema import pack
     >>> one, other = pack('{"text": "J", "latency": 1}'), pack('{"text": "J", "latency": 2}')
     >>> reply_difference(one, other), reply_difference(one, pack('{"text": "F"}'))
     ('', 'text is "J" there, "F" here')

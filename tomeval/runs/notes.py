@@ -1,0 +1,206 @@
+"""Play each distinct episode once: which episodes of a cell are played, and what readers are told.
+
+A cell says which of its episodes are certain copies of earlier ones (`Cell.originals`), but for one
+thing that only the answers show: labels that are equally probable, between which an action is
+drawn. If any original has such a tie, all episodes of its cell are played.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tomeval.statistics.bounded import FEWEST
+from tomeval.statistics.estimates import unmet
+
+if TYPE_CHECKING:
+    from tomeval.runs.cell import RunCell
+    from tomeval.runs.domain import Cell
+    from tomeval.runs.results import Run
+    from tomeval.runs.store import Store
+    from tomeval.statistics.bootstrap import IntArray
+
+MOST_NAMES = 3
+
+
+def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> Sequence[int]:
+    """Return which of the first `count` episodes a cell is to have, given what is stored of it."""
+    found, whole = cell.originals(count), range(count)
+    if len(found) == count:
+        return whole
+    found = list(found)
+    if any(episode not in found for episode in store.episodes(number) if episode < count):
+        return whole  # begun in full
+    drawn = any(tied(record) for episode in found for *_, record in store.calls(number, episode))
+    return whole if drawn else found
+
+
+def tied(record: dict[str, Any]) -> bool:
+    """Tell whether a model call scored two labels as the most probable ones.
+
+    Examples
+    --------
+    >>> tied({"scores": {"logprobs": [-1.0, -1.0, -3.0]}}), tied({"scores": {"logprobs": [-1, -2]}})
+    (True, False)
+    """
+    found = record.get("scores", {}).get("logprobs", [])
+    return len(found) > 1 and found.count(max(found)) > 1
+
+
+def copies_notes(run: Run) -> list[str]:
+    """Say which cells hold each distinct episode once, and what that does to their numbers."""
+    once = [cell for cell in run.cells if cell.each_once]
+    if not once:
+        return []
+    drawn = run.domain.compare.drawn
+    notes = [
+        f"nothing but the {drawn} is drawn in {first_names(cell.name for cell in once)}: each "
+        "distinct episode was played once, as further ones would be copies of it. The number of "
+        "episodes is that of distinct ones, and their means have no interval, because there is no "
+        "sampling"
+    ]
+    partly = [cell.name for cell in once if not cell.covers_draws]
+    if partly:
+        notes.append(
+            f"not every {drawn} has a complete episode in {first_names(partly)}, because it was "
+            "not drawn or its episode is void: means are over the others alone; more episodes "
+            "reach those that were not drawn"
+        )
+    return notes
+
+
+def sampled_notes(runs: Sequence[Run]) -> list[str]:
+    """Say where statistics that treat episodes as a sample are given distinct ones."""
+    once = [cell.name for run in runs for cell in run.cells if cell.each_once]
+    if not once:
+        return []
+    return [
+        f"{first_names(once)}: each distinct episode was played once, and there can be no more; "
+        "intervals and numbers of episodes here treat them as a sample"
+    ]
+
+
+def first_names(found: Iterable[str]) -> str:
+    """Return the first names of a list, and how many more there are."""
+    names = list(dict.fromkeys(found))
+    more = len(names) - MOST_NAMES
+    return "; ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def weight_notes(run: Run, interval: str) -> list[str]:
+    """Say of means weighted by draws, which are those of ``bca``, why they differ from plain ones.
+
+    And where they have no interval, and why.
+    """
+    if interval != "bca":
+        return []
+    missing, alone, uneven = [], [], []
+    for cell in run.cells:
+        if cell.weights is None or cell.each_once or not len(cell.episodes):
+            continue
+        drawn = np.array([(cell.which == draw).mean() for draw in cell.weights])
+        if np.abs(drawn - list(cell.weights.values())).max() > 1e-9:
+            uneven.append(cell.name)
+        samples = list(_samples(cell))
+        if any(unmet(cell.weights, which.tolist()) for which in samples):
+            missing.append(cell.name)
+        elif any(np.unique(which, return_counts=True)[1].min() < 2 for which in samples):
+            alone.append(cell.name)
+    notes = []
+    if uneven:
+        notes.append(
+            f"bca: the mean weighs every {run.domain.compare.drawn} by its share of the set, those "
+            "of t and normal by how often it was drawn. The two means differ in "
+            f"{first_names(uneven)}, where draws came out uneven"
+        )
+    if missing:
+        notes.append(
+            f"a partner of the set has no episode with a value in {first_names(missing)}: the mean "
+            "that weighs partners as in their set is over the others alone there, and has no "
+            "interval; play more episodes, or use the interval t"
+        )
+    if alone:
+        notes.append(
+            f"a partner of the set has one episode with a value in {first_names(alone)}: nothing "
+            "shows how its episodes vary, so the weighted mean has no interval there; play more "
+            "episodes, or use the interval t"
+        )
+    return notes
+
+
+def _samples(cell: RunCell) -> Iterator[IntArray]:
+    """Yield what the episodes drew, for each set of episodes over which a measure has a mean."""
+    yield cell.which
+    for name in cell.names:
+        totals = cell.totals(name)
+        if totals.bottom is not None and not totals.share and (totals.bottom > 0).any():
+            yield cell.which[totals.bottom > 0]
+
+
+def interval_notes(run: Run, names: Sequence[str] | None = None) -> list[str]:
+    """Say which means have no interval, or one of width 0, and why.
+
+    The one: fewer episodes than a spread can be told from. The other: all episodes have the same
+    value of a measure that has no bounds. `names` are the measures that are shown; default: the
+    run's headline.
+
+    Notes
+    -----
+    If a share p of episodes had another value, n episodes would all be alike with probability
+    (1 - p)^n: the p for which that is 5 % is the bound that the note gives.
+    """
+    shown = run.headline if names is None else names
+    notes = few_notes(run)
+    found = {cell.name: cell for cell in run.cells if _alike(cell, shown)}
+    if not found:
+        return notes
+    fewest = min(cell.units for cell in found.values())
+    bound = 100 * (1 - 0.05 ** (1 / fewest))
+    return [
+        *notes,
+        f"all episodes have the same value of a measure in {first_names(found)}: ± 0 says that "
+        f"none of them differed, not that none could. From {fewest} equal ones follows only that "
+        f"at most {bound:.2g} % of all episodes differ (95 %)",
+    ]
+
+
+def few_notes(run: Run) -> list[str]:
+    """Say in which cells there are too few episodes for an interval."""
+    few = {cell.name: cell for cell in run.cells if 0 < cell.units < FEWEST and not cell.each_once}
+    if not few:
+        return []
+    return [
+        f"no interval in {first_names(few)}: fewer than {FEWEST} {run.domain.compare.unit}s do not "
+        "show how others differ (of two equally likely kinds only one is in "
+        f"{100 * 2.0 ** (2 - FEWEST):.3g} % of samples of {FEWEST - 1})"
+    ]
+
+
+def lacks_interval(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a value of a table lacks the interval that its column has."""
+    return any(
+        isinstance(row[name], float)
+        and math.isfinite(row[name])
+        and math.isnan(row[f"{name}_ci95"])
+        for row in rows
+        for name in row
+        if f"{name}_ci95" in row
+    )
+
+
+def _alike(cell: RunCell, names: Sequence[str]) -> bool:
+    """Tell whether a shown mean of a cell has an interval of width 0."""
+    means = [name for name in names if name in cell.names and not cell.totals(name).share]
+    if not means or cell.each_once or cell.units < FEWEST:
+        return False
+    for name in means:
+        if np.isfinite(cell.limits(name)).all():
+            continue  # what may be unseen has bounds, and so has the interval
+        values = cell.totals(name).values
+        some = values[np.isfinite(values)]
+        if len(some) > 1 and np.ptp(some) <= 1e-12 * max(1.0, float(np.abs(some).max())):
+            return True
+    return False
