@@ -341,9 +341,10 @@ HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy
     "code",
     [
         "import tomeval",
-        "import contextlib, os, sys; from tomeval.cli import main; sys.argv = ['tomeval', '--help']\n"
-        "with open(os.devnull, 'w') as out, contextlib.redirect_stdout(out):\n"
-        "    with contextlib.suppress(SystemExit):\n        main()",
+        "import contextlib, io, sys\nfrom tomeval.cli import main\n"
+        "sys.argv = ['tomeval', '--help']\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    main()",
         "import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score; tomeval.audit",
     ],
 )

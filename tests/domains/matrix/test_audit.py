@@ -13,7 +13,6 @@ from tomeval.domains.matrix.responses import RULES
 REPORTED = str(ROOT / "experiments" / "reported_results.csv")
 
 
-
 def test_audit_flags_the_one_row_on_both_grounds(tomeval) -> None:
     code, out, _ = tomeval("audit", REPORTED, "--format", "json")
     assert code == 1

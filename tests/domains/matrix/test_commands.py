@@ -8,6 +8,8 @@ import json
 
 import pytest
 
+from tomeval.report.tables import FORMATS
+
 ROWS = [
     (who, condition, "ipd", bot, match, step, own, theirs, said)
     for who in ("Ann", "ben")
