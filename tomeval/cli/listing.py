@@ -6,11 +6,21 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tomeval.cli.listing_extensions import extensions, formats
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import named, parts, resolved
+from tomeval.core.extensions import (
+    FIELDS,
+    Extension,
+    NotInstalled,
+    load,
+    loaded,
+    named,
+    parts,
+    resolved,
+)
 from tomeval.core.extensions import part as extension_part
+from tomeval.core.plugins import loaded_plugins
 from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
+from tomeval.core.shipped import SHIPPED
 from tomeval.runs.domain import Domain, domain_names, get_domain
 from tomeval.runs.outside import known_figures, known_tables, with_all_extensions
 
@@ -257,6 +267,38 @@ def results() -> Rows:
     return [{"results": name, "rows": len(rows) - 1} for name, rows in lines.items()]
 
 
+def formats() -> Rows:
+    """Return the formats of the whole run that ``tomeval export --format`` can name."""
+    return [
+        {"format": name, "for": one.about, "settings": ", ".join(one.options)}
+        for name, one in parts("exporters").items()
+    ]
+
+
+def extensions() -> Rows:
+    """Return the extensions: those that ship, and those of installed packages and of --plugin."""
+    rows: Rows = []
+    for name in SHIPPED:
+        try:
+            about, brings = load(name).about, _brings(load(name))
+        except NotInstalled as error:
+            about, brings = str(error), ""
+        rows.append({"extension": name, "brings": brings, "from": "tomeval", "about": about})
+    added = {one.name: one for one in loaded()}
+    for plugin in loaded_plugins():
+        one = added.get(plugin.extension, Extension(plugin.name, plugin.module))
+        source = plugin.package or "--plugin"
+        rows.append(
+            {"extension": one.name, "brings": _brings(one), "from": source, "about": one.about}
+        )
+    return rows
+
+
+def _brings(extension: Extension) -> str:
+    """Return the kinds of parts that an extension brings."""
+    return ", ".join(kind for kind in FIELDS if getattr(extension, kind))
+
+
 LISTS: dict[str, Callable[[], Rows]] = {
     "domains": domains,
     "experiments": experiments,
@@ -274,3 +316,6 @@ LISTS: dict[str, Callable[[], Rows]] = {
 
 ALIASES = {"metrics": "measures", "templates": "prompts"}
 """Other names of lists."""
+
+
+Rows = list[dict[str, Any]]

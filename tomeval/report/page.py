@@ -22,7 +22,7 @@ from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
-from tomeval.report.headline import headline
+from tomeval.report.facts import headline
 from tomeval.report.table import results, valued
 from tomeval.runs.provenance import report_rows
 from tomeval.runs.results import Run
