@@ -10,7 +10,7 @@ from support import scripts
 from toy_domain import TOY
 
 from tomeval.models.base import BackendError
-from tomeval.report.exporting import task_text
+from tomeval.report.exchange import task_text
 from tomeval.runs.results import Run
 from tomeval.runs.tables import Table
 

@@ -209,7 +209,7 @@ def test_a_domain_has_every_command(tomeval, here) -> None:
         ["status"],
         ["transcript"],
         ["compare"],
-        ["plot"],
+        ["plot", "--out", "figures"],
         ["export", "--what", "episodes"],
     ):
         code, _, errors = tomeval(*more, command[0], "runs/e", *command[1:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
@@ -39,7 +39,11 @@ def list_rows(what: str, holding: str = "") -> Rows:
     if not what:
         return _lists()
     name = ALIASES.get(what, what)
-    rows = _list(name, what)()
+    made = LISTS.get(name) or next((make for _, own, make in _of_domains() if own == name), None)
+    made = made or extension_part("lists", name)
+    if made is None:
+        raise unknown("list", what, list_names())
+    rows: Rows = made()
     if not holding:
         return rows
     found = [row for row in rows if any(holding.lower() in str(v).lower() for v in row.values())]
@@ -49,31 +53,22 @@ def list_rows(what: str, holding: str = "") -> Rows:
     return found
 
 
-def _list(name: str, what: str) -> Callable[[], Rows]:
-    """Return what makes a list; domains are loaded one by one until it is found."""
-    known = dict(LISTS)
+def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
+    """Yield domain, name and maker of the lists that domains bring, each loaded when it is met."""
     for domain in domain_names():
-        if name not in known:
-            known |= get_domain(domain).describe.lists
-    made: Callable[[], Rows] | None = known.get(name) or extension_part("lists", name)
-    if made is None:
-        raise unknown("list", what, list_names())
-    return made
+        yield from ((domain, *item) for item in get_domain(domain).describe.lists.items())
 
 
 def list_names() -> list[str]:
     """Return the names of all lists, with the other names that some have."""
-    own = (name for domain in domain_names() for name in get_domain(domain).describe.lists)
-    return [*LISTS, *ALIASES, *own, *named("lists")]
+    return [*LISTS, *ALIASES, *(name for _, name, _ in _of_domains()), *named("lists")]
 
 
 def _lists() -> Rows:
     """Return the lists themselves, with what each holds."""
     also = {name: short for short, name in ALIASES.items()}
     rows = [("", name, make) for name, make in LISTS.items()]
-    for domain in domain_names():
-        rows += [(domain, name, make) for name, make in get_domain(domain).describe.lists.items()]
-    rows += [("", name, resolved(make)) for name, make in parts("lists").items()]
+    rows += [*_of_domains(), *(("", name, resolved(m)) for name, m in parts("lists").items())]
     return [
         {
             "list": f"{name} (or {also[name]})" if name in also else name,
@@ -90,6 +85,14 @@ def _holds(make: Callable[..., Any]) -> str:
     return first.removeprefix("Return ").rstrip(".").replace("``", "")
 
 
+def _domains() -> list[Domain]:
+    """Return the kinds of game, with the measures of all extensions."""
+    found = [get_domain(name) for name in domain_names()]
+    for domain in found:
+        with_all_extensions(domain)
+    return found
+
+
 def domains() -> Rows:
     """Return the kinds of game."""
     return [
@@ -99,15 +102,8 @@ def domains() -> Rows:
             "measures": len(domain.measures),
             "lists": ", ".join(domain.describe.lists),
         }
-        for domain in map(_whole, domain_names())
+        for domain in _domains()
     ]
-
-
-def _whole(name: str) -> Domain:
-    """Return a domain with the measures of all extensions."""
-    domain = get_domain(name)
-    with_all_extensions(domain)
-    return domain
 
 
 def experiments() -> Rows:
@@ -125,7 +121,7 @@ def measures() -> Rows:
     better = {1: "more", -1: "less", 0: "neither"}
     return [
         {
-            "domain": name,
+            "domain": domain.name,
             "measure": measure.name,
             "heading": measure.heading,
             "unit": measure.unit,
@@ -133,8 +129,8 @@ def measures() -> Rows:
             "meaning": measure.meaning,
             "source": measure.source,
         }
-        for name in domain_names()
-        for measure in _whole(name).measures.values()
+        for domain in _domains()
+        for measure in domain.measures.values()
     ]
 
 
@@ -277,26 +273,22 @@ def formats() -> Rows:
 
 def extensions() -> Rows:
     """Return the extensions: those that ship, and those of installed packages and of --plugin."""
+
+    def row(one: Extension, source: str) -> dict[str, Any]:
+        brings = ", ".join(kind for kind in FIELDS if getattr(one, kind))
+        return {"extension": one.name, "brings": brings, "from": source, "about": one.about}
+
     rows: Rows = []
     for name in SHIPPED:
         try:
-            about, brings = load(name).about, _brings(load(name))
+            rows.append(row(load(name), "tomeval"))
         except NotInstalled as error:
-            about, brings = str(error), ""
-        rows.append({"extension": name, "brings": brings, "from": "tomeval", "about": about})
+            rows.append(row(Extension(name, str(error)), "tomeval"))
     added = {one.name: one for one in loaded()}
     for plugin in loaded_plugins():
         one = added.get(plugin.extension, Extension(plugin.name, plugin.module))
-        source = plugin.package or "--plugin"
-        rows.append(
-            {"extension": one.name, "brings": _brings(one), "from": source, "about": one.about}
-        )
+        rows.append(row(one, plugin.package or "--plugin"))
     return rows
-
-
-def _brings(extension: Extension) -> str:
-    """Return the kinds of parts that an extension brings."""
-    return ", ".join(kind for kind in FIELDS if getattr(extension, kind))
 
 
 LISTS: dict[str, Callable[[], Rows]] = {

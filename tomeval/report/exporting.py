@@ -6,11 +6,8 @@ import csv
 import itertools
 import json
 import math
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +17,7 @@ from tomeval.core.extras import need
 from tomeval.core.files import replacing
 from tomeval.core.printing import Sink, data_stream
 from tomeval.core.text import spreadsheet
-from tomeval.plots.output import distinct
-from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import HEADINGS, is_attainable, is_interval
-from tomeval.runs.folder import read_json
+from tomeval.runs.columns import is_attainable, is_interval
 from tomeval.runs.rates import RATES
 from tomeval.runs.results import Run, iterate_export
 
@@ -186,79 +180,3 @@ def column_types(run: Run) -> dict[str, str]:
     for name, value in run.cells[0].columns.items():
         found[name] = "INTEGER" if isinstance(value, int) else "TEXT"
     return found | _SHARED | dict.fromkeys(run.metric_names, "REAL")
-
-
-_UNKNOWN_DATE = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
-    """Yield the measures that have a value: name, mean, standard error (None if undefined)."""
-    for name, mean in zip(cell.names, cell.estimate(cell.names).mean.tolist(), strict=True):
-        if math.isfinite(mean):
-            error = cell.standard_error(name)
-            yield name, mean, error if math.isfinite(error) else None
-
-
-def started(run: Run) -> datetime:
-    """Return when the run began; the first moment of 1970 if that is not recorded."""
-    for session in sessions(run):
-        with suppress(KeyError, TypeError, ValueError):
-            return datetime.fromisoformat(session["started"]).astimezone(UTC)
-    return _UNKNOWN_DATE
-
-
-def sessions(run: Run) -> list[dict[str, Any]]:
-    """Return the recorded sessions; none if the file is missing or cannot be read."""
-    found = read_json(run.folder / "sessions.json")
-    return found if isinstance(found, list) else []
-
-
-def players(cell: RunCell) -> dict[str, str | int]:
-    """Return the columns that say who is measured."""
-    task = cell.shown_task
-    return {name: value for name, value in cell.columns.items() if name not in task}
-
-
-def task_text(cell: RunCell) -> str:
-    """Name what is played in a few words."""
-    return cell.domain.compare.words(cell.shown_task) or cell.domain.title
-
-
-def task_names(cells: Sequence[RunCell]) -> dict[int, str]:
-    """Return a name per cell that tells its task from others and is safe in a file name.
-
-    Seed, reference and policy are part of it if the run has several; names that are still the same
-    for two cells of the same players get a number.
-    """
-    settings = ("seed", "reference", "on_invalid")
-    vary = [key for key in settings if len({str(cell.facts[key]) for cell in cells}) > 1]
-    names: dict[int, str] = {}
-    taken: Counter[tuple[str, str]] = Counter()
-    for cell in cells:
-        parts = [
-            value if isinstance(value, str) else f"{HEADINGS.get(name, name)}{value}"
-            for name, value in cell.shown_task.items()
-        ]
-        parts += [f"{key}-{cell.facts[key]}" for key in vary]
-        name = safe("_".join(filter(None, parts)) or cell.domain.name)
-        key = (repr(players(cell)), name)
-        taken[key] += 1
-        names[cell.number] = name if taken[key] == 1 else f"{name}_{taken[key]}"
-    return names
-
-
-def safe(text: str) -> str:
-    """Return at most 100 letters, digits, points, hyphens and underscores for a text.
-
-    Examples
-    --------
-    >>> safe("S2A + CoT"), safe("hf:Org/Model@main")
-    ('S2A-CoT', 'hf-Org-Model-main')
-    """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:100].rstrip("-.") or "unnamed"
-
-
-def folder_names(texts: Sequence[str]) -> dict[str, str]:
-    """Return a safe name per text, each different even if the case of letters is ignored."""
-    different = list(dict.fromkeys(texts))
-    return dict(zip(different, distinct(map(safe, different)), strict=True))

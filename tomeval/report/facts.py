@@ -10,22 +10,24 @@ from typing import Any, NamedTuple
 from tomeval.comparing.scales import SCALES, pooled_scale, width
 from tomeval.core.numbers import number
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.report.notices import counted
-from tomeval.runs import folder, tallies
+from tomeval.report import exchange
+from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.rates import INVALID, LENIENT, RATES, REASK
 from tomeval.runs.results import Run
-from tomeval.runs.tallies import usage
 
 
-def read_json(run: Run, name: str) -> Any:
-    """Return a JSON file of the run folder; None without it or, with a warning, if damaged.
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun.
 
-    An analysis only needs the store; the page tells of the gap.
+    Examples
+    --------
+    >>> counted(1, "cell"), counted(1200, "cell")
+    ('1 cell', '1,200 cells')
     """
-    return folder.read_json(run.folder / name)
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
@@ -47,7 +49,9 @@ def sizes(run: Run, total: int, steps: int) -> list[tuple[str, str]]:
         (steps, "step"),
     ]
     numbers = {cell.number for cell in run.cells}
-    calls = sum(row["calls"] for number, row in usage(run.store).items() if number in numbers)
+    calls = sum(
+        row["calls"] for number, row in tallies.usage(run.store).items() if number in numbers
+    )
     if calls:
         rows.append((int(calls), "model call"))
     return [(f"{count:,}", what if count == 1 else f"{what}s") for count, what in rows]
@@ -108,7 +112,7 @@ def sessions(run: Run) -> list[dict[str, str]]:
             "versions": ", ".join(f"{name} {v}" for name, v in entry.get("versions", {}).items()),
             "commit": str(entry.get("tomeval_commit") or ""),
         }
-        for entry in read_json(run, "sessions.json") or []
+        for entry in exchange.sessions(run)
     ]
 
 

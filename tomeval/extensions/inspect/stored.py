@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tomeval.report.exporting import sessions, started, task_names
+from tomeval.report.exchange import sessions, started, task_names
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
