@@ -6,18 +6,9 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from tomeval.core import extensions as brought
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import (
-    FIELDS,
-    Extension,
-    NotInstalled,
-    load,
-    loaded,
-    named,
-    parts,
-    resolved,
-)
-from tomeval.core.extensions import part as extension_part
+from tomeval.core.extensions import Extension
 from tomeval.core.plugins import loaded_plugins
 from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
 from tomeval.core.shipped import SHIPPED
@@ -40,7 +31,7 @@ def list_rows(what: str, holding: str = "") -> Rows:
         return _lists()
     name = ALIASES.get(what, what)
     made = LISTS.get(name) or next((make for _, own, make in _of_domains() if own == name), None)
-    made = made or extension_part("lists", name)
+    made = made or brought.part("lists", name)
     if made is None:
         raise unknown("list", what, list_names())
     rows: Rows = made()
@@ -61,14 +52,17 @@ def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
 
 def list_names() -> list[str]:
     """Return the names of all lists, with the other names that some have."""
-    return [*LISTS, *ALIASES, *(name for _, name, _ in _of_domains()), *named("lists")]
+    return [*LISTS, *ALIASES, *(name for _, name, _ in _of_domains()), *brought.named("lists")]
 
 
 def _lists() -> Rows:
     """Return the lists themselves, with what each holds."""
     also = {name: short for short, name in ALIASES.items()}
     rows = [("", name, make) for name, make in LISTS.items()]
-    rows += [*_of_domains(), *(("", name, resolved(m)) for name, m in parts("lists").items())]
+    rows += [
+        *_of_domains(),
+        *(("", name, brought.resolved(m)) for name, m in brought.parts("lists").items()),
+    ]
     return [
         {
             "list": f"{name} (or {also[name]})" if name in also else name,
@@ -109,7 +103,10 @@ def domains() -> Rows:
 def experiments() -> Rows:
     """Return the shipped experiments."""
     rows = []
-    for path in [*sorted(shipped("experiments").glob("*.toml")), *parts("experiments").values()]:
+    for path in [
+        *sorted(shipped("experiments").glob("*.toml")),
+        *brought.parts("experiments").values(),
+    ]:
         lines = (line for line in read_text(path).splitlines() if not line.startswith("#:"))
         first = next(lines, "")
         rows.append({"experiment": path.stem, "about": first.removeprefix("#").strip()})
@@ -236,7 +233,7 @@ def figures() -> Rows:
     for domain in map(get_domain, domain_names()):
         found += [(domain.name, name, where) for name, where in known_figures(domain).items()]
     return [
-        {"figure": name, "domain": domain, "about": _holds(resolved(where))}
+        {"figure": name, "domain": domain, "about": _holds(brought.resolved(where))}
         for domain, name, where in found
     ]
 
@@ -267,7 +264,7 @@ def formats() -> Rows:
     """Return the formats of the whole run that ``tomeval export --format`` can name."""
     return [
         {"format": name, "for": one.about, "settings": ", ".join(one.options)}
-        for name, one in parts("exporters").items()
+        for name, one in brought.parts("exporters").items()
     ]
 
 
@@ -275,16 +272,16 @@ def extensions() -> Rows:
     """Return the extensions: those that ship, and those of installed packages and of --plugin."""
 
     def row(one: Extension, source: str) -> dict[str, Any]:
-        brings = ", ".join(kind for kind in FIELDS if getattr(one, kind))
+        brings = ", ".join(kind for kind in brought.FIELDS if getattr(one, kind))
         return {"extension": one.name, "brings": brings, "from": source, "about": one.about}
 
     rows: Rows = []
     for name in SHIPPED:
         try:
-            rows.append(row(load(name), "tomeval"))
-        except NotInstalled as error:
+            rows.append(row(brought.load(name), "tomeval"))
+        except brought.NotInstalled as error:
             rows.append(row(Extension(name, str(error)), "tomeval"))
-    added = {one.name: one for one in loaded()}
+    added = {one.name: one for one in brought.loaded()}
     for plugin in loaded_plugins():
         one = added.get(plugin.extension, Extension(plugin.name, plugin.module))
         rows.append(row(one, plugin.package or "--plugin"))
@@ -308,6 +305,3 @@ LISTS: dict[str, Callable[[], Rows]] = {
 
 ALIASES = {"metrics": "measures", "templates": "prompts"}
 """Other names of lists."""
-
-
-Rows = list[dict[str, Any]]
