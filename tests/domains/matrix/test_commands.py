@@ -8,6 +8,8 @@ import json
 
 import pytest
 
+from tomeval.report.tables import FORMATS
+
 ROWS = [
     (who, condition, "ipd", bot, match, step, own, theirs, said)
     for who in ("Ann", "ben")
@@ -159,3 +161,26 @@ def test_shares_say_why_there_are_none(tomeval, log, tmp_path) -> None:
     assert code == 0
     reasons = {row["reason"] for row in json.loads(out)}
     assert any("do not add up" in reason or "not every episode" in reason for reason in reasons)
+
+
+def test_score(tomeval, tmp_path) -> None:
+    path = tmp_path / "match.csv"
+    path.write_text("episode,step,own_action,partner_action\n1,1,1,0\n1,2,1,1\n1,3,1,1\n")
+    code, out, _ = tomeval(
+        "score", path, "--game", "IPD", "--partner", "tit_for_tat", "--format", "json"
+    )
+    (row,) = json.loads(out)
+    assert code == 0
+    assert row["delta_functional_per_step"] == 2.0
+    assert row["tom_percent"] is None
+    for form in FORMATS:
+        arguments = ("score", path, "--game", "IPD", "--partner", "unknown", "--format", form)
+        assert tomeval(*arguments)[0] == 0
+
+
+def test_bounds_of_the_reference(tomeval) -> None:
+    row = json.loads(tomeval("bounds", "IPD", "tit_for_tat", "--format", "json")[1])[0]
+    assert row["regret_max"] == pytest.approx(3.02)
+    assert (row["misprediction_min"], row["misprediction_max"]) == (2, 5)
+    assert row["best"] == pytest.approx(8.02)
+    assert tomeval("bounds", "RPS", "single_action")[1].strip().endswith(": 1")
