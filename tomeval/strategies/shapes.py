@@ -20,7 +20,6 @@ from tomeval.strategies.readers import (
     first_said,
     has_marker,
     last_line,
-    plain,
     shown_text,
 )
 
