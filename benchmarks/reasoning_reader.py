@@ -2,10 +2,10 @@
 
 The verdicts were written before the reader (`tomeval.extensions.reasoning.expectations`) was
 opened, by this rule: what does the text last name as what the writer expects the other player to
-do in this round? Nothing, where it names only suppositions, the past, later rounds, the writer's own move,
-wishes, "either could", mixed strategies, denials, or a pattern without its conclusion ("they always
-play J"). A verb counts as the action of its name ("they will defect"), what is told of everybody
-counts ("both of us will play J"), and so does a probability above a half.
+do in this round? Nothing, where it names only suppositions, the past, later rounds, the writer's
+own move, wishes, "either could", mixed strategies, denials, or a pattern without its conclusion
+("they always play J"). A verb counts as the action of its name ("they will defect"), what is told
+of everybody counts ("both of us will play J"), and so does a probability above a half.
 
 Half of the texts, told by their hash, served to mend the reader; the other half only measures it.
 Prints the table of docs/measures.md.

@@ -108,21 +108,7 @@ def climb(losses: ArrayLike, exact: bool = False) -> Climb:
     if not unknown:
         shares = _shares(np.concatenate([data[:, :1], parts], axis=1), exact)
         largest, rival = _largest(parts, exact)
-    return Climb(
-        loss=loss[0],
-        loss_low=loss[1],
-        loss_high=loss[2],
-        part=part[0],
-        part_low=part[1],
-        part_high=part[2],
-        share=shares[0],
-        share_low=shares[1],
-        share_high=shares[2],
-        largest=largest,
-        rival=rival,
-        unknown=unknown,
-        episodes=count,
-    )
+    return Climb(*loss, *part, *shares, largest, rival, unknown, count)
 
 
 def _unknown(data: FloatArray, low: FloatArray, exact: bool) -> str:

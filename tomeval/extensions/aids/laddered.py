@@ -52,7 +52,8 @@ class Laddered(Subject):
         obey: float = 1.0,
     ) -> None:
         super().__init__(seat)
-        self.rung, self.links = checked(rung, compute, use, know, choose, obey)
+        links = {"compute": compute, "use": use, "know": know, "choose": choose, "obey": obey}
+        self.rung, self.links = checked(rung, **links)
         self.needs_table = self.rung == "best_reply"
         self.prediction = -1
 
@@ -83,19 +84,12 @@ class Laddered(Subject):
         return Decision(self.prediction)
 
 
-def checked(
-    rung: str = "none",
-    compute: float = 1.0,
-    use: float = 1.0,
-    know: float = 1.0,
-    choose: float = 1.0,
-    obey: float = 1.0,
-) -> tuple[str, dict[str, float]]:
+def checked(rung: str = "none", **links: float) -> tuple[str, dict[str, float]]:
     """Return the options of `Laddered`, checked: the rung, and the probability of each link."""
     if rung not in RUNGS:
         raise unknown("rung", rung, RUNGS, "laddered")
-    given = {"compute": compute, "use": use, "know": know, "choose": choose, "obey": obey}
-    return rung, {name: check_unit(f"laddered: {name}", p) for name, p in given.items()}
+    every = {name: links.get(name, 1.0) for name in ("know", *LINKS)}
+    return rung, {name: check_unit(f"laddered: {name}", p) for name, p in every.items()}
 
 
 def links_left(rung: str) -> tuple[str, ...]:
