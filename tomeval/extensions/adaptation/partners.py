@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -104,39 +104,6 @@ def _layers(first: Partner, step: int) -> list[NDArray[np.int64]]:
     return layers
 
 
-def switching_set(
-    policies: Sequence[tuple[float, Partner, Partner]], steps: Sequence[int], name: str
-) -> PartnerSet:
-    """Return the set of all pairs of policies with all change points.
-
-    Parameters
-    ----------
-    policies : sequence of (weight, first, second)
-        Weights sum to 1.
-    steps : sequence of int
-        Change points, each equally likely.
-
-    Raises
-    ------
-    TomevalError
-        More than `SET_STATES` states together.
-    """
-    partners, weights = [], []
-    total = len(policies) * sum(steps)  # at least a state per step
-    for weight, first, second in policies:
-        for step in steps:
-            if total > SET_STATES:
-                raise TomevalError(
-                    f"partner set {name!r}: its change points make more than {SET_STATES:,} "
-                    "states; name fewer of them"
-                )
-            partner = switching(first, second, step)
-            total += len(partner.emissions) - step
-            partners.append(partner)
-            weights.append(weight / len(steps))
-    return PartnerSet(name, tuple(partners), tuple(weights))
-
-
 def change_points(at: Any) -> tuple[list[int], str]:
     """Read the key `at`: one step, a list of steps, or a range; return the steps and their words.
 
@@ -177,52 +144,61 @@ def _step(value: Any, where: str, key: str = "") -> int:
     return value
 
 
-def pairs_of(partners: PartnerSet) -> list[tuple[float, Partner, Partner]]:
-    """Return every pair of two partners of a set, drawn without replacement by their weights."""
-    if len(partners.partners) < 2:
-        raise TomevalError(
-            f"partner set: switch needs two policies, {partners.name!r} is one; "
-            'write switch = ["FIRST", "SECOND"]'
-        )
-    drawn = list(zip(partners.partners, partners.weights, strict=True))
-    return [
-        (p * q / (1 - p), first, second)
-        for first, p in drawn
-        for second, q in drawn
-        if first is not second
-    ]
-
-
 def build(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
-    """Return the set of partners that change their policy, one for each change point.
+    """Return the set of partners that change their policy: each pair at each change point.
 
     Parameters
     ----------
     spec : dict
-        ``switch`` (two specs, or one set of which two are drawn), ``at`` (a step, a list, or a
-        table ``from``, ``to``, ``every``) and optional ``name``.
+        ``switch`` (two specs, or one set of which two are drawn without replacement, by their
+        weights), ``at`` (a step, a list, or a table ``from``, ``to``, ``every``, all equally
+        likely) and optional ``name``.
     game, base
         As for `tomeval.domains.matrix.partner_specs.get_partner`.
     """
     check_keys("partner set", spec, KEYS, ("switch", "at"))
     steps, at = change_points(spec["at"])
-    told = spec["switch"]
-    if isinstance(told, list) and len(told) == 2 and all(isinstance(one, str) for one in told):
-        first, second = (get_partner(one, game, base) for one in told)
-        policies, words = [(1.0, first, second)], f"{first.name} > {second.name}"
-        if first.fingerprint() == second.fingerprint():
-            raise TomevalError(f"partner set: switch names one policy twice: {told}")
-    elif isinstance(told, str | dict):
-        drawn = get_partner_set(told, game, base)
-        policies, words = pairs_of(drawn), f"two of {drawn.name}"
-    else:
-        raise TomevalError(
-            f"partner set: switch must be two partners, or a set that two are drawn of, is {told!r}"
-        )
+    pairs, words = _pairs(spec["switch"], game, base)
     name = spec.get("name", f"{words} at {at}")
     if not isinstance(name, str):
         raise TomevalError(f"partner set: name must be text, is {name!r}")
-    return switching_set(policies, steps, name)
+    partners, weights = [], []
+    total = len(pairs) * sum(steps)  # at least a state per step
+    for weight, first, second in pairs:
+        for step in steps:
+            if total > SET_STATES:
+                raise TomevalError(
+                    f"partner set {name!r}: its change points make more than {SET_STATES:,} "
+                    "states; name fewer of them"
+                )
+            partners.append(switching(first, second, step))
+            total += len(partners[-1].emissions) - step
+            weights.append(weight / len(steps))
+    return PartnerSet(name, tuple(partners), tuple(weights))
+
+
+def _pairs(
+    told: Any, game: MatrixGame, base: Path | None
+) -> tuple[list[tuple[float, Partner, Partner]], str]:
+    """Return the pairs of policies that `switch` means, with their weights, and its words."""
+    if isinstance(told, list) and len(told) == 2 and all(isinstance(one, str) for one in told):
+        first, second = (get_partner(one, game, base) for one in told)
+        if first.fingerprint() == second.fingerprint():
+            raise TomevalError(f"partner set: switch names one policy twice: {told}")
+        return [(1.0, first, second)], f"{first.name} > {second.name}"
+    if not isinstance(told, str | dict):
+        raise TomevalError(
+            f"partner set: switch must be two partners, or a set that two are drawn of, is {told!r}"
+        )
+    drawn = get_partner_set(told, game, base)
+    if len(drawn.partners) < 2:
+        raise TomevalError(
+            f"partner set: switch needs two policies, {drawn.name!r} is one; "
+            'write switch = ["FIRST", "SECOND"]'
+        )
+    each = list(zip(drawn.partners, drawn.weights, strict=True))
+    pairs = [(p * q / (1 - p), a, b) for a, p in each for b, q in each if a is not b]
+    return pairs, f"two of {drawn.name}"
 
 
 def described(set_name: Json) -> Json:
