@@ -57,10 +57,12 @@ def has_changes(store: Store) -> bool:
 def has_aids(store: Store) -> bool:
     """Tell whether a subject stands on a ladder of aids, or was asked aside what earns most."""
     return has_asides(store, "payoff") or any(
-        definition["options"].get("rung") in LADDER
-        or (
-            bool(definition.get("strategy"))
-            and parse_strategy(definition["strategy"]).advice in LADDER
-        )
-        for _, definition in store.cells()
+        _advice(definition) in LADDER for _, definition in store.cells()
     )
+
+
+def _advice(definition: Mapping[str, Any]) -> str:
+    """Return what a cell's subject is told: by its strategy, or by the option of a known truth."""
+    if definition.get("strategy"):
+        return parse_strategy(definition["strategy"]).advice
+    return str(definition.get("options", {}).get("rung", ""))
