@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.domains.matrix import listing
-from tomeval.domains.matrix.aids.computing import PAYOFF, payoff_rounds
+from tomeval.domains.matrix.asides import asked
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
-from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
+from tomeval.domains.matrix.data import has_aids, has_changes, has_reasoning
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
@@ -82,7 +83,7 @@ async def _play(
 
 def _together(cell: MatrixCell) -> int:
     """Return how many episodes fit a batch; subjects without a batch form play one by one."""
-    if cell.setup.kind not in BATCH_KINDS or isinstance(cell.setup.partners, PartnerPlayer):
+    if isinstance(cell.setup.partners, PartnerPlayer) or not batch_form(cell.setup.kind):
         return 0
     return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
 
@@ -215,10 +216,8 @@ def _forms(cell: MatrixCell, seat: str) -> dict[str, range]:
         found["react"] = range(1, horizon)  # nothing follows the last round
     if draws_of(cell.seats[seat].options):
         found[DRAW] = range(1, horizon + 1)
-    computing = payoff_rounds(cell.seats[seat].options.get("computing", "never"), horizon)
-    if computing:
-        found[PAYOFF] = computing
-    return found
+    asides = asked(cell.seats[seat].options, horizon)
+    return found | {aside.form: rounds for aside, rounds in asides.items()}
 
 
 def _prompts(
@@ -242,9 +241,6 @@ FIGURES = {
         "decomposition": "decomposition:decomposition",
         "label_bias": "label_bias:label_bias",
         "sensitivity": "sensitivity:sensitivity",
-        "adaptation": "adaptation:adaptation_figures",
-        "reasoning": "consistency:consistency",
-        "aids": "aids:aids",
     }.items()
 }
 
@@ -262,6 +258,9 @@ MATRIX = Domain(
         references=REFERENCES,
         data={
             "beliefs": has_beliefs,
+            "changes": has_changes,
+            "reasoning": has_reasoning,
+            "aids": has_aids,
             "probabilities": has_probabilities,
             "unknown partners": has_unknown_partners,
         },
@@ -278,10 +277,7 @@ MATRIX = Domain(
         first_table="cells",
         figures=FIGURES,
         offered=_figures,
-        first_figures=(
-            *("forest", "literal_against_functional", "decomposition"),
-            "aids",  # of runs that have the data
-        ),
+        first_figures=("forest", "literal_against_functional", "decomposition"),
         figures_by=("regret", "tom"),
         rates=_rates,
         facts=run_facts,

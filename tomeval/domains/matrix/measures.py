@@ -8,14 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from tomeval.domains.matrix.adaptation.measures import GROUP as ADAPTATION
-from tomeval.domains.matrix.aids.computing import GROUP as COMPUTING
 from tomeval.domains.matrix.conditional import reactions_right
 from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
-from tomeval.domains.matrix.reasoning.measures import GROUP as REASONING
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
@@ -375,10 +372,7 @@ _ALWAYS = (
 )
 
 GROUPS: tuple[Group, ...] = (
-    COMPUTING,
-    ADAPTATION,
     GAP_GROUP,
-    REASONING,
 )
 """Measures of runs with more than moves and predictions, each group in a module of its own; more
 come with extensions."""
