@@ -371,9 +371,7 @@ _ALWAYS = (
     ),
 )
 
-GROUPS: tuple[Group, ...] = (
-    GAP_GROUP,
-)
+GROUPS: tuple[Group, ...] = (GAP_GROUP,)
 """Measures of runs with more than moves and predictions, each group in a module of its own; more
 come with extensions."""
 
