@@ -21,6 +21,13 @@ episodes = 3
 """
 
 
+PLAYERS = {
+    "matrix partner": f"{EXPERIMENT}".replace('["tit_for_tat"]', '[{ subject = "random" }]'),
+    "decrypto rsa": 'domain = "decrypto"\nepisodes = 1\n[players.a]\nkind = "rsa"\n',
+}
+"""Experiments that need a player of an extension."""
+
+
 class Blocker(MetaPathFinder):
     """Makes a package one that is not there."""
 
@@ -89,6 +96,10 @@ def main(package: str, extension: str, folder: Path) -> None:
     asked = [command.split() for command in line.commands]
     asked += [["run", experiment, "--engine", name] for name in line.engines]
     asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line.portions else []
+    for player in line.players:
+        file = folder / f"{player}.toml"
+        file.write_text(PLAYERS[player])
+        asked.append(["run", file, "--out", folder / player])
     for command in asked:
         code, _, errors = call(*command)
         assert code == 2, (command, errors)
