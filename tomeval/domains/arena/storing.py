@@ -11,7 +11,8 @@ from tomeval.core.outcomes import LENIENT
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed
 from tomeval.domains.arena.solver import Bound
-from tomeval.runs.domain import Block, Schema
+from tomeval.runs.domain import Block
+from tomeval.runs.schema import Schema
 
 _BOUNDS = ("best", "chosen", "regret", "tom_regret")
 _VALUES = [f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")]
