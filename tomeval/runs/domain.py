@@ -7,14 +7,15 @@ domain for nothing but what is here.
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import bring, loaded, named, part, receive
+from tomeval.core.extensions import NotInstalled, bring, loaded, named, part, receive
 from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
@@ -273,8 +274,13 @@ def get_domain(name: str, where: str = "") -> Domain:
             raise TomevalError(
                 f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}"
             )
-        module, _, attribute = DOMAINS[name].partition(":")
-        _take(name, getattr(importlib.import_module(module), attribute))
+        try:
+            _take(name, resolve_name(DOMAINS[name]))
+        except ImportError as error:
+            raise NotInstalled(
+                f"the domain {name!r} cannot be loaded: {error}; install tomeval again, or do "
+                "without it"
+            ) from error
     return LOADED[name]
 
 
@@ -314,9 +320,17 @@ receive("domains", _take)
 
 
 def domain_names() -> list[str]:
-    """Return the names of all domains."""
+    """Return the names of all domains, without those that ship but are not there."""
     load_plugins()
-    return list(dict.fromkeys([*DOMAINS, *LOADED, *named("domains")]))
+    here = (name for name, where in DOMAINS.items() if _is_there(where.rpartition(".")[0]))
+    return list(dict.fromkeys([*here, *LOADED, *named("domains")]))
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _scripts() -> Iterator[tuple[str, Script]]:
