@@ -11,7 +11,8 @@ from tomeval.core.outcomes import COMPLETE, LENIENT
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed
 from tomeval.domains.arena.solver import Bound
-from tomeval.runs.domain import Block, Schema
+from tomeval.runs.domain import Block
+from tomeval.runs.schema import Schema
 from tomeval.runs.store import Store
 
 _BOUNDS = ("best", "chosen", "regret", "tom_regret")
