@@ -27,8 +27,8 @@ class Rows:
         As `Block` has them.
     steps, answers : list of (cell, episode, step, ...)
     calls : list of (cell, episode, call, step, seat, form, packed record)
-    spent : dict of int to str
-        What calls came to by episode, see `tomeval.runs.spent`; what is missing is counted later.
+    spent : list of (cell, episode, text)
+        What calls came to, see `tomeval.runs.spent`.
     """
 
     cell: int
@@ -36,7 +36,7 @@ class Rows:
     steps: list[Row]
     answers: list[Row]
     calls: list[Row]
-    spent: dict[int, str] = field(default_factory=dict)
+    spent: list[Row] = field(default_factory=list)
 
     @classmethod
     def of(cls, cell: int, block: Block) -> Rows:
@@ -47,14 +47,13 @@ class Rows:
             [(cell, *row) for row in block.steps],
             [(cell, *row) for row in block.answers],
             list(_numbered(cell, block)),
-            by_episode(block.calls),
+            list(by_episode(cell, block.calls)),
         )
 
     def extend(self, other: Rows) -> None:
         """Add episodes of the same cell."""
-        for name in ("episodes", "steps", "answers", "calls"):
+        for name in ("episodes", "steps", "answers", "calls", "spent"):
             getattr(self, name).extend(getattr(other, name))
-        self.spent.update(other.spent)
 
     def tables(self, origin: int) -> dict[str, list[Row]]:
         """Return what was played by table, the episodes' own rows with their origin."""
@@ -64,6 +63,7 @@ class Rows:
             "steps": self.steps,
             "answers": self.answers,
             "calls": self.calls,
+            "spent": self.spent,
         }
 
 
@@ -108,6 +108,8 @@ def difference(db: sqlite3.Connection, given: Rows) -> Differing:
     places = [(given.cell, row[0]) for row in given.episodes]
     rounding = 0.0
     for table, rows in given.tables(UNKNOWN).items():
+        if table == "spent":  # follows from the calls, of which not all counts
+            continue
         # As SQLite gives them back: 1.0 for 1 in a column of type REAL, nothing for NaN.
         db.execute(f"CREATE TEMP TABLE given AS SELECT * FROM {table} WHERE 0")
         try:

@@ -1,7 +1,6 @@
 """What model calls came to, kept by episode beside them, so that they need not be read to be added.
 
-The store writes a row with every episode, which is part of the episode's checksum. It is used only
-if this version made it; what any other episode came to is added up from its calls.
+The store writes a row with every episode that has calls, which is part of the episode's checksum.
 """
 
 from __future__ import annotations
@@ -11,16 +10,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
 
 from tomeval.core.outcomes import FAILED, LENIENT, VALID
 from tomeval.models.base import LOW_MASS
 
 if TYPE_CHECKING:
     from tomeval.runs.store import Store
-
-MADE = crc32(repr((2, LOW_MASS, VALID)).encode())
-"""What rows depend on besides the calls. The first number grows with every change of `Spent`."""
 
 _AT_A_TIME = 1000
 
@@ -80,94 +75,69 @@ def _sum(values: Sequence[Any]) -> Any:
     return math.fsum(values) if isinstance(found, float) else found
 
 
-def by_episode(calls: Iterable[tuple[int, int, str, str, dict[str, Any]]]) -> dict[int, str]:
-    """Return what is stored of each episode's calls, which are as `Block` has them.
-
-    Episodes with a call of a shape that tomeval does not write, such as an own subject's, are left
-    out.
-    """
+def by_episode(
+    cell: int, calls: Iterable[tuple[int, int, str, str, dict[str, Any]]]
+) -> list[tuple[int, int, str]]:
+    """Return the rows of the table ``spent`` for calls of a cell, which are as `Block` has them."""
     found: dict[int, dict[str, list[Spent]]] = defaultdict(lambda: defaultdict(list))
-    odd: set[int] = set()
     for episode, _, seat, _, record in calls:
-        one = _of_call(record)
-        if one is None:
-            odd.add(episode)
-        else:
-            found[episode][seat].append(one)
-    return {
-        episode: said_of({seat: total(parts) for seat, parts in seats.items()})
+        found[episode][seat].append(_of_call(record))
+    return [
+        (
+            cell,
+            episode,
+            json.dumps(
+                {seat: total(parts) for seat, parts in seats.items()}, separators=(",", ":")
+            ),
+        )
         for episode, seats in found.items()
-        if episode not in odd
-    }
+    ]
 
 
-def said_of(seats: dict[str, Spent]) -> str:
-    """Return what the seats of an episode spent as the text that is stored."""
-    return json.dumps(seats, separators=(",", ":"))
-
-
-def _of_call(record: Any) -> Spent | None:
-    """Return what one call came to, as `calls_sql` counts it; None for an odd one."""
-    if not isinstance(record, dict):
-        return None
+def _of_call(record: Any) -> Spent:
+    """Return what one call came to; of a record that tomeval does not write, what can be read."""
+    record = _table(record)
     scores = record.get("scores")
     said = next((s for s in (record.get("reply"), scores) if isinstance(s, dict)), None)
-    usage, details = (said or {}).get("usage") or {}, (said or {}).get("details") or {}
-    if not (isinstance(usage, dict) and isinstance(details, dict)):
-        return None
-    prompt, completion, cached = (usage.get(key) for key in ("prompt", "completion", "cached"))
-    cost, attempt = details.get("cost"), record.get("attempt")
-    mass = scores.get("mass") if isinstance(scores, dict) else None
-    outcome = record.get("outcome")
-    if not (
-        all(value is None or type(value) is int for value in (prompt, completion, cached, attempt))
-        and all(value is None or _is_finite(value) for value in (cost, mass))
-        and (outcome is None or isinstance(outcome, str))
-    ):
-        return None
+    usage, outcome = _table(_table(said).get("usage")), record.get("outcome")
+    mass = _number(_table(scores).get("mass"))
     return Spent(
         1,
         int(said is not None),
-        prompt,
-        completion,
-        cached,
-        cost,
+        _number(usage.get("prompt"), int),
+        _number(usage.get("completion"), int),
+        _number(usage.get("cached"), int),
+        _number(_table(_table(said).get("details")).get("cost")),
         int(outcome is not None or isinstance(scores, dict)),
         int(outcome is not None and outcome != VALID),
-        int(attempt is not None and attempt > 1),
+        int((_number(record.get("attempt")) or 0) > 1),
         int(mass is not None),
         int(mass is not None and mass < LOW_MASS),
         int(record.get(LENIENT) is True),
     )
 
 
-def _is_finite(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-class Kept(NamedTuple):
-    """What was spent by cell, seat and whether the episode failed; episodes left to count."""
+def _number(value: Any, *kinds: type) -> Any:
+    """Return a finite number of these kinds, of any by default; None: it is something else."""
+    fits = type(value) in (kinds or (int, float)) and math.isfinite(value)
+    return value if fits else None
 
-    spent: dict[tuple[int, str, bool], Spent]
-    left: list[tuple[int, int]]
 
-
-def kept(store: Store) -> Kept:
-    """Read the rows that can be used; the calls of all other episodes are `left`."""
+def spent_in(store: Store) -> dict[tuple[int, str, bool], Spent]:
+    """Return what was spent by cell, seat and whether the episode failed."""
     _, rows = store.iterate(
-        "SELECT e.cell, e.episode, e.status, s.made, s.said FROM episodes e "
-        "LEFT JOIN spent s USING (cell, episode) WHERE s.made IS NOT NULL OR EXISTS (SELECT 1 FROM "
-        "calls c WHERE c.cell = e.cell AND c.episode = e.episode) ORDER BY e.cell, e.episode"
+        "SELECT cell, status, said FROM episodes JOIN spent USING (cell, episode) "
+        "ORDER BY cell, episode"
     )
-    left: list[tuple[int, int]] = []
     parts: dict[tuple[int, str, bool], list[Sequence[Any]]] = {}
-    for cell, episode, status, made, text in rows:
-        if made != MADE:
-            left.append((cell, episode))
-            continue
+    for cell, status, text in rows:
         for seat, said in json.loads(text).items():
             mine = parts.setdefault((cell, seat, status == FAILED), [])
             mine.append(said)
             if len(mine) == _AT_A_TIME:
                 mine[:] = [total(mine)]
-    return Kept({key: total(some) for key, some in parts.items()}, left)
+    return {key: total(some) for key, some in parts.items()}
