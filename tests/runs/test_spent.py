@@ -14,7 +14,7 @@ from tomeval.extensions.shards.merging import merge
 from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
-from tomeval.runs.spent import Spent, by_episode
+from tomeval.runs.rows import Spent, by_episode
 from tomeval.runs.verify import drop_damaged, verified
 
 EXPERIMENT = {

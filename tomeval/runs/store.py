@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
@@ -31,9 +31,12 @@ from tomeval.runs.checksums import (
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.origins import Origin
-from tomeval.runs.rows import Differing, Rows, difference
+from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
+
+if TYPE_CHECKING:
+    from tomeval.runs.differing import Differing
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -226,6 +229,8 @@ class Store(Stored):
         Where they were played does not count, nor what records say of the time it took and of
         tokens that were read before. Episodes that are not stored differ in ``episodes``.
         """
+        from tomeval.runs.differing import difference
+
         assert self._sums is not None, "open for reading"
         given = played if isinstance(played, Rows) else Rows.of(cell, played)
         with self._db.reporting():

@@ -14,7 +14,7 @@ from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, LENIENT, VALID, VOID
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
-from tomeval.runs.spent import Spent, spent_in, total
+from tomeval.runs.rows import Spent, spent_in, total
 from tomeval.runs.store import Store
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from tomeval.runs.checksums import (
     rows_of,
 )
 from tomeval.runs.database import Damaged, Database
-from tomeval.runs.folder import is_damaged, locked
+from tomeval.runs.folder import locked
 from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN
@@ -87,7 +87,7 @@ def verified(folder: Path) -> Verified:
     if not store.is_file() or not store.stat().st_size:
         Store(folder).close()  # says what is wrong
     for name in (EXPERIMENT, SESSIONS, STARTUP):
-        if is_damaged(folder / name):
+        if (folder / name).exists() and read_signed(folder / name) is None:
             found.beside.append(f"{folder / name}: damaged; the next tomeval run writes it anew")
     if not (folder / EXPERIMENT).exists():
         found.beside.append(f"{folder / EXPERIMENT}: missing; the next tomeval run writes it anew")
