@@ -43,7 +43,7 @@ def on_nfs(monkeypatch) -> None:
 
 
 def share(monkeypatch, kind: str) -> None:
-    for module in (journal, reading, writer):
+    for module in (journal, writer):
         monkeypatch.setattr(module, "filesystem", lambda folder: kind)
 
 
@@ -150,7 +150,7 @@ def test_a_reader_that_holds_a_lock_is_waited_for(tmp_path, on_nfs) -> None:
     reader = sqlite3.connect(folder / "run.sqlite", check_same_thread=False, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM cells").fetchall()
-    thjournal.Timer(0.5, reader.close).start()
+    threading.Timer(0.5, reader.close).start()
     assert run_experiment(make_experiment(SMALL), folder) == 76
 
 
@@ -305,7 +305,7 @@ def test_a_folder_is_moved_to_a_shared_file_system_and_back(tmp_path, monkeypatc
 def test_a_store_that_never_rests_is_one_line(local, monkeypatch, on_nfs) -> None:
     """Where locks do not reach, a copy that was written meanwhile is not read."""
     times = iter(range(100))
-    monkeypatch.setattr(reading, "_state", lambda store, parts: next(times))
+    monkeypatch.setattr(journal, "_state", lambda store, parts: next(times))
     monkeypatch.setattr(journal.time, "sleep", lambda seconds: None)
     with pytest.raises(TomevalError, match="is written while it is copied"):
         tomeval.Run(local)
