@@ -48,7 +48,7 @@ class Extension:
         `tomeval.runs.engines.Engine`.
     portions : mapping
         How an experiment is played in parts: ``shard``, of the option's text, returns a
-        `tomeval.runs.part.Part`; ``status`` shows several folders, ``merge`` makes one of them.
+        `tomeval.runs.runner.Part`; ``status`` shows several folders, ``merge`` makes one of them.
     exporters : mapping of str to Exporter
         What ``export --format NAME`` can name.
     models : mapping of str to tomeval.models.Backend

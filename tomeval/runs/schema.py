@@ -148,7 +148,7 @@ _TABLES = {
     "PRIMARY KEY (cell, episode, step, seat, question)",
     "calls": f"{_EPISODE}, call INTEGER NOT NULL, step INTEGER NOT NULL, seat TEXT NOT NULL, "
     "form TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (cell, episode, call)",
-    "spent": f"{_EPISODE}, made INTEGER NOT NULL, said TEXT NOT NULL, PRIMARY KEY (cell, episode)",
+    "spent": f"{_EPISODE}, said TEXT NOT NULL, PRIMARY KEY (cell, episode)",
     "answered": f"{_EPISODE}, seat TEXT NOT NULL, request TEXT NOT NULL, reply BLOB NOT NULL, "
     "sum INTEGER NOT NULL, PRIMARY KEY (cell, episode, seat, request)",
     "sums": f"{_EPISODE}, sum INTEGER NOT NULL, PRIMARY KEY (cell, episode)",
