@@ -128,7 +128,8 @@ def _context(
     comparison = comparisons(run, names, options.by, options.baseline, options.reference)
     # Base64 needs no escaping, which would take long.
     blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
-    drawings, glyphs = [], Markup()
+    drawings: list[dict[str, Any]] = []
+    glyphs = Markup()
     if options.figures and any(row["episodes"] for row in rows):
         drawings, glyphs = page_figures(
             run, options.interval, options.reference, options.only, options.all_figures
