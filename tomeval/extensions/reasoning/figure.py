@@ -18,8 +18,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import MOST_ABREAST, sheets
-from tomeval.plots.rows import Page, family_pages, row_panels
+from tomeval.plots.families import MOST_ABREAST, Page, family_pages, row_panels, sheets
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, MARKERS, add_head
 from tomeval.runs.cell import RunCell
