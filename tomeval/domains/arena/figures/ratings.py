@@ -15,8 +15,7 @@ from tomeval.domains.arena.outcomes import ALL, CLEAN
 from tomeval.domains.arena.ratings import rating_rows
 from tomeval.domains.arena.records import game_records
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
-from tomeval.plots.families import MOST_PANELS, listed, pages
-from tomeval.plots.rows import MOST_ROWS, row_panels
+from tomeval.plots.families import MOST_PANELS, MOST_ROWS, listed, pages, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, add_head
 from tomeval.runs.columns import interval_of
