@@ -28,12 +28,12 @@ from tomeval.comparing.profiles import (
     interquartile_means,
     performance_profiles,
 )
-from tomeval.comparing.sweep import Row, difference_over
 from tomeval.domains.matrix.calibration import expected
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
+from tomeval.extensions.mixed.sweep import Row, difference_over
 from tomeval.report.tables import render
 from tomeval.statistics.correlation import correlation
 from tomeval.statistics.flips import FlipPower

@@ -88,6 +88,7 @@ def main(package: str, extension: str, folder: Path) -> None:
     line = SHIPPED[extension]
     asked = [command.split() for command in line.commands]
     asked += [["run", experiment, "--engine", name] for name in line.engines]
+    asked += [["compare", run, "--what", name] for name in line.comparisons]
     asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line.portions else []
     for command in asked:
         code, _, errors = call(*command)

@@ -30,6 +30,7 @@ class Shipped:
     engines: tuple[str, ...] = ()
     portions: tuple[str, ...] = ()
     exporters: tuple[str, ...] = ()
+    comparisons: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     players: tuple[str, ...] = ()
@@ -51,6 +52,15 @@ _GUESTS, _SHARE = "People, and games played elsewhere", "Keep and share"
 SHIPPED: dict[str, Shipped] = {
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
+    "design": Shipped(
+        "tomeval.extensions.design:EXTENSION",
+        commands={
+            "design": (
+                "Begin and extend",
+                "Search finite machines for partners against which a game tells most.",
+            )
+        },
+    ),
     "fitted": Shipped(
         "tomeval.extensions.fitted:EXTENSION",
         data={"matrix": "unknown partners", "arena": "unknown players"},
@@ -90,6 +100,7 @@ SHIPPED: dict[str, Shipped] = {
             ),
         },
     ),
+    "mixed": Shipped("tomeval.extensions.mixed:EXTENSION", comparisons=("mixed",)),
     "people": Shipped(
         "tomeval.extensions.people:EXTENSION",
         commands={
@@ -112,6 +123,17 @@ SHIPPED: dict[str, Shipped] = {
         data={"matrix": "probabilities"},
         subjects=("forecaster",),
     ),
+    "ratings": Shipped(
+        "tomeval.extensions.ratings:EXTENSION",
+        data={"arena": "games"},
+        commands={
+            "ratings": (
+                "Read",
+                "Rate players from all games and from games without errors, and say who caused "
+                "errors.",
+            )
+        },
+    ),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
         commands={
@@ -133,6 +155,11 @@ SHIPPED: dict[str, Shipped] = {
                 "the rest.",
             )
         },
+    ),
+    "wording": Shipped(
+        "tomeval.extensions.wording:EXTENSION",
+        data={"matrix": "wordings"},
+        comparisons=("sensitivity", "wording_gap", "rank_stability"),
     ),
 }
 """The extensions that ship, by name. A test holds each line to its object."""

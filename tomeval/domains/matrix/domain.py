@@ -47,7 +47,7 @@ from tomeval.domains.matrix.storing import (
 from tomeval.domains.matrix.subjects.llm import draws_of
 from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
-from tomeval.domains.matrix.worded import worded
+from tomeval.domains.matrix.worded import has_wordings, worded
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -241,7 +241,6 @@ FIGURES = {
         "literal_against_functional": "scatter:scatter",
         "decomposition": "decomposition:decomposition",
         "label_bias": "label_bias:label_bias",
-        "sensitivity": "sensitivity:sensitivity",
         "adaptation": "adaptation:adaptation_figures",
         "reasoning": "consistency:consistency",
         "aids": "aids:aids",
@@ -264,6 +263,7 @@ MATRIX = Domain(
             "beliefs": has_beliefs,
             "probabilities": has_probabilities,
             "unknown partners": has_unknown_partners,
+            "wordings": has_wordings,
         },
     ),
     show=Show(

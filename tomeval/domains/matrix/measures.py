@@ -17,7 +17,6 @@ from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.reasoning.measures import GROUP as REASONING
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
-from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.runs.outside import Group
@@ -377,7 +376,6 @@ _ALWAYS = (
 GROUPS: tuple[Group, ...] = (
     COMPUTING,
     ADAPTATION,
-    GAP_GROUP,
     REASONING,
 )
 """Measures of runs with more than moves and predictions, each group in a module of its own; more

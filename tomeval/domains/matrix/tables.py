@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tomeval.domains.matrix import sensitivity
 from tomeval.domains.matrix.adaptation import table as adapting
 from tomeval.domains.matrix.aids.shares import has_ladders
 from tomeval.domains.matrix.aids.table import aids_notes, aids_rows
@@ -15,7 +14,6 @@ from tomeval.runs.tables import Table, fixed
 _AIDS = 'strategy = "ladder": docs/measures.md, "The ladder of aids"'
 _CHANGES = 'partners that switch within the horizon: docs/measures.md, "Adaptation"'
 _PAIRS = 'partners that switch between several pairs of policies: docs/measures.md, "Adaptation"'
-_WORDINGS = 'a sweep over options of wording: docs/measures.md, "Sensitivity to wording"'
 _REASONS = 'answers that reason in writing, such as CoT: docs/measures.md, "Reasoning consistency"'
 
 TABLES: Mapping[str, Table] = {
@@ -46,33 +44,6 @@ TABLES: Mapping[str, Table] = {
         adapting.changes,
         adapting.check_notes,
         needs=_CHANGES,
-    ),
-    "sensitivity": Table(
-        "sensitivity to wording: variance of the measures by option of wording and strategy",
-        fixed(sensitivity.variance_rows),
-        sensitivity.present,
-        sensitivity.variance_notes,
-        needs=_WORDINGS,
-    ),
-    "wording_gap": Table(
-        "sensitivity to wording: share of the literal-functional gap that it explains",
-        fixed(sensitivity.gap_rows),
-        sensitivity.present,
-        sensitivity.gap_notes,
-        needs=_WORDINGS,
-    ),
-    "rank_stability": Table(
-        "sensitivity to wording: agreement of the strategies' ranks",
-        fixed(sensitivity.rank_rows),
-        sensitivity.present,
-        sensitivity.rank_notes,
-        needs=_WORDINGS,
-    ),
-    "ranks": Table(
-        "sensitivity to wording: each strategy's ranks",
-        fixed(sensitivity.first_rows),
-        sensitivity.present,
-        needs=_WORDINGS,
     ),
     "reasoning": Table(
         "reasoning consistency: the text's last expectation beside probe and action",
