@@ -31,7 +31,7 @@ from tomeval.extensions.design.moments import check_measure
 from tomeval.extensions.design.search import Searched, best_first, search_machines
 from tomeval.extensions.design.set_search import search_sets
 from tomeval.extensions.design.sets import rounded, unavoidable
-from tomeval.statistics.student_power import pairs_needed
+from tomeval.statistics.flips import pairs_needed
 
 CRITERIA = ("separation", "relevance")
 MEASURE = "delta_functional_per_step"
