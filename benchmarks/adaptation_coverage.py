@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.adaptation.measures import adaptation
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
+from tomeval.extensions.adaptation.measures import adaptation
 from tomeval.statistics import estimate
 
 RPS = get_game("RPS")

@@ -12,10 +12,9 @@ import argparse
 from typing import Any
 
 import numpy as np
+from aids_truth import expected_regret
 from one_thread import use_one_thread
 
-from tomeval.domains.matrix.aids.shares import LINKS, REGRET
-from tomeval.domains.matrix.aids.truth import expected_regret
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.measures import episode_metrics
@@ -23,8 +22,9 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, Played
+from tomeval.extensions.aids.climb import climb
+from tomeval.extensions.aids.ladders import LINKS, REGRET
 from tomeval.report.tables import render
-from tomeval.statistics.rungs import climb
 from tomeval.strategies.ladder import RUNGS
 
 CELLS = (("RPS", "single_action"), ("IPD", "tit_for_tat"))

@@ -1,11 +1,11 @@
 """How well expectations are read from reasoning: a corpus with a careful reader's verdicts.
 
-The verdicts were written before the reader (`tomeval.strategies.expectations`) was opened, by
-this rule: what does the text last name as what the writer expects the other player to do in this
-round? Nothing, where it names only suppositions, the past, later rounds, the writer's own move,
-wishes, "either could", mixed strategies, denials, or a pattern without its conclusion ("they always
-play J"). A verb counts as the action of its name ("they will defect"), what is told of everybody
-counts ("both of us will play J"), and so does a probability above a half.
+The verdicts were written before the reader (`tomeval.extensions.reasoning.expectations`) was
+opened, by this rule: what does the text last name as what the writer expects the other player to
+do in this round? Nothing, where it names only suppositions, the past, later rounds, the writer's
+own move, wishes, "either could", mixed strategies, denials, or a pattern without its conclusion
+("they always play J"). A verb counts as the action of its name ("they will defect"), what is told
+of everybody counts ("both of us will play J"), and so does a probability above a half.
 
 Half of the texts, told by their hash, served to mend the reader; the other half only measures it.
 Prints the table of docs/measures.md.
@@ -28,10 +28,10 @@ from typing import NamedTuple
 
 from voice_styles import VOICES, Asked
 
+from tomeval.extensions.reasoning.expectations import last_expectation
 from tomeval.statistics.shares import wilson
-from tomeval.strategies.expectations import last_expectation
 
-_TESTS = Path(__file__).resolve().parent.parent / "tests" / "strategies"
+_TESTS = Path(__file__).resolve().parent.parent / "tests"
 
 RIGHT, WRONG, UNREAD = "read rightly", "read wrongly", "not read"
 INVENTED, SILENT = "invented", "read as none"
@@ -63,10 +63,10 @@ class Text(NamedTuple):
 
 
 def corpus() -> list[Text]:
-    """Return the texts of tests/strategies/reasoning, a file per voice."""
+    """Return the texts of tests/extensions/reasoning/corpus, a file per voice."""
     return [
         Text(path.stem, tuple(group["labels"]), group["expects"], text)
-        for path in sorted((_TESTS / "reasoning").glob("*.toml"))
+        for path in sorted((_TESTS / "extensions" / "reasoning" / "corpus").glob("*.toml"))
         for group in tomllib.loads(path.read_text(encoding="utf-8"))["texts"]
         for text in group["texts"]
     ]
@@ -94,7 +94,7 @@ _PREDICTIONS = (
 
 def voices() -> Iterator[Text]:
     """Yield the replies of the voices corpus, and what the voices of the simulated server say."""
-    for path in sorted((_TESTS / "corpus").glob("*.toml")):
+    for path in sorted((_TESTS / "strategies" / "corpus").glob("*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         for name, lists in tables.items():
             if not name.startswith(("labels", "letters")):

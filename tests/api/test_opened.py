@@ -18,7 +18,7 @@ import tomeval
 from tomeval import cli
 from tomeval.api import showing
 from tomeval.core.errors import TomevalError
-from tomeval.report.grid import Grid
+from tomeval.report.tables import Grid
 from tomeval.runs import results
 
 HOSTILE = "<script>alert(1)</script>"

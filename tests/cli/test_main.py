@@ -13,9 +13,7 @@ import time
 import pytest
 from support import ROOT
 
-from tomeval.domains.matrix.auditing import rules_that_fit
 from tomeval.domains.matrix.measures import METRICS
-from tomeval.domains.matrix.responses import RULES
 from tomeval.report.tables import DATA, FORMATS
 
 READ = [form for form in FORMATS if form not in DATA]
@@ -197,14 +195,6 @@ def test_a_number_of_episodes_that_cells_do_not_take_is_said(tomeval, tmp_path) 
     assert "5 episodes played" in played[2]
 
 
-def test_bounds_of_the_reference(tomeval) -> None:
-    row = parsed("json", tomeval("bounds", "IPD", "tit_for_tat", "--format", "json")[1])[0]
-    assert row["regret_max"] == pytest.approx(3.02)
-    assert (row["misprediction_min"], row["misprediction_max"]) == (2, 5)
-    assert row["best"] == pytest.approx(8.02)
-    assert tomeval("bounds", "RPS", "single_action")[1].strip().endswith(": 1")
-
-
 def test_plot_and_export(tomeval, folder, tmp_path) -> None:
     import tomeval as package
 
@@ -233,124 +223,6 @@ def test_plot_and_export(tomeval, folder, tmp_path) -> None:
     path = tmp_path / "x.parquet"
     assert tomeval("export", folder, "--format", "parquet", "--out", path)[0] == 0
     assert path.read_bytes()[:4] == b"PAR1"
-
-
-def test_score(tomeval, tmp_path) -> None:
-    path = tmp_path / "match.csv"
-    path.write_text("episode,step,own_action,partner_action\n1,1,1,0\n1,2,1,1\n1,3,1,1\n")
-    code, out, _ = tomeval(
-        "score", path, "--game", "IPD", "--partner", "tit_for_tat", "--format", "json"
-    )
-    (row,) = json.loads(out)
-    assert code == 0
-    columns = documented()[:-3]
-    assert list(row)[: len(columns)] == columns
-    assert row["delta_functional_per_step"] == 2.0
-    assert row["tom_percent"] is None
-    for form in FORMATS:
-        arguments = ("score", path, "--game", "IPD", "--partner", "unknown", "--format", form)
-        assert tomeval(*arguments)[0] == 0
-
-
-# --- audit ----------------------------------------------------------------------------------------
-
-
-def test_audit_flags_the_one_row_on_both_grounds(tomeval) -> None:
-    code, out, _ = tomeval("audit", REPORTED, "--format", "json")
-    assert code == 1
-    rows = json.loads(out)
-    columns = ["table", "model", "prompting", "game", "partner", "metric", "mean", "ci95"]
-    assert [list(row) for row in rows] == [[*columns, "reason"]] * 2
-    assert {row["metric"] for row in rows} == {"delta_functional_per_step", "delta_tom_per_step"}
-    for row in rows:
-        assert (row["table"], row["game"], row["partner"]) == ("4", "IPD", "tit_for_tat")
-        assert row["model"] == "DeepSeek-R1 Distilled 32B"
-    reasons = {row["metric"]: row["reason"] for row in rows}
-    assert "3.02" in reasons["delta_functional_per_step"]  # the range it would have to lie in
-    assert "8.51" in reasons["delta_tom_per_step"]
-    assert "2.0000 to 5.0000 under misprediction" in reasons["delta_tom_per_step"]
-    assert "3.5000 to 3.5000 under mean_misprediction" in reasons["delta_tom_per_step"]
-
-
-def audited(tomeval, tmp_path, *rows: str) -> tuple[int, list[dict]]:
-    path = tmp_path / "r.csv"
-    path.write_text(
-        "table,model,prompting,game,partner,metric,mean,ci95\n" + "\n".join(rows) + "\n"
-    )
-    code, out, errors = tomeval("audit", path, "--format", "json")
-    return code, json.loads(out) if code < 2 else [{"reason": errors}]
-
-
-def test_audit_allows_for_rounding_and_no_more(tomeval, tmp_path) -> None:
-    # IPD tit for tat: at most 3.02, so 3.0 and 3.02 and (rounded up from 3.02) 3 pass, 3.03 not.
-    def row(mean: str) -> str:
-        return f"1,m,p,IPD,tit_for_tat,delta_functional_per_step,{mean},0.1"
-
-    for mean, code in (("3.02", 0), ("3", 0), ("3.0", 0), ("3.03", 1), ("-0.02", 0), ("-3", 1)):
-        assert audited(tomeval, tmp_path, row(mean))[0] == code, mean
-    # ToM 98.6 +- 0.05: 1.35 to 1.45 % errors; in IBS each costs 7 to 10: 0.0945 to 0.145
-    tom = "1,m,p,IBS,single_action,tom_percent,98.6,0.3"
-    for mean, code in (("0.094", 0), ("0.093", 1), ("0.145", 0), ("0.146", 1), ("0.1", 0)):
-        delta = f"1,m,p,IBS,single_action,delta_tom_per_step,{mean},0.1"
-        assert audited(tomeval, tmp_path, tom, delta)[0] == code, mean
-    assert audited(tomeval, tmp_path, "1,m,p,IBS,single_action,tom_percent,100.2,0")[0] == 1
-    assert audited(tomeval, tmp_path, "1,m,p,IBS,single_action,tom_percent,100,")[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("1,m,p,IPX,tit_for_tat,delta_functional_per_step,1,1", "line 2: unknown game 'IPX'"),
-        ("1,m,p,IPD,tit_for,delta_functional_per_step,1,1", "line 2: unknown partner 'tit_for'"),
-        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,x,1", "line 2: mean 'x' is not a number"),
-        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,nan,1", "mean 'nan' is not a number"),
-        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,,1", "mean '' is not a number"),
-        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,1", "another number of fields"),
-        ("1,m,p,IPD,tit_for_tat,tom_percent,1,1\n1,m,p,IPD,tit_for_tat,tom_percent,2,1", "line 3"),
-    ],
-)
-def test_bad_results_files(tomeval, tmp_path, row, message) -> None:
-    code, found = audited(tomeval, tmp_path, row)
-    assert code == 2
-    assert message in found[0]["reason"]
-
-
-@pytest.mark.parametrize(
-    ("delta", "code"),
-    [
-        ("0.000", 0),  # best response: defecting is best whatever is predicted
-        ("0.2", 0),  # misprediction: 10 % errors that cost 2 to 5
-        ("0.5", 0),
-        ("0.35", 0),  # and their mean
-        ("0.1", 1),  # no rule: between 0 and 0.2
-        ("0.6", 1),
-    ],
-)
-def test_audit_accuses_only_where_no_rule_fits(tomeval, tmp_path, delta, code) -> None:
-    rows = [
-        "1,m,p,IPD,single_action,tom_percent,90.0,1",
-        f"1,m,p,IPD,single_action,delta_tom_per_step,{delta},0.1",
-    ]
-    assert audited(tomeval, tmp_path, *rows)[0] == code
-
-
-def test_audit_says_which_rules_the_published_rows_follow(tomeval) -> None:
-    # Counted by hand from the file with the costs of docs/audit.md: in the prisoner's dilemma no
-    # row is 0, as best response has it; against tit for tat tabular RMax has 0.070 at 98.0 %,
-    # which is 3.5 an error, and the row that cannot be true fits nothing.
-    fits = {(row["game"], row["partner"]): row for row in rules_that_fit(REPORTED)}
-    single, reacting = fits["IPD", "single_action"], fits["IPD", "tit_for_tat"]
-    assert [single[name] for name in ("rows", *RULES)] == [26, 0, 26, 0]
-    assert [reacting[name] for name in ("rows", *RULES)] == [2, 0, 1, 1]
-    _, out, _ = tomeval("audit", REPORTED)
-    assert "mean misprediction" in out.splitlines()[-7]
-
-
-def test_audit_of_a_true_file_is_silent(tomeval, tmp_path) -> None:
-    code, rows = audited(
-        tomeval, tmp_path, "1,m,p,RPS,single_action,delta_functional_per_step,0.5,0.1"
-    )
-    assert (code, rows) == (0, [])
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -469,7 +341,10 @@ HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy
     "code",
     [
         "import tomeval",
-        "import tomeval.cli.app",
+        "import contextlib, io, sys\nfrom tomeval.cli import main\n"
+        "sys.argv = ['tomeval', '--help']\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    main()",
         "import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score; tomeval.audit",
     ],
 )
@@ -479,26 +354,6 @@ def test_importing_is_light(code) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_help_is_fast() -> None:
-    # CPU seconds of the fastest of five, so that a busy machine does not count; half a second is
-    # what the project promises, the interpreter itself included.
-    script = (
-        "import os, subprocess, sys\n"
-        "best = 9.0\n"
-        "for _ in range(5):\n"
-        "    a = os.times()\n"
-        "    command = [sys.executable, '-m', 'tomeval.cli', '--help']\n"
-        "    subprocess.run(command, stdout=-3, check=True)\n"
-        "    b = os.times()\n"
-        "    best = min(best, b[2] + b[3] - a[2] - a[3])\n"
-        "print(best)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True
-    )
-    assert float(done.stdout) < 0.5
 
 
 def test_every_command_has_help(tomeval) -> None:

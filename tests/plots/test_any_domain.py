@@ -14,7 +14,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import Drawing, draw, figures_of
 from tomeval.plots.families import families
-from tomeval.plots.levels import comparisons
+from tomeval.plots.overlays import comparisons
 from tomeval.runs.capabilities import Compare, Score
 from tomeval.runs.domain import register_domain
 

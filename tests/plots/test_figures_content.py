@@ -22,7 +22,7 @@ from tomeval.domains.matrix.attained import is_attainable
 from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw, figures_of, plot_run, svg_text
 from tomeval.plots.families import families
-from tomeval.plots.levels import can_compare, comparisons
+from tomeval.plots.overlays import can_compare, comparisons
 from tomeval.plots.style import fold
 
 NASTY = '</svg><script>alert(1)</script> $x$ & "q"'

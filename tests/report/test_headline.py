@@ -12,7 +12,7 @@ from support import scripts
 import tomeval
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.compared import comparisons
-from tomeval.report.headline import headline, standing
+from tomeval.report.facts import headline, standing
 from tomeval.runs.results import Run
 
 # Best less worst action against one that is played for ever: 1 - -1 in RPS; in IPD 10 - 8 against

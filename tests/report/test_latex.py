@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tomeval.report.grid import Grid
 from tomeval.report.latex import escape, latex_table
+from tomeval.report.tables import Grid
 
 
 def lines(heads, body, best=()):

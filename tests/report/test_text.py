@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tomeval.report.grid import Grid
 from tomeval.report.latex import PAGE, ROWS, latex_table
 from tomeval.report.rows import grid_of
+from tomeval.report.tables import Grid
 from tomeval.report.text import text_lines, text_of
 
 GAMES = ("RPS", "IBS", "IPD")

@@ -135,10 +135,10 @@ def test_files_beside_the_store_are_checked(copy, caplog, name) -> None:
     ), encoding="utf-8")  # fmt: skip
     assert path.read_text(encoding="utf-8") != text
     assert any(str(path) in line and "damaged" in line for line in verified(copy).lines())
-    from tomeval.report.facts import read_json
+    from tomeval.runs.folder import read_json
 
     with tomeval.Run(copy) as run:
-        assert read_json(run, name) is None
+        assert read_json(run.folder / name) is None
     assert f"{path}: damaged" in caplog.text
 
 

@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.stats
-from toy_domain import ToyRunCell
 
 import tomeval
 from tomeval.comparing import compare, decompose
@@ -18,6 +17,7 @@ from tomeval.comparing.profiles import (
     performance_profiles,
 )
 from tomeval.runs.capabilities import Parts, Score
+from tomeval.runs.cell import RunCell
 from tomeval.statistics.shares import share_of_sums
 
 EXPERIMENT = {
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def clustered(monkeypatch):
-    monkeypatch.setattr(ToyRunCell, "clusters", property(lambda cell: cell.episodes // SIZE))
+    monkeypatch.setattr(RunCell, "clusters", property(lambda cell: cell.episodes // SIZE))
 
 
 def test_tables_count_clusters(folder, clustered):

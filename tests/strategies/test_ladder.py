@@ -7,8 +7,8 @@ from known import Known, fixed, make_setup, play, prompts_in_log
 from support import make_game
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.aids.informed import informed_best
 from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tomeval.api.frames import exported, framed
 from tomeval.api.showing import Compared, Figures, Transcript, run_html
 from tomeval.comparing.comparison import compare as compare_runs
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
+from tomeval.report.exporting import kinds_of
 from tomeval.report.views import Asked, chosen_rows, needed
 from tomeval.runs import results, tallies
 from tomeval.runs.selection import choose_measures
@@ -190,7 +190,7 @@ class Run(results.Run):
             matplotlib figures by the names of their files.
         """
         from tomeval.plots import Options, draw, figures_of, save
-        from tomeval.plots.captions import write_captions
+        from tomeval.plots.output import write_captions
 
         with self._chosen(where) as run:
             if out in figures_of(run):
@@ -249,3 +249,26 @@ class Run(results.Run):
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the same line, and the measures that are shown first."""
         return run_html(None if self.closed else self, repr(self))
+
+
+_TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
+
+
+def exported(run: results.Run, what: str) -> pandas.DataFrame:
+    """Return a table of ``tomeval export``: ``steps``, ``episodes`` or ``answers``."""
+    return framed(run, what, *results.iterate_export(run, what))
+
+
+def framed(
+    run: results.Run, what: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> pandas.DataFrame:
+    """Return rows as a DataFrame, with the types that these columns have in `run`."""
+    import pandas
+
+    columns_of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
+    found = {}
+    for name, kind, values in zip(columns, kinds_of(run, what, columns), columns_of, strict=True):
+        if kind == "TEXT":
+            values = [value if value is None else str(value) for value in values]
+        found[name] = pandas.array(values, dtype=_TYPES[kind])
+    return pandas.DataFrame(found)

@@ -13,9 +13,8 @@ from tomeval.comparing.result import Comparison
 from tomeval.core.text import in_line, visible
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import comparison_rows
-from tomeval.report.grid import Grid, spans
 from tomeval.report.rows import grid_of
-from tomeval.report.tables import render
+from tomeval.report.tables import Grid, render, spans
 from tomeval.report.views import Asked, cells_view, needed
 from tomeval.runs.results import Run
 

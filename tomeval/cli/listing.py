@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tomeval.cli.listing_extensions import extensions, formats
+from tomeval.core import extensions as brought
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import named, parts, resolved
-from tomeval.core.extensions import part as extension_part
+from tomeval.core.extensions import Extension
+from tomeval.core.plugins import loaded_plugins
 from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
+from tomeval.core.shipped import SHIPPED
 from tomeval.runs.domain import Domain, domain_names, get_domain
 from tomeval.runs.outside import known_figures, known_tables, with_all_extensions
 
@@ -29,7 +30,11 @@ def list_rows(what: str, holding: str = "") -> Rows:
     if not what:
         return _lists()
     name = ALIASES.get(what, what)
-    rows = _list(name, what)()
+    made = LISTS.get(name) or next((make for _, own, make in _of_domains() if own == name), None)
+    made = made or brought.part("lists", name)
+    if made is None:
+        raise unknown("list", what, list_names())
+    rows: Rows = made()
     if not holding:
         return rows
     found = [row for row in rows if any(holding.lower() in str(v).lower() for v in row.values())]
@@ -39,31 +44,25 @@ def list_rows(what: str, holding: str = "") -> Rows:
     return found
 
 
-def _list(name: str, what: str) -> Callable[[], Rows]:
-    """Return what makes a list; domains are loaded one by one until it is found."""
-    known = dict(LISTS)
+def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
+    """Yield domain, name and maker of the lists that domains bring, each loaded when it is met."""
     for domain in domain_names():
-        if name not in known:
-            known |= get_domain(domain).describe.lists
-    made: Callable[[], Rows] | None = known.get(name) or extension_part("lists", name)
-    if made is None:
-        raise unknown("list", what, list_names())
-    return made
+        yield from ((domain, *item) for item in get_domain(domain).describe.lists.items())
 
 
 def list_names() -> list[str]:
     """Return the names of all lists, with the other names that some have."""
-    own = (name for domain in domain_names() for name in get_domain(domain).describe.lists)
-    return [*LISTS, *ALIASES, *own, *named("lists")]
+    return [*LISTS, *ALIASES, *(name for _, name, _ in _of_domains()), *brought.named("lists")]
 
 
 def _lists() -> Rows:
     """Return the lists themselves, with what each holds."""
     also = {name: short for short, name in ALIASES.items()}
     rows = [("", name, make) for name, make in LISTS.items()]
-    for domain in domain_names():
-        rows += [(domain, name, make) for name, make in get_domain(domain).describe.lists.items()]
-    rows += [("", name, resolved(make)) for name, make in parts("lists").items()]
+    rows += [
+        *_of_domains(),
+        *(("", name, brought.resolved(m)) for name, m in brought.parts("lists").items()),
+    ]
     return [
         {
             "list": f"{name} (or {also[name]})" if name in also else name,
@@ -80,6 +79,14 @@ def _holds(make: Callable[..., Any]) -> str:
     return first.removeprefix("Return ").rstrip(".").replace("``", "")
 
 
+def _domains() -> list[Domain]:
+    """Return the kinds of game, with the measures of all extensions."""
+    found = [get_domain(name) for name in domain_names()]
+    for domain in found:
+        with_all_extensions(domain)
+    return found
+
+
 def domains() -> Rows:
     """Return the kinds of game."""
     return [
@@ -89,21 +96,17 @@ def domains() -> Rows:
             "measures": len(domain.measures),
             "lists": ", ".join(domain.describe.lists),
         }
-        for domain in map(_whole, domain_names())
+        for domain in _domains()
     ]
-
-
-def _whole(name: str) -> Domain:
-    """Return a domain with the measures of all extensions."""
-    domain = get_domain(name)
-    with_all_extensions(domain)
-    return domain
 
 
 def experiments() -> Rows:
     """Return the shipped experiments."""
     rows = []
-    for path in [*sorted(shipped("experiments").glob("*.toml")), *parts("experiments").values()]:
+    for path in [
+        *sorted(shipped("experiments").glob("*.toml")),
+        *brought.parts("experiments").values(),
+    ]:
         lines = (line for line in read_text(path).splitlines() if not line.startswith("#:"))
         first = next(lines, "")
         rows.append({"experiment": path.stem, "about": first.removeprefix("#").strip()})
@@ -115,7 +118,7 @@ def measures() -> Rows:
     better = {1: "more", -1: "less", 0: "neither"}
     return [
         {
-            "domain": name,
+            "domain": domain.name,
             "measure": measure.name,
             "heading": measure.heading,
             "unit": measure.unit,
@@ -123,8 +126,8 @@ def measures() -> Rows:
             "meaning": measure.meaning,
             "source": measure.source,
         }
-        for name in domain_names()
-        for measure in _whole(name).measures.values()
+        for domain in _domains()
+        for measure in domain.measures.values()
     ]
 
 
@@ -230,7 +233,7 @@ def figures() -> Rows:
     for domain in map(get_domain, domain_names()):
         found += [(domain.name, name, where) for name, where in known_figures(domain).items()]
     return [
-        {"figure": name, "domain": domain, "about": _holds(resolved(where))}
+        {"figure": name, "domain": domain, "about": _holds(brought.resolved(where))}
         for domain, name, where in found
     ]
 
@@ -255,6 +258,34 @@ def results() -> Rows:
     """Return published results that ship, for ``tomeval audit`` and ``table --against``."""
     lines = {name: read_text(results_path(name)).splitlines() for name in PUBLISHED}
     return [{"results": name, "rows": len(rows) - 1} for name, rows in lines.items()]
+
+
+def formats() -> Rows:
+    """Return the formats of the whole run that ``tomeval export --format`` can name."""
+    return [
+        {"format": name, "for": one.about, "settings": ", ".join(one.options)}
+        for name, one in brought.parts("exporters").items()
+    ]
+
+
+def extensions() -> Rows:
+    """Return the extensions: those that ship, and those of installed packages and of --plugin."""
+
+    def row(one: Extension, source: str) -> dict[str, Any]:
+        brings = ", ".join(kind for kind in brought.FIELDS if getattr(one, kind))
+        return {"extension": one.name, "brings": brings, "from": source, "about": one.about}
+
+    rows: Rows = []
+    for name in SHIPPED:
+        try:
+            rows.append(row(brought.load(name), "tomeval"))
+        except brought.NotInstalled as error:
+            rows.append(row(Extension(name, str(error)), "tomeval"))
+    added = {one.name: one for one in brought.loaded()}
+    for plugin in loaded_plugins():
+        one = added.get(plugin.extension, Extension(plugin.name, plugin.module))
+        rows.append(row(one, plugin.package or "--plugin"))
+    return rows
 
 
 LISTS: dict[str, Callable[[], Rows]] = {

@@ -18,7 +18,7 @@ from tomeval.core.printing import show, show_bold, show_data, tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.report.grid import Grid
+    from tomeval.report.tables import Grid
     from tomeval.runs.measures import Measure
 
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]

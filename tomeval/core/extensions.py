@@ -64,6 +64,12 @@ class Extension:
     partners : mapping
         Sources of partners of matrix games, which experiments name ``NAME:...``: name to a
         `tomeval.domains.matrix.partner_specs.PartnerLibrary`.
+    partner_sets : mapping
+        Kinds of sets of partners of matrix games, tables of experiments that have the name as a
+        key: name to a `tomeval.domains.matrix.partner_specs.PartnerSets`.
+    asides : mapping
+        What language models can be asked beside their moves in matrix games, by the option of
+        subjects that asks it: name to a `tomeval.domains.matrix.asides.Aside`.
     games : mapping
         Sources of games of the arena, which experiments name ``NAME:...``: name to a function of
         such a name, and of the place in the file that has it, which returns a kind of game.
@@ -96,6 +102,8 @@ class Extension:
     subjects: Mapping[str, Any] = field(default_factory=dict)
     players: Mapping[str, Any] = field(default_factory=dict)
     partners: Mapping[str, Any] = field(default_factory=dict)
+    partner_sets: Mapping[str, Any] = field(default_factory=dict)
+    asides: Mapping[str, Any] = field(default_factory=dict)
     games: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
     strategies: Mapping[str, Any] = field(default_factory=dict)

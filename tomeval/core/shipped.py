@@ -35,6 +35,8 @@ class Shipped:
     subjects: tuple[str, ...] = ()
     players: tuple[str, ...] = ()
     partners: tuple[str, ...] = ()
+    partner_sets: tuple[str, ...] = ()
+    asides: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     strategies: tuple[str, ...] = ()
@@ -50,6 +52,18 @@ class Shipped:
 _GUESTS, _SHARE = "People, and games played elsewhere", "Keep and share"
 
 SHIPPED: dict[str, Shipped] = {
+    "adaptation": Shipped(
+        "tomeval.extensions.adaptation:EXTENSION",
+        data={"matrix": "changes"},
+        subjects=("detector",),
+        partner_sets=("switch",),
+    ),
+    "aids": Shipped(
+        "tomeval.extensions.aids:EXTENSION",
+        data={"matrix": "aids"},
+        subjects=("laddered",),
+        asides=("computing",),
+    ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
     "design": Shipped(
@@ -134,6 +148,7 @@ SHIPPED: dict[str, Shipped] = {
             )
         },
     ),
+    "reasoning": Shipped("tomeval.extensions.reasoning:EXTENSION", data={"matrix": "reasoning"}),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
         commands={

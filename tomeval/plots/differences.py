@@ -17,7 +17,7 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import MOST_PANELS, all_words, pages
-from tomeval.plots.levels import can_compare, comparisons
+from tomeval.plots.overlays import can_compare, comparisons
 from tomeval.plots.rows import MOST_ROWS, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import add_head

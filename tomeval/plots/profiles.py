@@ -7,8 +7,8 @@ import numpy as np
 from tomeval.core.numbers import number
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import all_words
-from tomeval.plots.levels import comparisons
 from tomeval.plots.lines import Frame, Line, lines_figure
+from tomeval.plots.overlays import comparisons
 from tomeval.runs.results import Run
 
 

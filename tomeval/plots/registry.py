@@ -8,9 +8,8 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import resolved
-from tomeval.plots.captions import write_captions
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.output import FILE_FORMATS, safe_stems, save
+from tomeval.plots.output import FILE_FORMATS, safe_stems, save, write_captions
 from tomeval.plots.overlays import check_by
 from tomeval.runs.outside import known_figures
 from tomeval.runs.results import Run

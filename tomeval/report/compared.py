@@ -15,7 +15,7 @@ from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import between, p_words, signed
-from tomeval.report.notices import counted
+from tomeval.report.facts import counted
 from tomeval.report.table import comparison_table
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run

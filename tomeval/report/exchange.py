@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tomeval.plots.output import distinct
-from tomeval.report.facts import read_json
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import HEADINGS
+from tomeval.runs.folder import read_json
 from tomeval.runs.results import Run
 
 _UNKNOWN_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,7 +37,7 @@ def started(run: Run) -> datetime:
 
 def sessions(run: Run) -> list[dict[str, Any]]:
     """Return the recorded sessions; none if the file is missing or cannot be read."""
-    found = read_json(run, "sessions.json")
+    found = read_json(run.folder / "sessions.json")
     return found if isinstance(found, list) else []
 
 

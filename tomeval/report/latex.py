@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
-from tomeval.report.grid import Grid, sectioned, spans
+from tomeval.report.tables import Grid, sectioned, spans
 from tomeval.report.text import wrap
 
 ESCAPES = {

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.report import facts
 from tomeval.report.episodes import Episodes
+from tomeval.report.facts import counted
 from tomeval.runs import tallies
 from tomeval.runs.columns import INVALID, LENIENT
+from tomeval.runs.folder import planned
 from tomeval.runs.notes import copies_notes, interval_notes, weight_notes
 from tomeval.runs.outside import lacking
 from tomeval.runs.replies import excerpt
@@ -94,17 +96,6 @@ def lenient_rows(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "cell"), counted(1200, "cell")
-    ('1 cell', '1,200 cells')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def _cells_have(count: int, what: str) -> str:
     """Say how many cells have something."""
     return f"{counted(count, 'cell')} {'has' if count == 1 else 'have'} {what}"
@@ -119,13 +110,12 @@ def _unfinished(run: Run, counts: dict[int, dict[str, int]]) -> Iterator[Notice]
             f"{counted(failed, 'episode')} failed because the model gave no reply. They count "
             "in no measure; resuming the run plays them again.",
         )
-    plan = facts.read_json(run, "experiment.json")
-    planned = plan.get("episodes") if isinstance(plan, dict) else None
-    if planned is None:
+    each = planned(run.folder)
+    if each is None:
         yield Notice("note", "The folder holds no readable experiment.json.")
         return
     cells = {cell.number: cell for cell in run.cells}
-    short = [cells[n].wanted(planned) - sum(count.values()) for n, count in counts.items()]
+    short = [cells[n].wanted(each) - sum(count.values()) for n, count in counts.items()]
     missing = [value for value in short if value > 0]
     if missing:
         yield Notice(

@@ -22,7 +22,6 @@ from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
-from tomeval.report.headline import headline
 from tomeval.report.table import results, valued
 from tomeval.runs.origins import report_rows
 from tomeval.runs.results import Run
@@ -160,7 +159,7 @@ def _context(
         "name": run.name,
         "kind": run.domain.title,
         "sizes": facts.sizes(run, episodes.total, episodes.steps),
-        "headline": headline(run, rows, names),
+        "headline": facts.headline(run, rows, names),
         "notices": notices.notices(run, episodes, options.interval, left_out),
         **notices.of_answers(run),
         **results(run, rows, names, options.interval),

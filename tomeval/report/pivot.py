@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.numbers import MISSING, fixed
-from tomeval.report.grid import Grid
 from tomeval.report.rows import Row, Rows, best_of_values, digits_for, is_number, repeats, texts
+from tomeval.report.tables import Grid
 from tomeval.runs.columns import RATES, has_interval, heading
 from tomeval.runs.measures import Measure
 

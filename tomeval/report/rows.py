@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
-from tomeval.report.grid import Grid
+from tomeval.report.tables import Grid
 from tomeval.runs.columns import (
     LENIENT,
     RATES,

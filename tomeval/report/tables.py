@@ -6,16 +6,139 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.core.text import in_line, markdown, spreadsheet, visible
-from tomeval.report.grid import Grid
-from tomeval.report.latex import latex_table
-from tomeval.report.rows import Rows, grid_of
-from tomeval.report.text import text_of
 from tomeval.runs.measures import Measure
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The texts of a table.
+
+    Attributes
+    ----------
+    above : list of str
+        What holds for the whole table.
+    heads : list of tuple of str
+        The heading of every column, from the coarsest level to its own; all have as many levels.
+    body : list of list of str
+    lead : list of int
+        The columns that tell the rows apart.
+    best : set of (int, int)
+        Row and column of the best value of each task.
+    sections : list of (str, list of int)
+        Headings with the rows below them; empty: there is none, and rows come in their order.
+    """
+
+    above: list[str]
+    heads: list[tuple[str, ...]]
+    body: list[list[str]]
+    lead: list[int] = field(default_factory=list)
+    best: set[tuple[int, int]] = field(default_factory=set)
+    sections: list[tuple[str, list[int]]] = field(default_factory=list)
+
+    @property
+    def measured(self) -> list[int]:
+        """The other columns."""
+        return [place for place in range(len(self.heads)) if place not in self.lead]
+
+    @property
+    def groups(self) -> list[tuple[str, list[int]]]:
+        """The sections; without any all rows under no heading."""
+        return self.sections or [("", list(range(len(self.body))))]
+
+    def parts(self, sizes: Sequence[float], room: float) -> list[list[int]]:
+        """Return the columns of parts that add up to at most `room`, each with the leading ones.
+
+        Columns below one heading stay together if they can. `sizes` are those of all columns.
+        """
+        tops = [self.heads[place][:-1][:1] for place in self.measured]
+        groups = [self.measured[first : last + 1] for first, last in spans(tops, 0)]
+        left = room - sum(sizes[place] for place in self.lead)
+        return [[*self.lead, *part] for part in packed(groups, sizes, left)] or [self.lead]
+
+    def of(self, places: Sequence[int], rows: Sequence[int] | None = None) -> Grid:
+        """Return some of its columns, and some rows or all."""
+        rows = range(len(self.body)) if rows is None else rows
+        new = {n: row for row, n in enumerate(rows)}
+        sections = [(name, [new[n] for n in held if n in new]) for name, held in self.sections]
+        return Grid(
+            above=self.above,
+            heads=[self.heads[i] for i in places],
+            body=[[self.body[n][i] for i in places] for n in rows],
+            lead=[new for new, i in enumerate(places) if i in self.lead],
+            best={
+                (row, column)
+                for row, n in enumerate(rows)
+                for column, i in enumerate(places)
+                if (n, i) in self.best
+            },
+            sections=[(name, held) for name, held in sections if held],
+        )
+
+
+def sectioned(grid: Grid) -> Iterator[Grid]:
+    """Yield the grid with one of its leading columns as sections, the one of fewest values first.
+
+    A value that stands in every row by itself makes no sections.
+    """
+    kinds = {place: len({row[place] for row in grid.body}) for place in grid.lead}
+    for place in sorted(kinds, key=lambda i: kinds[i]) if len(kinds) > 1 else ():
+        if kinds[place] == len(grid.body):
+            continue
+        held: dict[str, list[int]] = {}
+        for number, row in enumerate(grid.body):
+            held.setdefault(row[place].strip(), []).append(number)
+        name = grid.heads[place][-1]
+        sections = [(value or f"no {name}", rows) for value, rows in held.items()]
+        left = grid.of([i for i in range(len(grid.heads)) if i != place])
+        yield replace(left, sections=sections)
+
+
+def spans(levels: Sequence[tuple[str, ...]], level: int) -> list[tuple[int, int]]:
+    """Return first and last place of neighbours that share their headings down to a level.
+
+    Examples
+    --------
+    >>> spans([("",), ("RPS",), ("RPS",), ("IPD",)], 0)
+    [(0, 0), (1, 2), (3, 3)]
+    """
+    found: list[tuple[int, int]] = []
+    for place, heads in enumerate(levels):
+        if found and any(heads) and heads[: level + 1] == levels[place - 1][: level + 1]:
+            found[-1] = (found[-1][0], place)
+        else:
+            found.append((place, place))
+    return found
+
+
+def packed(groups: Sequence[Sequence[int]], sizes: Sequence[float], room: float) -> list[list[int]]:
+    """Return places in parts whose sizes add up to at most `room`; a larger one is alone.
+
+    A group is divided only if it is too large for a part.
+
+    Examples
+    --------
+    >>> packed([[0, 1], [2, 3], [4, 5, 6]], [2.0] * 7, 5)
+    [[0, 1], [2, 3], [4, 5], [6]]
+    """
+    parts: list[list[int]] = []
+    left = 0.0
+    for group in groups:
+        whole = sum(sizes[place] for place in group)
+        fresh = left < whole <= room
+        for place in group:
+            if not parts or fresh or sizes[place] > left:
+                parts.append([])
+                left, fresh = room, False
+            parts[-1].append(place)
+            left -= sizes[place]
+    return parts
+
 
 FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
 DATA = ("csv", "json", "spreadsheet")
@@ -28,7 +151,7 @@ WORDS: dict[str, Callable[[str], str]] = {"text": in_line, "markdown": markdown,
 
 
 def render(
-    rows: Rows,
+    rows: Sequence[Mapping[str, Any]],
     form: str = "text",
     measures: Mapping[str, Measure] | None = None,
     task: Sequence[str] | None = None,
@@ -66,6 +189,8 @@ def render(
     game  tom %
     RPS   97.41 ± 0.40
     """
+    from tomeval.report.rows import grid_of
+
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
     if form in DATA:
@@ -75,7 +200,7 @@ def render(
     return set_grid(grid_of(rows, measures, task, aside, words=WORDS[form]), form, width)
 
 
-def data(rows: Rows, form: str) -> str:
+def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
     """Return rows as JSON, as CSV, or as CSV for spreadsheets."""
     if form == "json":
         return json.dumps([{k: _plain(v) for k, v in row.items()} for row in rows], indent=1)
@@ -90,14 +215,18 @@ def set_grid(
     Default for the caption: what holds for the whole table.
     """
     if form == "text":
+        from tomeval.report.text import text_of
+
         return text_of(grid, width)
     above = [*grid.above, BEST] if grid.best else grid.above
     if form == "markdown":
         return _markdown(above, grid)
+    from tomeval.report.latex import latex_table
+
     return latex_table("; ".join(above) if caption is None else caption, grid, label)
 
 
-def _csv(rows: Rows, safe: Callable[[Any], Any]) -> str:
+def _csv(rows: Sequence[Mapping[str, Any]], safe: Callable[[Any], Any]) -> str:
     """Return rows as CSV with a header."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")

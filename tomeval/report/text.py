@@ -11,7 +11,7 @@ from functools import cached_property
 from rich.cells import cell_len
 
 from tomeval.core.numbers import MISSING
-from tomeval.report.grid import Grid, sectioned, spans
+from tomeval.report.tables import Grid, sectioned, spans
 
 Line = list[tuple[str, bool]]
 """A line in pieces of text, each with whether it is bold."""

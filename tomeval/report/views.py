@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.grid import Grid
 from tomeval.report.pivot import (
     INTERVAL,
     SETTINGS,
@@ -20,6 +19,7 @@ from tomeval.report.pivot import (
     pivot_of,
 )
 from tomeval.report.rows import Row, Rows, grid_of, is_number
+from tomeval.report.tables import Grid
 from tomeval.runs.columns import is_attainable, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run

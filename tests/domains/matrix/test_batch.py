@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, ODD_GAMES, random_partner, step_rows
 
-from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.games import GAMES, MatrixGame
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.domains.matrix.subjects import SUBJECTS, all_subjects
 from tomeval.strategies.ladder import RUNGS
 
 OPTIONS = {
@@ -75,8 +75,18 @@ def assert_same_rows(setup: Setup, first: int = 0, count: int = 6) -> None:
 
 
 def test_every_kind_has_a_case() -> None:
-    assert set(BATCH_KINDS) == set(OPTIONS)
-    assert set(BATCH_KINDS) <= set(SUBJECTS)
+    assert {kind for kind in all_subjects() if batch_form(kind)} == set(OPTIONS)
+
+
+def test_a_kind_that_inherits_from_another_is_not_played_as_that_one() -> None:
+    class Contrary(SUBJECTS["simulated"]):
+        pass
+
+    SUBJECTS["contrary"] = Contrary
+    try:
+        assert not batch_form("contrary")
+    finally:
+        del SUBJECTS["contrary"]
 
 
 @pytest.mark.parametrize(("kind", "options"), CASES)

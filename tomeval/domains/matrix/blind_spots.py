@@ -9,10 +9,9 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.domains.matrix.adaptation.switching import change_of
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import Plan, best_response
-from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.partners import Partner, PartnerSet, change_of
 from tomeval.domains.matrix.responses import misjudgement_cost
 from tomeval.runs.notes import first_names
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tomeval.core.extensions import parts, resolved
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import partner_names
@@ -73,31 +74,8 @@ def _partners() -> Json:
     kinds = [name for name, made in all_subjects().items() if made.by_run]
     kind = {"enum": kinds, "description": about}
     player = table({SUBJECT: kind, "name": _NAME}, [SUBJECT])
-    return {"anyOf": [name, table(keys, ["partners"]), _switch(name), player, ref("subject")]}
-
-
-def _switch(set_name: Json) -> Json:
-    step = {"type": "integer", "minimum": 2}
-    span = {"from": step, "to": step, "every": {"type": "integer", "minimum": 1, "default": 1}}
-    two = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
-    keys: dict[str, Json] = {
-        "switch": {
-            "description": "Two partners, the first and the one that follows it; or a partner set "
-            "that both are drawn from.",
-            "anyOf": [two, set_name, {"type": "object"}],
-        },
-        "at": {
-            "description": "The first step of the second policy; of several, each episode draws "
-            "one.",
-            "anyOf": [
-                step,
-                {"type": "array", "items": step, "minItems": 1},
-                table(span, ["from", "to"]),
-            ],
-        },
-        "name": _NAME,
-    }
-    return table(keys, ["switch", "at"], "A partner that changes its policy, see docs/partners.md.")
+    more = [resolved(kind).schema(name) for kind in parts("partner_sets").values()]
+    return {"anyOf": [name, table(keys, ["partners"]), *more, player, ref("subject")]}
 
 
 def _subject() -> Json:
@@ -113,6 +91,8 @@ def _options(kind: str) -> Json:
     """Return the schema of a subject's table."""
     subject = subject_class(kind)
     said = meanings(SubjectOptions if issubclass(subject, LLMSubject) else subject)
+    if issubclass(subject, LLMSubject):
+        said |= {name: resolved(aside).about for name, aside in parts("asides").items()}
     keys: dict[str, Any] = {"kind": {"const": kind}, "name": _NAME}
     for option, default in subject.options().items():
         keys[option] = _option(option, default, said.get(option, ""))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.domains.matrix import listing
-from tomeval.domains.matrix.aids.computing import PAYOFF, payoff_rounds
+from tomeval.domains.matrix.asides import asked
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
-from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import StepBrowser
+from tomeval.domains.matrix.data import has_aids, has_changes, has_reasoning
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
@@ -24,7 +25,7 @@ from tomeval.domains.matrix.facts import (
     told_notes,
     tom_notes,
 )
-from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
+from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.partner_players import PartnerPlayer, two_players
@@ -45,7 +46,6 @@ from tomeval.domains.matrix.storing import (
     partners_react,
 )
 from tomeval.domains.matrix.subjects.llm import draws_of
-from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
 from tomeval.domains.matrix.worded import has_wordings, worded
 from tomeval.models.base import Model
@@ -82,7 +82,7 @@ async def _play(
 
 def _together(cell: MatrixCell) -> int:
     """Return how many episodes fit a batch; subjects without a batch form play one by one."""
-    if cell.setup.kind not in BATCH_KINDS or isinstance(cell.setup.partners, PartnerPlayer):
+    if isinstance(cell.setup.partners, PartnerPlayer) or not batch_form(cell.setup.kind):
         return 0
     return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
 
@@ -109,17 +109,7 @@ def _measured(run: Run) -> Mapping[str, Measure]:
     """Return the measures that the run's partners and questions allow."""
     store = run.store
     names = measures_for(partners_known(store), has_reactions(store), partners_react(store))
-    found = {name: MEASURES[name] for name in names}
-    for group in GROUPS:
-        if group.present(run.store):
-            found |= {measure.name: measure for measure in group.measures}
-    return found
-
-
-def _figures(run: Run) -> list[str]:
-    """Return the figures; that of a table needs what the table needs."""
-    shown = [name for name, table in run.tables.items() if table.reported(run)]
-    return [name for name in FIGURES if name not in TABLES or name in shown]
+    return {name: MEASURES[name] for name in names}
 
 
 def _rates(run: Run) -> Mapping[str, str]:
@@ -215,10 +205,8 @@ def _forms(cell: MatrixCell, seat: str) -> dict[str, range]:
         found["react"] = range(1, horizon)  # nothing follows the last round
     if draws_of(cell.seats[seat].options):
         found[DRAW] = range(1, horizon + 1)
-    computing = payoff_rounds(cell.seats[seat].options.get("computing", "never"), horizon)
-    if computing:
-        found[PAYOFF] = computing
-    return found
+    asides = asked(cell.seats[seat].options, horizon)
+    return found | {aside.form: rounds for aside, rounds in asides.items()}
 
 
 def _prompts(
@@ -241,9 +229,6 @@ FIGURES = {
         "literal_against_functional": "scatter:scatter",
         "decomposition": "decomposition:decomposition",
         "label_bias": "label_bias:label_bias",
-        "adaptation": "adaptation:adaptation_figures",
-        "reasoning": "consistency:consistency",
-        "aids": "aids:aids",
     }.items()
 }
 
@@ -261,6 +246,9 @@ MATRIX = Domain(
         references=REFERENCES,
         data={
             "beliefs": has_beliefs,
+            "changes": has_changes,
+            "reasoning": has_reasoning,
+            "aids": has_aids,
             "probabilities": has_probabilities,
             "unknown partners": has_unknown_partners,
             "wordings": has_wordings,
@@ -274,14 +262,9 @@ MATRIX = Domain(
         ),
         lines=episode_lines,
         browser=StepBrowser,
-        tables=TABLES,
         first_table="cells",
         figures=FIGURES,
-        offered=_figures,
-        first_figures=(
-            *("forest", "literal_against_functional", "decomposition"),
-            "aids",  # of runs that have the data
-        ),
+        first_figures=("forest", "literal_against_functional", "decomposition"),
         figures_by=("regret", "tom"),
         rates=_rates,
         facts=run_facts,

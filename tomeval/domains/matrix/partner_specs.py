@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import part
-from tomeval.domains.matrix.adaptation.switching import KEYS, change_points, pairs_of, switching_set
 from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 SETS = ("single_action",)
+_TABLE = ("name", "partners", "weights")
 
 
 class PartnerLibrary(NamedTuple):
@@ -31,6 +31,17 @@ class PartnerLibrary(NamedTuple):
     fits: str
     title: str
     source: str
+
+
+class PartnerSets(NamedTuple):
+    """A kind of partner set that an extension brings: inline tables that have its name as a key.
+
+    `build` is called with such a table, the game, and the folder that relative paths start from;
+    `schema` returns the JSON schema of such tables, given that of the name of a set.
+    """
+
+    build: Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
+    schema: Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partner:
@@ -81,9 +92,7 @@ def get_partner_set(
         ``"single_action"`` (every ``always(k)``, uniformly); one partner; several joined by
         ``+``, with weights as in ``"0.3*always(0) + 0.7*tit_for_tat"`` or without (uniform); or a
         table, or the text of a table in TOML, with ``partners`` (list of specs), optional
-        ``weights`` and ``name``; or one with ``switch`` (two specs, or one set of which two are
-        drawn), ``at`` (a step, a list, or a table ``from``, ``to``, ``every``) and optional
-        ``name``, see `tomeval.domains.matrix.adaptation.switching`.
+        ``weights`` and ``name``; or one of a kind that an extension brings, such as ``switch``.
     game, base
         As for `get_partner`.
 
@@ -96,8 +105,11 @@ def get_partner_set(
     if isinstance(spec, str) and spec.lstrip().startswith("{"):
         spec = _inline(spec)
     if isinstance(spec, dict):
-        found = _from_switch if "switch" in spec or "at" in spec else _from_table
-        return found(spec, game, base)
+        for key in spec:
+            if key not in _TABLE and (kind := part("partner_sets", key)):
+                found: PartnerSet = kind.build(spec, game, base)
+                return found
+        return _from_table(spec, game, base)
     if spec.strip() == "single_action":
         specs = [f"always({k})" for k in range(game.m)]
         return PartnerSet("single_action", tuple(get_partner(s, game, base) for s in specs))
@@ -119,7 +131,7 @@ def get_partner_set(
 
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Build a partner set from an inline table of an experiment file."""
-    check_keys("partner set", spec, ("name", "partners", "weights"))
+    check_keys("partner set", spec, _TABLE)
     specs = spec.get("partners")
     if not isinstance(specs, list) or not all(isinstance(s, str) for s in specs) or not specs:
         raise TomevalError(f"partner set: partners must be a list of names, is {specs!r}")
@@ -134,29 +146,6 @@ def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> Pa
         raise TomevalError(f"partner set: name must be text, is {name!r}")
     partners = tuple(get_partner(s, game, base) for s in specs)
     return PartnerSet(name, partners, tuple(map(_weight, weights)))
-
-
-def _from_switch(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
-    """Build the set of partners that change their policy, one for each change point."""
-    check_keys("partner set", spec, KEYS, ("switch", "at"))
-    steps, at = change_points(spec["at"])
-    told = spec["switch"]
-    if isinstance(told, list) and len(told) == 2 and all(isinstance(one, str) for one in told):
-        first, second = (get_partner(one, game, base) for one in told)
-        policies, words = [(1.0, first, second)], f"{first.name} > {second.name}"
-        if first.fingerprint() == second.fingerprint():
-            raise TomevalError(f"partner set: switch names one policy twice: {told}")
-    elif isinstance(told, str | dict):
-        drawn = get_partner_set(told, game, base)
-        policies, words = pairs_of(drawn), f"two of {drawn.name}"
-    else:
-        raise TomevalError(
-            f"partner set: switch must be two partners, or a set that two are drawn of, is {told!r}"
-        )
-    name = spec.get("name", f"{words} at {at}")
-    if not isinstance(name, str):
-        raise TomevalError(f"partner set: name must be text, is {name!r}")
-    return switching_set(policies, steps, name)
 
 
 def _inline(spec: str) -> dict[str, Any]:

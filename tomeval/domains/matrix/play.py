@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import named
 from tomeval.core.outcomes import (
     COMPLETE,
     FAILED,
@@ -24,7 +25,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
-from tomeval.domains.matrix.aids.computing import computing_templates
+from tomeval.domains.matrix.asides import aside_templates
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partner_players import PartnerPlayer
@@ -139,7 +140,7 @@ class Setup:
         if not subject_class(self.kind).reads_templates:
             return ""
         more = templates_of(self.options.get("strategy", "QA"), "matrix")
-        more += computing_templates(self.options)
+        more += aside_templates(self.options)
         return load_prompts("matrix", self.options.get("prompts", ""), self.base, more).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
@@ -155,7 +156,7 @@ def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     """Return what of a subject its draws depend on."""
     # Whether a probe is asked must not change what a subject draws when it acts, and levels of an
     # option that are compared meet the same chance.
-    apart = ("literal", "draws", "computing", *subject_class(kind).compared)
+    apart = ("literal", "draws", *named("asides"), *subject_class(kind).compared)
     kept = {key: value for key, value in options.items() if key not in apart}
     if "model" in kept:  # nor must what the model is called
         kept["model"] = unaliased(kept["model"])

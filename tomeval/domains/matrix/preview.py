@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import named
 from tomeval.core.outcomes import Invalid, Said
-from tomeval.domains.matrix.aids.computing import PAYOFF
+from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -26,6 +27,9 @@ from tomeval.strategies.ladder import climbed
 from tomeval.strategies.readers import Reader
 
 T = TypeVar("T")
+
+PLAIN = ("", "act", "predict", "react", DRAW)
+"""Forms of questions that no extension brings."""
 
 STAND_INS = {
     "summary": "(the summary that the model wrote before round {step})",
@@ -102,7 +106,7 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
 
     `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
     `tomeval.domains.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe,
-    "draw" the literal question again, "payoff" the payoff question.
+    "draw" the literal question again, further ones what extensions ask aside, such as "payoff".
     """
     data: dict[str, Any] = dict(settings)
     keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
@@ -112,8 +116,8 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
         data["conditional"] = True
     if form == DRAW:
         data.setdefault("draws", 2)
-    if form == PAYOFF:
-        data["computing"] = "always"
+    if form not in PLAIN and (aside := option_of(form)):
+        data[aside[0]] = "always"
     game = data.pop("game", None) or "RPS"
     keys.setdefault("partners", "tit_for_tat")
     subject = {"kind": "llm", "strategy": strategy, **data}
@@ -141,11 +145,12 @@ def prompts_of_rounds(
 
     A reflection on the round before comes first. `setup` is a language model's; its first partner
     plays along, or a stand-in for a player in that seat. Forms are ``act``, ``predict``, ``react``,
-    ``draw`` and ``payoff``; rounds count from 1; `note` as for `Describe.prompt`. What is asked
-    beside the same moves is asked in one made-up play.
+    ``draw``, and those that extensions ask aside; rounds count from 1; `note` as for
+    `Describe.prompt`. What is asked beside the same moves is asked in one made-up play.
     """
     found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
-    for forms in (("act", "predict"), ("react",), (DRAW,), (PAYOFF,)):
+    asides = ((form,) for form in wanted if form not in PLAIN)
+    for forms in (("act", "predict"), ("react",), (DRAW,), *asides):
         mine = {form: set(wanted[form]) for form in forms if wanted.get(form)}
         if mine:
             found |= _played(setup, mine, note)
@@ -158,10 +163,11 @@ def _played(
     """Play once, up to the last round that is wanted."""
     game, partner = setup.game, _stand_in(setup)
     options = {**setup.options, "conditional": "react" in wanted}
-    if PAYOFF in wanted:
+    aside = next((option_of(form) for form in wanted if form not in PLAIN), None)
+    if aside or DRAW in wanted:  # one at a time
+        options |= {name: "never" for name in named("asides") if not aside or name != aside[0]}
+    if aside:
         options["draws"] = 0
-    elif DRAW in wanted:
-        options["computing"] = "never"
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
     strategy = subject.strategy
@@ -211,7 +217,7 @@ def _beside(
     if form == DRAW:
         run_now(subject.predict(observation, own))  # writes the summary that draws stand on
     recorder.prompts.clear()
-    if form in (DRAW, PAYOFF):
+    if form not in ("predict", "react"):
         run_now(subject.aside(observation))
         return [(replace(doing, aside=form == DRAW), prompt) for doing, prompt in recorder.prompts]
     probe = subject.react(observation) if form == "react" else None

@@ -22,10 +22,6 @@ REACT = "react"
 DRAW = "draw"
 """The literal question once more, to see how often each answer comes; a number follows it."""
 
-ASIDES = ("payoff", DRAW)
-"""Questions that are asked aside, after all others of a step, see `Subject.aside`; a number follows
-them. An answer that cannot be read ends no episode."""
-
 BELIEF = "belief"
 """The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
 
@@ -63,7 +59,7 @@ class Steps:
     # or, under the policy ``random``, drawn; -1 where there is none).
     details: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     # (episode, step, question, outcome, attempts, value, raw) of every reaction and every question
-    # asked aside; see `REACT` and `ASIDES`.
+    # asked aside; see `REACT` and `Subject.aside`.
     asked: list[tuple[int, int, str, str, int, str | None, str]] = field(default_factory=list)
     # (episode, step, form, call) of every model call; `form` is what it was for.
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,7 @@ from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.played import IntArray
-from tomeval.domains.matrix.steps import ACT, ASIDES, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
+from tomeval.domains.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
 from tomeval.runs.domain import Block, Schema
 from tomeval.runs.store import Store
 
@@ -50,7 +51,7 @@ _STEP_COLUMNS = {
     "reactions": "TEXT",
 }
 
-_ASIDES = ", ".join(f"'{name}'" for name in (REACT, *ASIDES))
+_NOTES = f"question = '{PARTICIPANT}' OR question LIKE '{CHECK} %'"  # no question of a step
 
 _VIEWS = f"""
 CREATE VIEW step_records AS
@@ -93,7 +94,7 @@ SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS
 UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
 FROM steps
 UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
-WHERE seat = '{PARTNER}' OR substr(question, 1, instr(question, ' ') - 1) IN ({_ASIDES})
+WHERE seat = '{PARTNER}' OR NOT ({_NOTES})
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
@@ -323,6 +324,60 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
     return found
 
 
+def has_asides(store: Store, form: str) -> bool:
+    """Tell whether a question of a form was asked aside in any step of the run."""
+    sql = f"SELECT 1 FROM answers WHERE question LIKE ? AND seat = '{SEAT}' LIMIT 1"
+    return bool(store.query(sql, (f"{form} %",)))
+
+
+def read_asides(
+    store: Store, cell: int, episode: int | None = None
+) -> list[tuple[int, int, str, str, str | None]]:
+    """Return the answers to what extensions asked aside, of a cell or of one of its episodes.
+
+    Each is (episode, step, question, outcome, value).
+    """
+    sql = (
+        "SELECT episode, step, question, outcome, value FROM answers WHERE cell = ? "
+        f"AND seat = '{SEAT}' AND NOT ({_NOTES}) AND question NOT LIKE '{REACT} %' "
+        f"AND question NOT LIKE '{DRAW} %' AND episode = COALESCE(?, episode) "
+        "ORDER BY episode, step, question"
+    )
+    return store.query(sql, (cell, episode))
+
+
+def read_predict_outcomes(store: Store, cell: int) -> list[tuple[int, int, str]]:
+    """Return (episode, step, outcome of the literal probe) of a cell's complete episodes.
+
+    In the order of `Played`.
+    """
+    return store.query(
+        "SELECT episode, step, predict_outcome FROM steps JOIN episodes USING (cell, episode) "
+        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
+        (cell, COMPLETE),
+    )
+
+
+def read_replies(store: Store, cell: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield (episode, step, reply) for replies of complete episodes that held an action."""
+    _, rows = store.iterate(
+        "SELECT episode, step, unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
+        f"WHERE cell = ? AND status = ? AND form = '{ACT}' AND seat = '{SEAT}' "
+        "ORDER BY episode, call",
+        (cell, COMPLETE),
+    )
+    for episode, step, record in rows:
+        call = json.loads(record)
+        if call.get("outcome") == VALID and call.get("reply"):
+            yield episode, step, call["reply"]
+
+
+def read_horizons(store: Store) -> list[tuple[int, str | None]]:
+    """Return the horizons of a run's cells with their partners' tables as JSON, each pair once."""
+    sql = "SELECT DISTINCT horizon, json_extract(definition, '$.partners.tables') FROM cells"
+    return store.query(sql)
+
+
 def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | None, int, int]]:
     """Return what was chosen and predicted in each step, and how often each was asked."""
     sql = (
@@ -345,7 +400,7 @@ def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]
     """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
     sql = (
         "SELECT question, step, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND seat = '{SEAT}' AND substr(question, 1, instr(question, ' ') - 1) NOT IN ({_ASIDES}) "
+        f"AND seat = '{SEAT}' AND ({_NOTES}) "
         "ORDER BY step, question"
     )
     rows = store.query(sql, (cell, episode))

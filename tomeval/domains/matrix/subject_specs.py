@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.plugins import load_plugins
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.llm import scores_predictions
 from tomeval.models import DEFAULT_MODEL, model_name
@@ -47,6 +48,9 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
     if kind == LLM and "model" not in entry:
         entry["model"] = models or [DEFAULT_MODEL]
     options = subject.options()
+    if not set(entry) <= set(options):
+        load_plugins()  # one of them may bring it
+        options = subject.options()
     for key in entry:
         if key not in options:
             known = ["kind", "name", *options]

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.outcomes import NOT_ASKED, VALID
-from tomeval.domains.matrix.aids.computing import PAYOFF
+from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.games import Labels
-from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import ACT, BELIEF, PREDICT
 from tomeval.domains.matrix.storing import (
     PARTICIPANT,
-    SEAT,
     draws_of_episode,
     notes_of,
     other_answers,
+    read_asides,
 )
 from tomeval.runs.capabilities import Line
-from tomeval.runs.store import Store
 
 if TYPE_CHECKING:
     from tomeval.domains.matrix.results import MatrixRunCell
@@ -43,7 +41,7 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
     labels = cell.labels
     other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     draws = draws_of_episode(store, cell.number, episode)
-    asides = _asides(store, cell, episode)
+    asides = read_asides(store, cell.number, episode)
     for step, own, theirs, predicted, reward, act, predict, told, right in store.query(
         "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
         f"predict_outcome, json_extract(act_details, '$.{BELIEF}.action'), "
@@ -68,32 +66,17 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
         for name, (asked, said) in notes.items():
             if asked == step:
                 yield Line(step, _checked(name, said))
-        for question, outcome, value in asides.get(step, ()):
-            yield Line(step, _computed(cell, question, outcome, value))
+        for _, asked, question, outcome, value in asides:
+            if asked == step:
+                yield Line(step, _aside(cell, question, outcome, value))
 
 
-def _asides(
-    store: Store, cell: MatrixRunCell, episode: int
-) -> dict[int, list[tuple[str, str, str | None]]]:
-    """Return the payoff questions of an episode with outcome and answer, by step."""
-    found: dict[int, list[tuple[str, str, str | None]]] = {}
-    for step, question, outcome, value in store.query(
-        "SELECT step, question, outcome, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND question LIKE '{PAYOFF} %' AND seat = '{SEAT}' ORDER BY step, question",
-        (cell.number, episode),
-    ):
-        found.setdefault(step, []).append((question, outcome, value))
-    return found
-
-
-def _computed(cell: MatrixRunCell, question: str, outcome: str, value: str | None) -> str:
-    """Say what was named as best against an action, and whether it is."""
-    action = int(question.removeprefix(f"{PAYOFF} "))
-    against = cell.labels.partner[action]
-    if value is None:
-        return f"asked what earns most against {against}: {_label(cell.labels.own, None, outcome)}"
-    right = "right" if best_responses(cell.game)[int(value), action] else "wrong"
-    return f"asked what earns most against {against}: {cell.labels.own[int(value)]}, {right}"
+def _aside(cell: MatrixRunCell, question: str, outcome: str, value: str | None) -> str:
+    """Say what was answered to a question of an extension, in its words if it is there."""
+    form, _, number = question.partition(" ")
+    if (aside := option_of(form)) and number.isdecimal():
+        return aside[1].said(cell, int(number), outcome, value)
+    return f"asked {question}: {value or _label((), None, outcome)}"
 
 
 def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:

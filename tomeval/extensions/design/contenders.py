@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.batch import BATCH_KINDS, simulate
+from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.measures import OF_PARTNER
 from tomeval.domains.matrix.optima import best_response
@@ -172,7 +172,7 @@ def _played(task: Task, player: Player, partner: Partner, again: bool) -> FloatA
         seed=task.seed,
     )
     first, count = (task.episodes, 4 * task.episodes) if again else (0, task.episodes)
-    if player.kind in BATCH_KINDS:
+    if batch_form(player.kind):
         steps = [simulate(setup, first, count)]
     else:
         steps = [play_episode(setup, first + number) for number in range(count)]

@@ -20,7 +20,7 @@ from tomeval.extensions.live.changes import Part
 from tomeval.report import facts, notices
 from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes, LineBrowser, heads
-from tomeval.report.headline import headline
+from tomeval.report.facts import headline
 from tomeval.report.page import environment
 from tomeval.report.table import Column, Table, Value, results
 from tomeval.runs import tallies

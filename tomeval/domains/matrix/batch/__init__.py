@@ -3,6 +3,6 @@
 Rows are equal to those of the one-episode loop in `play`, for any block of episodes.
 """
 
-from tomeval.domains.matrix.batch.engine import BATCH_KINDS, simulate
+from tomeval.domains.matrix.batch.engine import batch_form, simulate
 
-__all__ = ["BATCH_KINDS", "simulate"]
+__all__ = ["batch_form", "simulate"]

@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pkgutil import resolve_name
 
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE
-from tomeval.domains.matrix.batch.laddered import BatchLaddered
-from tomeval.domains.matrix.batch.rmax import BatchRMax
-from tomeval.domains.matrix.batch.subjects import (
-    BatchBestResponse,
-    BatchEquilibrium,
-    BatchFictitiousPlay,
-    BatchRandom,
-    BatchSimulated,
-    BatchSubject,
-    FloatArray,
-    IntArray,
-)
+from tomeval.domains.matrix.batch.subjects import BatchSubject, FloatArray, IntArray
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.steps import Steps
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.domains.matrix.subjects import subject_class
 
-BATCH_KINDS: dict[str, Callable[..., BatchSubject]] = {
-    "rmax": BatchRMax,
-    "fictitious_play": BatchFictitiousPlay,
-    "random": BatchRandom,
-    "equilibrium": BatchEquilibrium,
-    "best_response": BatchBestResponse,
-    "simulated": BatchSimulated,
-    "laddered": BatchLaddered,
-}
-"""Subject kinds that can be played many episodes at a time."""
+
+def batch_form(kind: str) -> str:
+    """Return where the batch form of a kind of subject is; empty if it has none.
+
+    One that a class inherits does not count: it plays what that other class does.
+    """
+    found: str = vars(subject_class(kind)).get("batch", "")
+    return found
 
 
 def simulate(setup: Setup, first: int, count: int) -> Steps:
-    """Play episodes ``first .. first + count - 1`` of a cell at once; its kind is in `BATCH_KINDS`.
+    """Play episodes ``first .. first + count - 1`` of a cell at once; its kind has a batch form.
 
     Returns the rows that `tomeval.domains.matrix.play.play_episode` gives for each of them.
     """
     horizon = setup.horizon
-    subject = BATCH_KINDS[setup.kind](setup, count, **setup.options)
-    draws = SUBJECTS[setup.kind].draws_per_step or 0
+    made = resolve_name(batch_form(setup.kind))
+    subject: BatchSubject = made(setup, count, **setup.options)
+    draws = subject_class(setup.kind).draws_per_step or 0
     chance = _by_step(setup, "subject", first, count, draws)
     which = setup.draw_partners(first, count)
     table = _Tables(setup)

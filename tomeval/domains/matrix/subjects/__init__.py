@@ -8,8 +8,6 @@ from tomeval.core.extensions import bring, named, part, parts, receive, resolved
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.believer import Believer
-from tomeval.domains.matrix.subjects.detector import Detector
-from tomeval.domains.matrix.subjects.laddered import Laddered
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.domains.matrix.subjects.simulated import (
     BestResponseOracle,
@@ -26,9 +24,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "equilibrium": EquilibriumPlayer,
     "best_response": BestResponseOracle,
     "simulated": SimulatedSubject,
-    "detector": Detector,
     "believer": Believer,
-    "laddered": Laddered,
     "llm": LLMSubject,
 }
 """The kinds of subject that ship here; `register_subject` adds your own, extensions bring more."""

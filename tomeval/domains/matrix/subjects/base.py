@@ -153,6 +153,9 @@ class Subject(ABC):
     coroutines. `act` is asked first; `predict` is a probe and must not change later answers.
     """
 
+    batch: ClassVar[str] = ""
+    """Its batch form, ``module:class``: a `tomeval.domains.matrix.batch.subjects.BatchSubject`."""
+
     draws_per_step: ClassVar[int | None] = None
     """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
 
@@ -208,7 +211,7 @@ class Subject(ABC):
     def aside(
         self, observation: Observation
     ) -> Mapping[str, Answer] | Awaitable[Mapping[str, Answer]]:
-        """Answer what else is asked in this step, by question: one of `ASIDES` and a number.
+        """Answer what else is asked in this step, by question: a form and a number.
 
         Probes, asked after all others. One that cannot be read has no value and ends no episode;
         a backend error does, as everywhere. Empty if the subject is not asked.

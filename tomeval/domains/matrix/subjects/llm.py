@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -14,27 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import named
 from tomeval.core.outcomes import Decision, Invalid, Said
-from tomeval.domains.matrix.aids.computing import COMPUTING, computing_templates, payoff_rounds
-from tomeval.domains.matrix.aids.informed import informed_best
+from tomeval.domains.matrix.asides import aside_templates, asked
 from tomeval.domains.matrix.examples import EXAMPLES
+from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.scene import MatrixScene
 from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
-from tomeval.domains.matrix.subjects.payoff_probe import ask_payoffs
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
 from tomeval.strategies.answers import DECIDES, LabelAnswer
-from tomeval.strategies.asking import Asker, Beside
+from tomeval.strategies.asking import Asker, Beside, request_seed
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import ModelOptions, templates_of
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.readers import Labels
-from tomeval.strategies.templates import Prompts, load_prompts
+from tomeval.strategies.templates import load_prompts
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
 
@@ -68,9 +67,6 @@ class SubjectOptions(ModelOptions):
         comes: probabilities of written predictions. 0, or at least 2; predictions that are scored
         state their probabilities and are not drawn, so a subject all of whose strategies score them
         has no draws.
-    computing : {"never", "first", "ends", "always"}
-        In which rounds to ask, for each action of the partner, which own action earns most against
-        it: in none, the first, the first and the last, or all.
     constrain : bool
         Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
         whose replies hold more than the answer.
@@ -85,7 +81,6 @@ class SubjectOptions(ModelOptions):
     literal: bool = True
     conditional: bool = False
     draws: int = 0
-    computing: str = "never"
     constrain: bool = False
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
@@ -98,7 +93,6 @@ class SubjectOptions(ModelOptions):
             ("option_order", OPTION_ORDERS),
             ("goal", GOALS),
             ("examples", EXAMPLES),
-            ("computing", COMPUTING),
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
@@ -123,11 +117,6 @@ class SubjectOptions(ModelOptions):
             raise TomevalError(
                 "draws go with a temperature above 0: at temperature 0 all of them are alike"
             )
-
-    def templates(self, domain: str, base: Path | None) -> Prompts:
-        """Return the templates, with those of the questions that are asked aside."""
-        more = (*templates_of(self.strategy, domain), *computing_templates(vars(self)))
-        return load_prompts(domain, self.prompts, base, more)
 
 
 def draws_of(options: Mapping[str, Any]) -> int:
@@ -155,7 +144,9 @@ class LLMSubject(Subject, Foresight):
 
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
-        self.settings = SubjectOptions(**options)
+        asides = named("asides")
+        self.settings = SubjectOptions(**{k: v for k, v in options.items() if k not in asides})
+        self.asides = asked(options, seat.horizon)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.predicts_first
         self.looks_ahead = strategy.is_told
@@ -171,7 +162,8 @@ class LLMSubject(Subject, Foresight):
             show_rewards=strategy.shows_rewards,
             goal=self.settings.goal,
         )
-        prompts = self.settings.templates("matrix", seat.base)
+        more = (*templates_of(self.settings.strategy, "matrix"), *aside_templates(options))
+        prompts = load_prompts("matrix", self.settings.prompts, seat.base, more)
         self.scene = MatrixScene(
             prompts, words, strategy, self.settings.opening, self.settings.examples
         )
@@ -188,7 +180,8 @@ class LLMSubject(Subject, Foresight):
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options with their defaults."""
-        return {field.name: field.default for field in fields(SubjectOptions)}
+        own = {field.name: field.default for field in fields(SubjectOptions)}
+        return own | dict.fromkeys(named("asides"), "never")
 
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
@@ -244,10 +237,18 @@ class LLMSubject(Subject, Foresight):
         return tuple(answers)
 
     async def aside(self, observation: Observation) -> Mapping[str, Answer]:
-        """Ask the payoff question where the option says so, and the literal one again."""
+        """Ask what extensions ask in this round, and the literal question again.
+
+        Ties of scored labels are drawn from a generator of their own, so that the subject's other
+        draws are the same whatever is asked.
+        """
         found: dict[str, Answer] = {}
-        if observation.round in payoff_rounds(self.settings.computing, observation.horizon):
-            found |= await ask_payoffs(self.seat, self.player, self._close)
+        step = observation.round
+        for aside in (aside for aside, rounds in self.asides.items() if step in rounds):
+            rng = np.random.default_rng(request_seed(self.seat.name, aside.form, step))
+            for number, question in enumerate(aside.questions(self.seat, step)):
+                answer = (await self.player.ask(question, rng=rng)).answer
+                found[f"{aside.form} {number}"] = self._close(answer)
         if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
             found |= await self._draws()
         return found

@@ -26,6 +26,7 @@ EQUILIBRIA = ("highest_welfare", "most_mixed")
 class UniformRandom(Subject):
     """Acts and predicts uniformly at random."""
 
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchRandom"
     draws_per_step: ClassVar[int | None] = 2
 
     def act(self, observation: Observation) -> Decision:
@@ -47,6 +48,7 @@ class EquilibriumPlayer(Subject):
         that mixes over most actions.
     """
 
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchEquilibrium"
     draws_per_step: ClassVar[int | None] = 2
 
     def __init__(self, seat: Seat, select: str = "highest_welfare") -> None:
@@ -68,6 +70,7 @@ class BestResponseOracle(Subject):
     Predicts the action most likely in the partner's state. Its expected ΔFunctional is 0.
     """
 
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchBestResponse"
     draws_per_step: ClassVar[int | None] = 0
     needs_table = True
 
@@ -105,6 +108,7 @@ class SimulatedSubject(Subject):
         Rationality, 0 to 1.
     """
 
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchSimulated"
     draws_per_step: ClassVar[int | None] = 4
     looks_ahead = True
 

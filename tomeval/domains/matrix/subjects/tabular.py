@@ -87,6 +87,7 @@ class RMax(Subject):
     With the defaults it reproduces the tabular rows of Riemer et al. 2025, tables 1, 3, 4 and 10.
     """
 
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.rmax:BatchRMax"
     draws_per_step: ClassVar[int | None] = 1
 
     def __init__(
@@ -147,6 +148,7 @@ class FictitiousPlay(Subject):
         Count that every partner action starts with; positive.
     """
 
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchFictitiousPlay"
     draws_per_step: ClassVar[int | None] = 2
 
     def __init__(self, seat: Seat, prior: float = 1.0) -> None:

@@ -1,0 +1,186 @@
+"""``tomeval score`` and ``tomeval import`` on logs from elsewhere, and every verb on the run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from tomeval.report.tables import FORMATS
+
+ROWS = [
+    (who, condition, "ipd", bot, match, step, own, theirs, said)
+    for who in ("Ann", "ben")
+    for condition in ("calm", "hurried")
+    for bot in ("TIT_for_tat", "")
+    for match, moves in enumerate(("CC DC DD", "CC CC DC", "DC DD CD"))
+    for step, (own, theirs) in enumerate(moves.split(), 1)
+    for said in ("" if (match, step) == (0, 2) else theirs,)
+]
+HEAD = ("participant", "condition", "game", "bot", "match", "round", "choice", "their", "guess")
+HOW = ("--map", "own_action=choice", "--map", "partner_action=their", "--map", "step=round")
+HOW += ("--map", "episode=match", "--map", "predicted_action=guess")
+HOW += ("--by", "participant,condition", "--partner-column", "bot")
+HOW += ("--value", "C=Cooperate", "--value", "D=Defect")
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "games.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([HEAD, *ROWS])
+    return path
+
+
+def test_score_prints_a_row_per_subject_condition_and_partner(tomeval, log) -> None:
+    code, out, errors = tomeval("score", log, *HOW, "--format", "json")
+    assert code == 0
+    rows = json.loads(out)
+    keys = [(row["subject"], row["condition"], row["partners"]) for row in rows]
+    assert len(keys) == len(set(keys)) == 8
+    assert {row["game"] for row in rows} == {"IPD"}
+    # 8 + 10 + 5, 8 + 8 + 10 and 10 + 5 + 0 where 26 could be had
+    known = [row for row in rows if row["partners"] == "tit_for_tat"]
+    assert [row["delta_functional_per_step"] for row in known] == [
+        pytest.approx((3 + 0 + 11) / 9)
+    ] * 4
+    assert "hindsight" in errors
+
+
+def test_a_row_per_match(tomeval, log, tmp_path) -> None:
+    """Per match against tit for tat: 8 + 10 + 5, 8 + 8 + 10 and 10 + 5 + 0 of 26."""
+    code, out, _ = tomeval("score", log, *HOW, "--episodes", "--format", "json")
+    assert code == 0
+    rows = [row for row in json.loads(out) if row["partners"] == "tit_for_tat"]
+    assert len(rows) == 4 * 3
+    for row in rows:
+        lost = {"0": 3, "1": 0, "2": 11}[row["match"]]
+        assert row["delta_functional_per_step"] == pytest.approx(lost / 3)
+        assert (row["partner"], row["status"], row["steps"]) == ("tit_for_tat", "complete", 3)
+    tomeval("import", log, *HOW, "--out", tmp_path / "run")
+    exported = tomeval("export", tmp_path / "run", "--what", "episodes")[1]
+    found = [r for r in csv.DictReader(io.StringIO(exported)) if r["partners"] == "tit_for_tat"]
+    assert [row["match"] for row in found] == [row["match"] for row in rows]
+    assert [float(row["delta_functional_per_step"]) for row in found] == [
+        row["delta_functional_per_step"] for row in rows
+    ]
+
+
+def test_the_shortest_command(tomeval, tmp_path, monkeypatch) -> None:
+    """Only what is called otherwise is named; the game is a column."""
+    monkeypatch.chdir(tmp_path)
+    head = ("participant", "condition", "game", "bot", "episode", "step", "choice")
+    with open("games.csv", "w", newline="") as file:
+        csv.writer(file).writerows([(*head, "partner_action", "predicted_action"), *ROWS])
+    how = ("--map", "own_action=choice", "--by", "participant,condition", "--partner-column", "bot")
+    values = ("--value", "C=Cooperate", "--value", "D=Defect")
+    code, out, _ = tomeval("import", "games.csv", *how, *values)
+    assert (code, out.strip()) == (0, "runs/games")
+    for command in (("table",), ("compare",), ("plot", "--out", "plots"), ("report",)):
+        code, out, errors = tomeval(command[0], "runs/games", *command[1:])
+        assert (code, bool(out)) == (0, True), errors
+
+
+def test_bad_input_is_one_message(tomeval, log) -> None:
+    log.write_text(log.read_text().replace(",C,C,C\n", ",C,X,C\n", 1))
+    code, out, errors = tomeval("import", log, *HOW, "--out", log.parent / "run")
+    assert (code, out) == (2, "")
+    assert errors.startswith(f"tomeval: {log}, line 2: their 'X' is neither a label nor an index")
+    assert not (log.parent / "run").exists()
+    code, out, errors = tomeval("import", log, *HOW, "--skip-bad", "--out", log.parent / "run")
+    assert code == 0
+    assert "left out: 1 matches, 3 of 72 rows of games.csv" in errors
+    assert "line 2, match '0' (3 rows): their 'X' is neither" in errors
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--map", "own_action"), "--map 'own_action': write FIELD=COLUMN"),
+        (("--map", "step=rund"), "--map: 'step' is given twice"),
+        (("--map", "partner=bot"), "--partner-column and --map partner=COLUMN are the same"),
+        (("--partner", "unknown"), "--partner and a column for it do not go together"),
+        (("--labels", "neutrl"), "did you mean 'neutral'?"),
+        (("--value", "=C"), "--value '=C': write TEXT=MEANING"),
+    ],
+)
+def test_options_that_do_not_fit(tomeval, log, more, message) -> None:
+    code, _, errors = tomeval("score", log, *HOW, *more)
+    assert code == 2
+    assert message in errors
+
+
+def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
+    run = tmp_path / "run"
+    code, out, errors = tomeval("import", log, *HOW, "--out", run)
+    assert (code, out.strip()) == (0, str(run))
+    assert "games.csv: 24 matches, 72 steps, 8 cells" in errors
+    code, out, errors = tomeval("table", run, "--format", "json")
+    assert code == 0
+    assert "no ΔFunctional and no foresight" in errors
+    row = next(row for row in json.loads(out) if row["partners"] == "unknown")
+    assert row["delta_functional_per_step"] is None
+    assert row["hindsight_constant_regret_per_step"] is not None
+    code, out, _ = tomeval("transcript", run, "--cell", 1, "--episode", 0)
+    assert code == 0
+    assert "Ann, IPD, canonical, unknown; episode 0 against unknown" in out
+    assert "predicted nothing (not asked)" in out
+    for command in (
+        ("status",),
+        ("table", "--interval", "bca", "--reference", "stationary"),
+        ("compare", "--by", "condition"),
+        ("compare", "--by", "subject"),
+        ("compare", "--what", "shares"),
+        ("compare", "--what", "iqm", "--score", "tom"),
+        ("plot", "--out", tmp_path / "figures", "--format", "svg", "--all"),
+        ("report", "--out", tmp_path / "report.html"),
+        ("export", "--what", "episodes", "--format", "csv"),
+        ("export", "--what", "steps", "--format", "jsonl"),
+        ("export", "--what", "answers", "--format", "csv"),
+        ("export", "--format", "inspect", "--out", tmp_path / "inspect"),
+        ("export", "--format", "lm-eval", "--out", tmp_path / "lm-eval"),
+        ("push", "someone/games"),
+    ):
+        verb, *options = command
+        subject = (run, "someone/games") if verb == "push" else (run,)
+        code, out, errors = tomeval(verb, *subject, *(options if verb != "push" else ()))
+        assert code == 0, (command, errors)
+        assert out
+    figures = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert "regret.svg" in figures  # one figure: where the partner is not known there is none
+    assert not any(name.startswith("regret_") for name in figures)
+    # the parts are not of the same steps: no bars that claim to add up, and no shares
+    assert not any(name.startswith("decomposition") for name in figures)
+
+
+def test_shares_say_why_there_are_none(tomeval, log, tmp_path) -> None:
+    tomeval("import", log, *HOW, "--out", tmp_path / "run")
+    code, out, _ = tomeval("compare", tmp_path / "run", "--what", "shares", "--format", "json")
+    assert code == 0
+    reasons = {row["reason"] for row in json.loads(out)}
+    assert any("do not add up" in reason or "not every episode" in reason for reason in reasons)
+
+
+def test_score(tomeval, tmp_path) -> None:
+    path = tmp_path / "match.csv"
+    path.write_text("episode,step,own_action,partner_action\n1,1,1,0\n1,2,1,1\n1,3,1,1\n")
+    code, out, _ = tomeval(
+        "score", path, "--game", "IPD", "--partner", "tit_for_tat", "--format", "json"
+    )
+    (row,) = json.loads(out)
+    assert code == 0
+    assert row["delta_functional_per_step"] == 2.0
+    assert row["tom_percent"] is None
+    for form in FORMATS:
+        arguments = ("score", path, "--game", "IPD", "--partner", "unknown", "--format", form)
+        assert tomeval(*arguments)[0] == 0
+
+
+def test_bounds_of_the_reference(tomeval) -> None:
+    row = json.loads(tomeval("bounds", "IPD", "tit_for_tat", "--format", "json")[1])[0]
+    assert row["regret_max"] == pytest.approx(3.02)
+    assert (row["misprediction_min"], row["misprediction_max"]) == (2, 5)
+    assert row["best"] == pytest.approx(8.02)
+    assert tomeval("bounds", "RPS", "single_action")[1].strip().endswith(": 1")

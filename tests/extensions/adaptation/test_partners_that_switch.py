@@ -1,0 +1,176 @@
+"""Partners that change their policy: the table against two machines played by hand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from support import ALL_GAMES, SPECS, TWO_BY_THREE, random_partner
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.experiment import partners_data
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.optima import best_response, relevance
+from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.domains.matrix.partners import PartnerSet, change_of, table_change
+from tomeval.domains.matrix.results import _partner
+from tomeval.extensions.adaptation.partners import switching
+
+RPS, IPD = get_game("RPS"), get_game("IPD")
+
+
+def expected_rows(first, second, step, joint):
+    """Return what is played at every step, by keeping two machines and looking at the clock."""
+    machine, state, rows = first, first.start, []
+    for t, (own, theirs) in enumerate(joint, 1):
+        if t == step:
+            machine, state = second, second.start
+        rows.append(machine.emissions[state])
+        state = machine.next_state[state, own, theirs]
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["deterministic", "stochastic", "mixed"])
+@pytest.mark.parametrize("step", [2, 3, 5, 9])
+def test_it_plays_one_machine_and_then_the_other(kind, step):
+    rng = np.random.default_rng(step)
+    for game in ALL_GAMES:
+        first, second = (random_partner(game, rng, size, kind) for size in (3, 4))
+        joined = switching(first, second, step)
+        for _ in range(5):
+            state, joint, rows = joined.start, [], []
+            for _ in range(12):
+                rows.append(joined.emissions[state])
+                own = int(rng.integers(game.n))
+                theirs = int(rng.choice(game.m, p=joined.emissions[state]))
+                joint.append((own, theirs))
+                state = joined.next_state[state, own, theirs]
+            np.testing.assert_array_equal(rows, expected_rows(first, second, step, joint))
+
+
+def brute_force(game, first, second, step, horizon):
+    """Return the best expected sum, by recursion over the two machines and the clock."""
+
+    def best(t, machine, state):
+        if t > horizon:
+            return 0.0
+        if t == step:
+            machine, state = second, second.start
+        return max(
+            sum(
+                p
+                * (
+                    game.own[own, theirs]
+                    + best(t + 1, machine, machine.next_state[state, own, theirs])
+                )
+                for theirs, p in enumerate(machine.emissions[state])
+                if p
+            )
+            for own in range(game.n)
+        )
+
+    return best(1, first, first.start)
+
+
+def test_the_optimum_is_that_of_the_two_machines():
+    rng = np.random.default_rng(5)
+    for game, step in itertools.product((RPS, IPD, TWO_BY_THREE), (2, 3, 4, 6)):
+        first, second = (random_partner(game, rng, 2, "mixed") for _ in range(2))
+        value = best_response(game, switching(first, second, step), 4).value
+        assert value == pytest.approx(brute_force(game, first, second, step, 4))
+
+
+def test_two_single_actions_are_the_switcher():
+    joined = switching(get_partner("always(0)", RPS), get_partner("always(2)", RPS), 7)
+    file = get_partner("switcher(0, 2, k=7)", RPS)
+    assert joined.fingerprint() == file.fingerprint()
+    for partner in (joined, file):
+        change = change_of(partner)
+        assert change.step == 7
+        played = [one.emissions.argmax() for one in (change.first, change.second)]
+        assert played == [0, 2]
+
+
+@pytest.mark.parametrize("name", sorted(set(SPECS) - {"switcher"}))
+def test_no_other_shipped_partner_shows_a_change(name):
+    partner = get_partner(SPECS[name], IPD)
+    assert change_of(partner) is None
+    [told] = partners_data(PartnerSet("one", (partner,)))["tables"]
+    assert "change" not in told
+    assert table_change(json.loads(json.dumps(told))) is None
+
+
+def test_a_stored_partner_comes_back_with_its_change():
+    found = get_partner_set({"switch": ["tit_for_tat", "always(1)"], "at": [3, 5]}, IPD)
+    told = json.loads(json.dumps(partners_data(found)))["tables"]
+    assert [table_change(table) for table in told] == [3, 5]
+    for table, partner in zip(told, found.partners, strict=True):
+        back = _partner(json.dumps(table))
+        assert back.fingerprint() == partner.fingerprint()
+        assert back.change.step == partner.change.step
+        for name in ("first", "second"):
+            one, other = getattr(back.change, name), getattr(partner.change, name)
+            assert (one.name, one.fingerprint()) == (other.name, other.fingerprint())
+        # A store of an earlier version has the same table and says nothing of a change.
+        del table["change"]
+        assert _partner(json.dumps(table)).fingerprint() == partner.fingerprint()
+        assert table_change(table) is None
+
+
+def test_sets_expand_to_one_partner_per_change_point():
+    two = get_partner_set({"switch": ["always(0)", "always(1)"], "at": {"from": 4, "to": 6}}, RPS)
+    assert [partner.name for partner in two.partners] == [
+        f"always(0) > always(1) at {step}" for step in (4, 5, 6)
+    ]
+    assert two.name == "always(0) > always(1) at 4-6"
+    assert two.weights == pytest.approx([1 / 3] * 3)
+    drawn = get_partner_set('{switch = "single_action", at = [4, 9], name = "drawn"}', RPS)
+    assert drawn.name == "drawn"
+    assert len({partner.name for partner in drawn.partners}) == 12
+    assert drawn.weights == pytest.approx([1 / 12] * 12)
+
+
+def test_policies_drawn_from_a_set_keep_its_weights():
+    text = '{switch = "0.5*always(0) + 0.3*always(1) + 0.2*always(2)", at = 3}'
+    found = get_partner_set(text, RPS)
+    chance = dict(zip([p.name for p in found.partners], found.weights, strict=True))
+    assert sum(chance.values()) == pytest.approx(1)
+    # Drawn one after the other without replacement.
+    assert chance["always(0) > always(1) at 3"] == pytest.approx(0.5 * 0.3 / 0.5)
+    assert chance["always(2) > always(1) at 3"] == pytest.approx(0.2 * 0.3 / 0.8)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"switch": ["always(0)"], "at": 3}, "switch must be two partners"),
+        ({"switch": ["always(0)", "always(1)"]}, "at"),
+        ({"switch": ["always(0)", "alwys(1)"], "at": 3}, "did you mean 'always'"),
+        ({"switch": ["always(0)", "always(1)"], "at": 1}, "from 2 to"),
+        ({"switch": ["always(0)", "always(1)"], "at": []}, "empty"),
+        ({"switch": ["always(0)", "always(1)"], "at": [3, 3]}, "twice"),
+        ({"switch": ["always(0)", "always(1)"], "at": {"from": 5, "to": 4}}, "at least 5"),
+        ({"switch": ["always(0)", "always(1)"], "at": {"from": 5}}, "from, to"),
+        ({"switch": ["always(0)", "always(1)"], "at": {"from": 5, "to": 9, "by": 2}}, "from, to"),
+        ({"switch": ["always(0)", "always(0)"], "at": 3}, "one policy twice"),
+        ({"switch": "tit_for_tat", "at": 3}, "needs two policies"),
+        ({"switch": ["always(0)", "always(1)"], "at": 3, "weights": [1]}, "weights"),
+        ({"switch": "single_action", "at": {"from": 2, "to": 900}}, "name fewer"),
+        ("{switch = [", "is no TOML table"),
+    ],
+)
+def test_bad_sets_are_one_clear_error(spec, message):
+    with pytest.raises(TomevalError, match=message):
+        get_partner_set(spec, RPS)
+
+
+def test_relevance_by_hand():
+    """Rock twice and then Paper, or once: the best response to one loses 2 or 1 to the other.
+
+    Against the early one Paper, Scissors, Scissors earns 3; against the late one Scissors meets
+    Rock in step 2 and earns -1 for 1. The other way round Paper meets Paper and earns 0 for 1.
+    """
+    found = get_partner_set({"switch": ["always(0)", "always(1)"], "at": [2, 3]}, RPS)
+    assert relevance(RPS, found, 3) == pytest.approx((2 / 3 + 1 / 3) / 4)

@@ -1,0 +1,182 @@
+"""Reasoning consistency: planted shares come back, by a model whose texts are known."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from known import question
+from support import scripts
+
+from tomeval.comparing import compare
+from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.played import Played
+from tomeval.domains.matrix.responses import best_responses
+from tomeval.extensions.reasoning.measures import MEASURED, Reasoning, counted
+from tomeval.extensions.reasoning.tables import kappa_of
+from tomeval.plots import draw
+from tomeval.report import write_report
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.statistics.shares import clustered_sums
+
+RPS = get_game("RPS")
+LABELS = RPS.label_set("neutral").own
+BEST = best_responses(RPS).argmax(axis=0)  # one for each action of the partner
+EXPERIMENT = {
+    "games": ["RPS"],
+    "subjects": [{"strategy": ["CoT", "CoT + 3-Shot", "LM"], "model": "scripted:planted"}],
+    "partners": ["uniform_random"],
+    "labels": "neutral",
+    "horizon": 25,
+    "episodes": 12,
+    "seed": 3,
+}
+SHARES = {"read": 0.8, "agrees": 0.7, "followed": 0.6}
+
+
+def planted(request):
+    """Predict a belief; write one that is often the same, and often act on what was written."""
+    purpose, step, _ = question(request)
+    episode = request.group.partition(" ")[0]
+    digest = hashlib.sha256(f"{episode} {step}".encode()).digest()
+    belief, *dials = np.random.default_rng(int.from_bytes(digest[:8], "little")).random(6)
+    held = int(belief * 3)
+    if hasattr(request, "labels"):
+        return [0.0 if index == held else -5.0 for index in range(3)]
+    if purpose == "predict":
+        return f"I do not say why.\nFinal answer: {LABELS[held]}"
+    named = held if dials[0] < SHARES["agrees"] else (held + 1 + int(dials[1] * 2)) % 3
+    action = int(BEST[named])
+    if dials[2] >= SHARES["followed"]:
+        action = (action + 1 + int(dials[3] * 2)) % 3
+    said = f"The other player will choose {LABELS[named]}." if dials[4] < SHARES["read"] else "Hm."
+    return f"If they choose B, I lose. {said} So be it.\nFinal answer: {LABELS[action]}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reasoning") / "run"
+    with scripts(planted=planted):
+        run_experiment(make_experiment(EXPERIMENT), folder)
+    return folder
+
+
+def test_planted_shares_come_back(folder) -> None:
+    with Run(folder) as run:
+        row = next(row for row in run.rows() if row["strategy"] == "CoT")
+        for name, share in zip(MEASURED, (*SHARES.values(), 1 / 3), strict=True):
+            low, high = row[f"{name}_ci95_low"], row[f"{name}_ci95_high"]
+            assert low <= 100 * share <= high, name
+            assert high - low < 25, name
+        for other in (row for row in run.rows() if row["strategy"] == "LM"):
+            assert all(np.isnan(other[name]) for name in MEASURED)
+
+
+def test_the_table_has_a_row_for_reasoning_and_the_chance_of_each_share(folder) -> None:
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    with Run(folder) as run:
+        rows = run.tables["reasoning"].rows(run, [])
+        assert [row["strategy"] for row in rows] == ["CoT", "CoT + 3-Shot"]
+        cell = next(cell for cell in run.cells if cell.columns["strategy"] == "CoT")
+        found, predicted = cell.played.more["reasoning"](), cell.played.predicted
+        named = found.expected >= 0
+        crossed = np.zeros((3, 3))
+        for said, probe in zip(found.expected[named], predicted[named], strict=True):
+            crossed[said, probe] += 1
+        kappa = inter_rater.cohens_kappa(crossed, return_results=True)
+        assert rows[0]["agreement_kappa"] == pytest.approx(kappa.kappa)
+        assert rows[0]["agreement_kappa_ci95"] == pytest.approx(1.96 * kappa.std_kappa, rel=0.5)
+        assert rows[0]["agreement_by_chance_percent"] == pytest.approx(
+            100 * crossed.sum(axis=1) @ crossed.sum(axis=0) / crossed.sum() ** 2
+        )
+        assert rows[0]["steps"] == 12 * 25
+
+
+def half_read(request):
+    """Expect F and say so; when asked, say it in even rounds and nothing readable in odd ones."""
+    purpose, step, _ = question(request)
+    if purpose == "predict":
+        return "Who knows." if step % 2 else f"Final answer: {LABELS[1]}"
+    return f"I expect {LABELS[1]}.\nFinal answer: {LABELS[0]}"
+
+
+def test_a_prediction_drawn_in_place_of_an_unreadable_one_is_no_answer_of_the_probe(
+    tmp_path,
+) -> None:
+    subjects = [{"strategy": "CoT", "model": "scripted:half"}]
+    changed = {"subjects": subjects, "on_invalid": "random", "horizon": 10, "episodes": 4}
+    with scripts(half=half_read):
+        run_experiment(make_experiment(EXPERIMENT | changed), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        (row,) = run.tables["reasoning"].rows(run, [])
+        (cell,) = run.cells
+        hits, among = counted(
+            "expectation_predicted_percent", cell.played, cell.played.more["reasoning"]()
+        )
+    # Of those drawn two in three would differ by chance: about 67 % in place of 100 %.
+    assert row["expectation_predicted_percent"] == 100
+    assert among.sum() == 4 * 5
+    assert hits.sum() == 4 * 5
+
+
+def test_every_verb_has_it(folder, tmp_path) -> None:
+    with Run(folder) as run:
+        (drawing,) = draw(run, ["reasoning"])
+        assert "reasoning = prediction %" in drawing.description
+        found = compare(run, metrics=["expectation_followed_percent"])
+        assert {row["metric"] for row in found.rows()} == {"expectation_followed_percent"}
+        page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Reasoning consistency: the text" in page
+    assert "tomeval table RUN --what reasoning" in page
+
+
+def test_the_intervals_hold_planted_shares_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(5)
+    episodes, length, held = 15, 20, dict.fromkeys(MEASURED[1:3], 0)
+    repetitions = 300
+    for _ in range(repetitions):
+        count = episodes * length
+        belief = rng.integers(0, 3, count)
+        same = rng.random(count) < SHARES["agrees"]
+        named = np.where(same, belief, (belief + rng.integers(1, 3, count)) % 3)
+        acts = rng.random(count) < SHARES["followed"]
+        own = np.where(acts, BEST[named], (BEST[named] + rng.integers(1, 3, count)) % 3)
+        expected = np.where(rng.random(count) < SHARES["read"], named, -1)
+        lengths = np.full(episodes, length)
+        zeros = np.zeros(count, np.int64)
+        played = Played(RPS, [], zeros, lengths, own, zeros, belief, np.zeros(count))
+        found = Reasoning(np.ones(count, bool), expected, np.ones(count, bool))
+        for name, share in zip(held, (SHARES["agrees"], SHARES["followed"]), strict=True):
+            sums = [x.reshape(episodes, -1).sum(axis=1) for x in counted(name, played, found)]
+            interval = clustered_sums(sums[0].astype(float), sums[1].astype(float), np.arange(15))
+            held[name] += interval.low <= share <= interval.high
+    for name, count in held.items():
+        assert 0.915 <= count / repetitions <= 0.985, name
+
+
+def test_kappa_is_not_defined_where_chance_always_agrees() -> None:
+    assert np.isnan(kappa_of(np.array([10.0, 10, 10, 0, 10, 0]), 2))
+    assert kappa_of(np.array([10.0, 10, 5, 5, 5, 5]), 2) == 1
+    assert kappa_of(np.array([0.0, 10, 5, 5, 5, 5]), 2) == -1
+
+
+def now_and_then(request):
+    """Think in tags, but not before the first action of an episode."""
+    purpose, step, _ = question(request)
+    thinks = purpose == "act" and step > 1
+    return f"{'<think>They will choose B.</think> ' * thinks}Final answer: {LABELS[0]}"
+
+
+def test_a_model_that_does_not_think_before_its_first_action_is_read_all_the_same(tmp_path) -> None:
+    settings = {"horizon": 4, "episodes": 2, "labels": "neutral", "seed": 1}
+    experiment = make_experiment(
+        EXPERIMENT | settings | {"subjects": [{"strategy": "QA", "model": "scripted:now_and_then"}]}
+    )
+    with scripts(now_and_then=now_and_then):
+        run_experiment(experiment, tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        (row,) = run.tables["reasoning"].rows(run, [])
+    assert row["expectation_read_percent"] == 75.0

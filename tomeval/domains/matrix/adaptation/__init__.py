@@ -1,1 +1,0 @@
-"""Partners that change their policy: when it is noticed, and when acted on."""

@@ -1,1 +1,0 @@
-"""The ladder of aids: which link between knowing and doing fails."""

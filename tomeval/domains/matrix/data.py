@@ -1,0 +1,68 @@
+"""Kinds of data that only some runs have: what extensions measure, and are loaded for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from tomeval.core.once import once_each
+from tomeval.core.thinking import without_thinking
+from tomeval.domains.matrix.partners import table_change
+from tomeval.domains.matrix.storing import has_asides, read_horizons, read_replies
+from tomeval.runs.store import Store
+from tomeval.strategies import parse_strategy
+from tomeval.strategies.parts import LADDER
+
+_FIRST = 25  # replies that show whether a model thinks
+
+
+def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
+    """Tell whether a cell's replies hold reasoning: by strategy, or because the model thinks.
+
+    Whether it thinks shows in the first replies of complete episodes that held an action: some
+    models think before some steps only.
+    """
+    if definition["kind"] != "llm":
+        return False
+    strategy = parse_strategy(definition["strategy"])
+    if strategy.scored:
+        return False
+    if strategy.answer.startswith("cot"):
+        return True
+    return any(
+        bool(reply.get("reasoning")) or without_thinking(reply["text"]) != reply["text"]
+        for _, _, reply in islice(read_replies(store, number), _FIRST)
+    )
+
+
+@once_each
+def has_reasoning(store: Store) -> bool:
+    """Tell whether any cell of a run holds reasoning; looked up once."""
+    return any(reasons(store, number, definition) for number, definition in store.cells())
+
+
+@once_each
+def has_changes(store: Store) -> bool:
+    """Tell whether a partner of the run changes its policy within an episode; looked up once."""
+    return any(
+        (step := table_change(table)) is not None and step <= horizon
+        for horizon, tables in read_horizons(store)
+        for table in json.loads(tables or "[]")  # a definition without is found damaged
+    )
+
+
+@once_each
+def has_aids(store: Store) -> bool:
+    """Tell whether a subject stands on a ladder of aids, or was asked aside what earns most."""
+    return has_asides(store, "payoff") or any(
+        _advice(definition) in LADDER for _, definition in store.cells()
+    )
+
+
+def _advice(definition: Mapping[str, Any]) -> str:
+    """Return what a cell's subject is told: by its strategy, or by the option of a known truth."""
+    if definition.get("strategy"):
+        return parse_strategy(definition["strategy"]).advice
+    return str(definition.get("options", {}).get("rung", ""))

@@ -1,1 +1,0 @@
-"""Written reasoning beside the prediction and the action."""

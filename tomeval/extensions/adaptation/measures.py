@@ -1,0 +1,269 @@
+"""Adaptation to a partner that changes its policy: when it is noticed, and when acted upon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal
+
+import numpy as np
+
+from tomeval.domains.matrix.data import has_changes
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.partners import Partner, change_of
+from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
+from tomeval.extensions.adaptation.around_change import Around, Side, around, nominal
+from tomeval.extensions.adaptation.turns import MARGIN, last_split, lucky_split
+from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.outside import Group
+from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
+
+
+@dataclass(frozen=True)
+class Window:
+    """What all episodes of a cell can be compared over; it depends on its partners alone."""
+
+    # Lags above this many steps count as this many: as far as the episodes with the latest change
+    # can show one. NaN if that is less than one step, or nothing can be shown.
+    after: float
+    before: int  # steps before the change that every episode has, at most `after`
+
+
+@dataclass(frozen=True, eq=False)
+class Lags:
+    """When answers of one kind turned right, in steps since the change; all of shape (E,)."""
+
+    lag: FloatArray  # infinite if it was not found; NaN if it cannot be
+    limited: FloatArray  # the same, at most `Window.after`
+    reach: FloatArray  # the largest lag that could be found in the episode; NaN if none could
+    evident: FloatArray  # the first step that could tell the policies apart; NaN if there is none
+    waited: FloatArray  # `limited` less what of it came before that step
+    alarm: FloatArray  # 1 if a turn was found before the change, 0 if not; NaN if none could be
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation:
+    """All that is measured of a cell around the change."""
+
+    steps: Around
+    window: Window
+    knows: Lags | None  # None if nothing was predicted
+    acts: Lags
+    totals: Mapping[str, Totals]  # by name of a measure
+
+
+@lru_cache(maxsize=4)
+def adaptation(played: Played) -> Adaptation:
+    """Return what is measured of a cell's complete episodes; see docs/measures.md, "Adaptation"."""
+    found = around(played)
+    shortest = int(played.lengths.min()) if played.episodes else 0
+    window = window_of(played.game, tuple(played.partners), shortest)
+    knows = None
+    if found.predicted is not None:
+        knows = _lags(found, found.predicted, window)
+    acts = _lags(found, found.acted, window)
+    return Adaptation(found, window, knows, acts, _totals(found, window, knows, acts))
+
+
+@lru_cache(maxsize=256)
+def window_of(game: MatrixGame, partners: tuple[Partner, ...], length: int) -> Window:
+    """Return the window of a cell with these partners and at least `length` steps an episode."""
+    reach: tuple[list[float], list[float]] = ([], [])
+    steps = []
+    for one in partners:
+        change = change_of(one)
+        if change is None or change.step > length:
+            continue
+        steps.append(change.step)
+        sides = nominal(game, one, change, length)
+        for known, side in zip(reach, sides or (None, None), strict=True):
+            # Which steps tell of a partner that reacts or draws depends on the play: perhaps all.
+            last = length - MARGIN
+            if side is not None:
+                last = int(_last_start(side, np.arange(length)[None] >= change.step - 1)[0])
+            if last >= 0:
+                known.append(last - (change.step - 1))
+    lags = [lag for known in reach for lag in known]
+    after = min(lags, default=math.nan)
+    if not after >= 1:
+        return Window(math.nan, 0)
+    return Window(after, int(min(after, min(steps) - 1)))
+
+
+def _last_start(tells: BoolArray, asked: BoolArray) -> IntArray:
+    """Return the last place at which a turn can begin, per row; -1 if there is none."""
+    ahead = np.cumsum(asked[:, ::-1], axis=1)[:, ::-1]
+    places = np.arange(tells.shape[1])
+    last: IntArray = np.where(tells & (ahead >= MARGIN), places, -1).max(axis=1, initial=-1)
+    return last
+
+
+def _lags(found: Around, side: Side, window: Window) -> Lags:
+    """Return when answers of one kind turned right."""
+    switched = found.switched
+    start = np.where(switched, found.change - 1, 0)
+    tells, asked = side.tells & switched[:, None], side.asked & switched[:, None]
+    nothing = np.full(len(start), np.nan)
+    last = _last_start(tells, asked)
+    known = last >= 0
+    lag = np.where(known, last_split(side.right, tells, asked) - start, nothing)
+    limited = np.minimum(lag, window.after)
+    first = nothing  # also of a cell without a complete episode, which has no steps
+    if tells.any():
+        first = np.where(tells.any(axis=1), tells.argmax(axis=1) - start, nothing)
+    early = last_split(side.early, side.early_tells, side.early_asked)
+    able = _last_start(side.early_tells, side.early_asked) >= 0
+    return Lags(
+        lag,
+        limited,
+        np.where(known, last - start, nothing),
+        first,
+        limited - np.minimum(first, window.after),
+        np.where(able, np.isfinite(early), nothing),
+    )
+
+
+def guessed(found: Around, side: Side, rows: BoolArray) -> FloatArray:
+    """Return the chance that random answers show a turn after the change, of some episodes.
+
+    The play is as it was; only the answers of this kind are drawn, each equally likely. Of actions
+    against a partner that reacts this is no play that could have been: the states are those of the
+    actions that were taken.
+    """
+    chances = []
+    for row in np.flatnonzero(rows).tolist():
+        asked = side.asked[row]
+        right, tells = side.guess[row, asked].tolist(), side.tells[row, asked].tolist()
+        chances.append(lucky_split(tuple(right), tuple(tells)))
+    return np.array(chances, dtype=np.float64)
+
+
+def _totals(found: Around, window: Window, knows: Lags | None, acts: Lags) -> dict[str, Totals]:
+    """Return the measures by episode."""
+    nothing = np.full(len(found.change), np.nan)
+    detected = nothing if knows is None else knows.limited
+    place = np.arange(found.loss.shape[1])
+    start = found.change[:, None] - 1
+    inside = (place < found.lengths[:, None]) & found.switched[:, None]
+    until = np.where(np.isnan(acts.lag), np.nan, start[:, 0] + acts.lag)[:, None]
+    before, after = inside & (place < start), inside & (place >= start)
+    adapted = inside & (place >= until)  # false where it is not known
+    waiting = after & (place < until)
+    return {
+        "detection_steps": Totals.known(detected),
+        "adaptation_steps": Totals.known(acts.limited),
+        "knowing_lead_steps": Totals.known(acts.limited - detected),
+        "regret_before_change_per_step": _mean(found.loss, before),
+        "regret_until_adapted_per_step": _mean(found.loss, waiting),
+        "regret_once_adapted_per_step": _mean(found.loss, adapted),
+        "change_cost": Totals.known(_cost(found, window)),
+    }
+
+
+def _cost(found: Around, window: Window) -> FloatArray:
+    """Return what the change cost within the window: regret beyond that at the rate before it."""
+    cost = np.full(len(found.change), np.nan)
+    if math.isnan(window.after):
+        return cost
+    for row in np.flatnonzero(found.switched).tolist():
+        start, loss = int(found.change[row]) - 1, found.loss[row]
+        if start + window.after > found.lengths[row]:
+            continue  # it changed too late to show a turn, and the window does not fit either
+        rate = loss[start - window.before : start].mean()
+        cost[row] = loss[start : start + int(window.after)].sum() - window.after * rate
+    return cost
+
+
+def _mean(loss: FloatArray, among: BoolArray) -> Totals:
+    """Return each episode's mean over some of its steps; episodes without any have none."""
+    steps = among.sum(axis=1).astype(np.float64)
+    if not steps.any():
+        return Totals(np.full(len(steps), np.nan))
+    return Totals((loss * among).sum(axis=1), steps)
+
+
+def _of(name: str, played: Played, reference: str) -> Totals:
+    return adaptation(played).totals[name]
+
+
+_LIMIT = "Longer ones count as the longest that all episodes can show."
+
+
+def _measure(
+    name: str,
+    heading: str,
+    better: Literal[1, 0, -1],
+    meaning: str,
+    unit: str = "steps",
+    bounds: Bounds = FROM_ZERO,
+    label: str = "",
+) -> Measure:
+    source = 'this project, docs/measures.md, "Adaptation"'
+    of = partial(_of, name)
+    return Measure(name, heading, meaning, unit, better, source, of, label=label, bounds=bounds)
+
+
+MEASURES = (
+    _measure(
+        "detection_steps",
+        "steps to detection",
+        -1,
+        "Steps from the change of the partner's policy until the predictions are mostly right "
+        f"again, of those that can tell. {_LIMIT} Lower is better.",
+        label="detection",
+    ),
+    _measure(
+        "adaptation_steps",
+        "steps to adaptation",
+        -1,
+        "Steps from the change of the partner's policy until the actions are mostly optimal again, "
+        f"of those that can tell. {_LIMIT} Lower is better.",
+        label="adaptation",
+    ),
+    _measure(
+        "knowing_lead_steps",
+        "knowing before doing",
+        0,
+        "Steps to adaptation less steps to detection, by episode: above 0 the change was predicted "
+        "before it was acted upon.",
+        bounds=UNBOUNDED,
+        label="knowing_lead",
+    ),
+    _measure(
+        "regret_before_change_per_step",
+        "regret before change",
+        -1,
+        "What the actions lost per step before the change, against the best response to the "
+        "partner as it is. In payoff units; lower is better.",
+        unit="payoff",
+    ),
+    _measure(
+        "regret_until_adapted_per_step",
+        "regret until adapted",
+        -1,
+        "The same from the change until the actions are mostly optimal again; to the end where "
+        "they are never. Episodes that adapted at once have none.",
+        unit="payoff",
+    ),
+    _measure(
+        "regret_once_adapted_per_step",
+        "regret once adapted",
+        -1,
+        "The same from there to the end; of episodes that adapted.",
+        unit="payoff",
+    ),
+    _measure(
+        "change_cost",
+        "cost of change",
+        -1,
+        "Total regret that the change brought: over the window after it, beyond what as many steps "
+        "cost before. In payoff units, any sign; lower is better.",
+        unit="payoff",
+        bounds=UNBOUNDED,
+    ),
+)
+
+
+GROUPS = (Group("adaptation", MEASURES, has_changes),)

@@ -1,0 +1,203 @@
+"""The tables of adaptation: a row per cell and pair of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tomeval.domains.matrix.data import has_changes
+from tomeval.domains.matrix.partners import change_of
+from tomeval.domains.matrix.played import BoolArray, FloatArray
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.extensions.adaptation.measures import (
+    MEASURES,
+    Adaptation,
+    Lags,
+    adaptation,
+    guessed,
+)
+from tomeval.extensions.adaptation.turns import MARGIN, median_time
+from tomeval.runs.columns import flat, flat_share, is_interval
+from tomeval.runs.results import Run
+from tomeval.runs.tables import Table, fixed
+from tomeval.statistics.bounded import UNBOUNDED
+from tomeval.statistics.shares import clustered_share
+
+_SIDES = (("detection", "undetected"), ("adaptation", "unadapted"))
+_Row = dict[str, Any]
+
+
+def changes(run: Run) -> bool:
+    """Tell whether a partner of the run changes its policy."""
+    return has_changes(run.store)
+
+
+def several_pairs(run: Run) -> bool:
+    """Tell whether a cell has several pairs of policies."""
+    return changes(run) and any(len({*_named(cell)} - {""}) > 1 for cell in matrix_cells(run))
+
+
+_Columns = Callable[[MatrixRunCell, Adaptation, BoolArray], _Row]
+
+
+def _rows(run: Run, columns: _Columns, apart: bool = False) -> list[_Row]:
+    """Return a row per cell with partners that change; `apart`: per cell and pair of policies."""
+    rows = []
+    for cell in matrix_cells(run):
+        if not len(cell.episodes) or all(change_of(one) is None for one in cell.partners):
+            continue
+        found = adaptation(cell.played)
+        pairs = _pairs(cell)
+        kinds: dict[str, BoolArray] = {"": pairs != ""}
+        if apart:
+            kinds = {name: pairs == name for name in sorted(set(pairs.tolist()) - {""})}
+        for name, among in kinds.items():
+            told: _Row = {**cell.columns} | ({"policies": name} if name else {})
+            told["episodes"] = int(among.sum())
+            told["switched"] = int((among & found.steps.switched).sum())
+            rows.append({**told, **columns(cell, found, among)})
+    return rows
+
+
+def _named(cell: MatrixRunCell) -> list[str]:
+    """Return the names of both policies of each partner of a cell; empty for one without two."""
+    told = [change_of(one) for one in cell.partners]
+    return [f"{one.first.name} > {one.second.name}" if one else "" for one in told]
+
+
+def _pairs(cell: MatrixRunCell) -> np.ndarray:
+    """Return the same of the partner of each complete episode, shape (E,)."""
+    named = _named(cell)
+    return np.array([named[index] for index in cell.which.tolist()], dtype=str)
+
+
+def _main(cell: MatrixRunCell, found: Adaptation, among: BoolArray) -> _Row:
+    switched = among & found.steps.switched
+    row: _Row = {"most_steps": found.window.after}
+    for (name, missed), lags in zip(_SIDES, (found.knows, found.acts), strict=True):
+        if lags is not None:
+            known = switched & ~np.isnan(lags.lag)
+            row |= _mean(cell, f"{name}_steps", lags.limited, switched)
+            row |= _share(cell, f"{missed}_percent", np.isinf(lags.lag), known)
+    for measure in MEASURES[2:]:
+        row |= _mean(cell, measure.name, found.totals[measure.name].values, switched)
+    return row
+
+
+def _checks(cell: MatrixRunCell, found: Adaptation, among: BoolArray) -> _Row:
+    row: _Row = {}
+    sides = ((found.knows, found.steps.predicted), (found.acts, found.steps.acted))
+    for (name, _), (lags, side) in zip(_SIDES, sides, strict=True):
+        if lags is not None and side is not None:
+            row |= _side(cell, lags, name, among & found.steps.switched, among)
+            known = among & found.steps.switched & ~np.isnan(lags.lag)
+            chance = guessed(found.steps, side, known)
+            row[f"guessed_{name}_percent"] = 100 * float(chance.mean()) if chance.size else np.nan
+    return row
+
+
+def _side(
+    cell: MatrixRunCell, lags: Lags, name: str, switched: BoolArray, among: BoolArray
+) -> _Row:
+    """Return the checks of predictions or of actions."""
+    known = switched & ~np.isnan(lags.lag)
+    seen = known & np.isfinite(lags.lag)
+    times = np.where(seen, lags.lag, lags.reach)
+    middle = median_time(times[known], seen[known])
+    row: _Row = {f"{name}_shown_in": int(known.sum())}
+    row |= _mean(cell, f"{name}_steps_once_evident", lags.waited, switched)
+    row |= {
+        f"{name}_median": middle.median,
+        f"{name}_median_ci95": (middle.high - middle.low) / 2,
+        f"{name}_median_ci95_low": middle.low,
+        f"{name}_median_ci95_high": middle.high,
+    }
+    if cell.each_once:
+        row = {key: value for key, value in row.items() if not is_interval(key)}
+    return row | _share(
+        cell, f"early_{name}_percent", lags.alarm == 1, among & ~np.isnan(lags.alarm)
+    )
+
+
+def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> dict[str, float]:
+    """Return the mean over the episodes that have a value, with its interval."""
+    bounds = {measure.name: measure.limits for measure in MEASURES}.get(name, UNBOUNDED)
+    return flat([name], cell.mean(values, among=among & np.isfinite(values), bounds=bounds))
+
+
+def _share(cell: MatrixRunCell, name: str, hits: BoolArray, among: BoolArray) -> dict[str, float]:
+    """Return the share of some episodes, with its interval; none if episodes are no sample."""
+    row = flat_share(name, clustered_share(hits[among], cell.clusters[among]))
+    return {name: row[name]} if cell.each_once else row
+
+
+def adaptation_notes(run: Run) -> list[str]:
+    """Say how steps are counted, and what is not identified."""
+    return [
+        'Steps count from the change of the partner\'s policy. A lag above "most steps" counts as '
+        "that many, the most that every episode can show, and so does an episode without a turn to "
+        "mostly right answers up to its end (undetected, unadapted).",
+        *_unidentified([adaptation(c.played) for c in matrix_cells(run) if len(c.episodes)]),
+    ]
+
+
+def check_notes(run: Run) -> list[str]:
+    """Say what the checks are."""
+    return [
+        "Shown in: switched episodes in which a turn could be found; the others count nowhere. "
+        "Once evident: the steps after the first one that could tell the policies apart. Medians: "
+        "Kaplan-Meier's, of all episodes. Early: turns found before the change, where none can be. "
+        f"Guessed: turns after it that random answers would show. A turn begins on a step on which "
+        f"no answer is right for both policies, and has {MARGIN} more right than wrong answers.",
+    ]
+
+
+def _unidentified(cells: list[Adaptation]) -> Iterator[str]:
+    """Say of how many cells the lags are not identified, of all or of some episodes."""
+    found = [one for one in cells if one.steps.switched.any()]
+    for name, sides in (
+        ("Predictions", [(one.knows, one.steps.switched) for one in found]),
+        ("Actions", [(one.acts, one.steps.switched) for one in found]),
+    ):
+        missing = [np.isnan(lags.limited[rows]) for lags, rows in sides if lags is not None]
+        blind, some = (sum(bool(fn(part)) for part in missing) for fn in (np.all, np.any))
+        if blind:
+            yield (
+                f"{name} of {blind} of {len(missing)} cells show no number of steps: no step after "
+                "the change tells the policies apart, or the latest change comes too late. Choose "
+                "policies that differ more, or earlier changes."
+            )
+        if some > blind:
+            yield (
+                f"{name} of {some - blind} of {len(missing)} cells: episodes in which no step "
+                "could tell the policies apart are left out of the mean number of steps."
+            )
+
+
+_ABOUT = 'docs/measures.md, "Adaptation"'
+TABLES = {
+    "adaptation": Table(
+        "adaptation to partners that switch: detection, adaptation, regret around the change",
+        fixed(partial(_rows, columns=_main)),
+        changes,
+        adaptation_notes,
+        needs=f"partners that switch within the horizon: {_ABOUT}",
+    ),
+    "adaptation_pairs": Table(
+        "adaptation for each pair of policies",
+        fixed(partial(_rows, columns=_main, apart=True)),
+        several_pairs,
+        adaptation_notes,
+        needs=f"partners that switch between several pairs of policies: {_ABOUT}",
+    ),
+    "adaptation_checks": Table(
+        "what the lags of adaptation rest on: evidence, medians, turns found by chance",
+        fixed(partial(_rows, columns=_checks)),
+        changes,
+        check_notes,
+        needs=f"partners that switch within the horizon: {_ABOUT}",
+    ),
+}
