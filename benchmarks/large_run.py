@@ -169,7 +169,7 @@ def _repeated(rows: Rows, cell: int, numbers: range) -> Rows:
         again(rows.steps),
         again(rows.answers),
         again(rows.calls),
-        {n: rows.spent[n % PLAYED] for n in numbers if n % PLAYED in rows.spent},
+        again(rows.spent),
     )
 
 

@@ -14,9 +14,10 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID, Invalid
 from tomeval.core.streams import Stream
 from tomeval.models.base import Message, Prompt, Sampling
 from tomeval.runs.capabilities import Compare, Describe, Doing, Line, Play, Read, Show
-from tomeval.runs.domain import Block, Cell, Domain, Player, Schema, register_domain
+from tomeval.runs.domain import Block, Cell, Domain, Player, register_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.runs.schema import Schema
 from tomeval.strategies.asking import Asker, Asking
 
 RULES = {"one": lambda seen, size: 1, "next": lambda seen, size: (seen or [0])[-1] % size + 1}

@@ -1,6 +1,8 @@
 """Run the commands in a process in which a package cannot be imported, for the removal test.
 
-python tests/without_extension.py PACKAGE EXTENSION FOLDER
+python tests/without_extension.py PACKAGE NAME FOLDER
+
+NAME is an extension, a domain, or empty.
 """
 
 from __future__ import annotations
@@ -19,6 +21,13 @@ subjects = {SUBJECTS}
 horizon = 4
 episodes = 3
 """
+
+
+PLAYERS = {
+    "matrix partner": f"{EXPERIMENT}".replace('["tit_for_tat"]', '[{ subject = "random" }]'),
+    "decrypto rsa": 'domain = "decrypto"\nepisodes = 1\n[players.a]\nkind = "rsa"\n',
+}
+"""Experiments that need a player of an extension."""
 
 
 class Blocker(MetaPathFinder):
@@ -50,7 +59,7 @@ def call(*arguments: object) -> tuple[int, str, str]:
     return code, out.getvalue(), errors.getvalue()
 
 
-def main(package: str, extension: str, folder: Path) -> None:
+def main(package: str, name: str, folder: Path) -> None:
     """Call every command that is not of the extension; those of the extension are one line."""
     blocker = Blocker(package)
     sys.meta_path.insert(0, blocker)
@@ -72,28 +81,42 @@ def main(package: str, extension: str, folder: Path) -> None:
         ("transcript", run, "--cell", "0", "--episode", "0"),
         ("verify", run),
         ("list",),
-        *(("list", name) for name in ("measures", "tables", "figures", "models", "extensions")),
+        *(("list", what) for what in ("measures", "tables", "figures", "models", "extensions")),
     ]
     for arguments in light + whole:
         code, out, errors = call(*arguments)
         assert code == 0, (arguments, out, errors)
         assert "Traceback" not in errors, errors
-        if extension == "" and arguments == light[-1]:  # up to here no extension is asked for
+        if name == "" and arguments == light[-1]:  # up to here no extension is asked for
             assert blocker.asked == [], blocker.asked
-    if not extension:
-        return
+    if ".domains." in package:
+        (folder / "other.toml").write_text(f'domain = "{name}"\n')
+        for command in (["run", folder / "other.toml"], ["prompt", "QA", "--domain", name]):
+            code, _, errors = call(*command)
+            assert code == 2, (command, errors)
+            assert f"the domain {name!r} cannot be loaded" in errors, errors
+    elif name:
+        check_extension(name, experiment, out, folder)
+
+
+def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> None:
+    """Check that the commands of an extension that is not there are one line."""
     from tomeval.core.shipped import SHIPPED
 
-    assert "cannot be loaded" in out  # of the list of extensions
-    line = SHIPPED[extension]
+    assert "cannot be loaded" in listed
+    line = SHIPPED[name]
     asked = [command.split() for command in line.commands]
     asked += [["run", experiment, "--engine", name] for name in line.engines]
     asked += [["compare", run, "--what", name] for name in line.comparisons]
     asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line.portions else []
+    for player in line.players:
+        file = folder / f"{player}.toml"
+        file.write_text(PLAYERS[player])
+        asked.append(["run", file, "--out", folder / player])
     for command in asked:
         code, _, errors = call(*command)
         assert code == 2, (command, errors)
-        assert f"the extension {extension!r} cannot be loaded" in errors, errors
+        assert f"the extension {name!r} cannot be loaded" in errors, errors
 
 
 if __name__ == "__main__":

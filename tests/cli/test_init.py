@@ -205,8 +205,8 @@ def test_a_domain_has_every_command(tomeval, here) -> None:
     assert [row["player"] for row in found] == ["stubborn", "stubborn", "counts", "counts"]
     assert [float(row["off_by"]) for row in found[2:]] == [0, 0]
     assert all(float(row["off_by"]) > 0 for row in found[:2])
-    verbs = (["status"], ["transcript"], ["compare"], ["plot"], ["export", "--what", "episodes"])
-    for command in verbs:
+    plot, export = ["plot", "--out", "figures"], ["export", "--what", "episodes"]
+    for command in (["status"], ["transcript"], ["compare"], plot, export):
         code, _, errors = tomeval(*more, command[0], "runs/e", *command[1:])
         assert code == 0, errors
     code, _, errors = tomeval(*more, "report", "runs/e", "--no-figures", "-o", "r.html")

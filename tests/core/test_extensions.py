@@ -132,6 +132,36 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, monkeypat
     assert "did you mean 'mood'" in errors
 
 
+def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> None:
+    from tomeval import run
+    from tomeval.domains.decrypto.players import RANDOM_SEATS, PlayerKind, table_from_spec
+
+    def seats(role):
+        return lambda chair, luck, lists: RANDOM_SEATS[role](chair, lists)
+
+    kind = PlayerKind(
+        "draws, by its luck",
+        {"luck": 1},
+        {},
+        lambda player, lists: player.options["luck"],
+        {role: seats(role) for role in RANDOM_SEATS},
+        lambda text: {"luck": int(text)},
+    )
+    extensions.add(Extension("lucky", players={"decrypto lucky": kind}))
+    assert table_from_spec("lucky:3") == {"kind": "lucky", "luck": 3}
+    data = {"domain": "decrypto", "episodes": 2, "players": {"a": {"kind": "lucky"}}}
+    with run(data, tmp_path / "run") as opened:
+        [cell] = opened.cells
+        assert len(cell.episodes) == 2
+        assert cell.definition["players"]["decoder"]["options"] == {"luck": 1}
+    for table, words in (
+        ({"kind": "lucky", "lock": 2}, "no option 'lock' .did you mean 'luck'"),
+        ({"kind": "lucki"}, "unknown kind of player 'lucki' .did you mean 'lucky'"),
+    ):
+        with pytest.raises(TomevalError, match=words):
+            run(data | {"players": {"a": table}}, tmp_path / "other")
+
+
 def test_engines_and_models_come_from_extensions(clean) -> None:
     from tomeval.models import BACKENDS, Backend, model_name, open_model
     from tomeval.models.scripted import ScriptedModel

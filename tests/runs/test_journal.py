@@ -22,7 +22,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.hub.push import stage
 from tomeval.extensions.shards.merging import merge
 from tomeval.runs import folder as folders
-from tomeval.runs import journal, reading, writer
+from tomeval.runs import journal, writer
 from tomeval.runs.checksums import is_sealed, read_seal
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.journal import kind_of_mount, shared_by_hosts
@@ -44,7 +44,7 @@ def on_nfs(monkeypatch) -> None:
 
 
 def share(monkeypatch, kind: str) -> None:
-    for module in (journal, reading, writer):
+    for module in (journal, writer):
         monkeypatch.setattr(module, "filesystem", lambda folder: kind)
 
 
@@ -103,7 +103,7 @@ def test_a_probe_says_why_a_journal_does_not_work(tmp_path, monkeypatch) -> None
         sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=NoSharedMemory)
     )
     assert journal.probe(tmp_path, journal.WAL) == "locking protocol"
-    assert journal.fitting_journal(tmp_path).mode == "truncate"
+    assert journal.fitting_journal(tmp_path) == "truncate"
 
 
 def test_without_any_locks_it_is_one_line(tmp_path, monkeypatch) -> None:
@@ -237,8 +237,8 @@ def test_what_is_damaged_is_left_out_with_its_journal(hot, local) -> None:
 KILLED = """
 import json, os, sys
 from pathlib import Path
-from tomeval.runs import journal, reading, writer
-for module in (journal, reading, writer):
+from tomeval.runs import journal, writer
+for module in (journal, writer):
     module.filesystem = lambda folder: "nfs4"
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
@@ -306,8 +306,8 @@ def test_a_folder_is_moved_to_a_shared_file_system_and_back(tmp_path, monkeypatc
 def test_a_store_that_never_rests_is_one_line(local, monkeypatch, on_nfs) -> None:
     """Where locks do not reach, a copy that was written meanwhile is not read."""
     times = iter(range(100))
-    monkeypatch.setattr(reading, "_state", lambda store, parts: next(times))
-    monkeypatch.setattr(reading.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(journal, "_state", lambda store, parts: next(times))
+    monkeypatch.setattr(journal.time, "sleep", lambda seconds: None)
     with pytest.raises(TomevalError, match="is written while it is copied"):
         tomeval.Run(local)
 

@@ -236,11 +236,8 @@ def test_a_record_that_cannot_be_unpacked_is_damage(tmp_path) -> None:
     db = sqlite3.connect(tmp_path / "run" / "run.sqlite")
     with db:
         db.execute("UPDATE calls SET record = ?", (pack("x" * 99)[:5],))
-        db.execute("DELETE FROM spent")
     db.close()
     renew_checksums(tmp_path / "run")  # as one who means it would
-    with tomeval.Run(tmp_path / "run") as run:
-        with pytest.raises(TomevalError, match=r"run\.sqlite: damaged, .* cut off"):
-            list(run.store.calls(0, 0))
-        with pytest.raises(TomevalError, match=r"run\.sqlite: damaged"):
-            run.status()
+    cut = pytest.raises(TomevalError, match=r"run\.sqlite: damaged, .* cut off")
+    with tomeval.Run(tmp_path / "run") as run, cut:
+        list(run.store.calls(0, 0))

@@ -36,7 +36,7 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.part import Part
+    from tomeval.runs.runner import Part
 
 
 WIDTH = 116
@@ -221,7 +221,6 @@ def plan(
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import (
         for_reading,
-        lacks,
         own_numbers,
         plan_rows,
         plan_totals,
@@ -229,6 +228,7 @@ def plan(
         too_long,
     )
     from tomeval.runs.preview import token_counter
+    from tomeval.runs.runner import lacks
 
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):

@@ -33,7 +33,7 @@ def status(
     the runs could be read.
     """
     from tomeval.core.extensions import portion
-    from tomeval.runs.part import run_folders
+    from tomeval.runs.folder import run_folders
 
     folders = run_folders(runs)
     if len(folders) > 1:

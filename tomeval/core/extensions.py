@@ -30,7 +30,7 @@ class Extension:
     measures : mapping of str to sequence
         By domain: measures (`tomeval.runs.outside.make_measure`) that every run has, and groups of
         them, each with `measures` and `present`, which tells whether a store has their data
-        (`tomeval.runs.outside.Group`; in matrix games `tomeval.domains.matrix.groups.Group`).
+        (`tomeval.runs.outside.Group`).
     tables : mapping of str to mapping
         By domain, then by name: `tomeval.runs.tables.Table`. Those that a run has data for are
         folded into its report, unless they say otherwise.
@@ -48,7 +48,7 @@ class Extension:
         `tomeval.runs.engines.Engine`.
     portions : mapping
         How an experiment is played in parts: ``shard``, of the option's text, returns a
-        `tomeval.runs.part.Part`; ``status`` shows several folders, ``merge`` makes one of them.
+        `tomeval.runs.runner.Part`; ``status`` shows several folders, ``merge`` makes one of them.
     exporters : mapping of str to Exporter
         What ``export --format NAME`` can name.
     comparisons : mapping of str to Compared

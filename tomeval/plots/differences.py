@@ -85,7 +85,7 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
 
 def _units(found: Comparison, run: Run) -> str:
     """Say what is compared: pairs, and groups that are none."""
-    pairs = f"pairs of episodes with the same {run.domain.compare.paired} and seed"
+    pairs = "pairs of episodes with the same task and seed"
     if found.apart.any():
         return "groups of episodes that are no pairs" + (
             "" if found.apart.all() else f", or {pairs}"

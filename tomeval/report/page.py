@@ -164,7 +164,6 @@ def _context(
         **notices.of_answers(run),
         **results(run, rows, names, options.interval),
         "comparison": comparison,
-        "paired": run.domain.compare.paired,
         "drawings": drawings,
         "rest": drawings[1:],
         "glyphs": glyphs,

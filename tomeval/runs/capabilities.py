@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from tomeval.models.base import Model, Prompt
     from tomeval.models.scripted import Script
     from tomeval.runs.cell import RunCell
-    from tomeval.runs.domain import Block, Schema
+    from tomeval.runs.domain import Block
     from tomeval.runs.measures import Measure
     from tomeval.runs.results import Run
+    from tomeval.runs.schema import Schema
     from tomeval.runs.store import Store
     from tomeval.runs.tables import Table
 
@@ -39,22 +40,11 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Doing:
-    """What one model call does: score labels, or write a text.
+    """What one model call does: score `labels`, or write a text.
 
-    Attributes
-    ----------
-    labels : tuple of str
-        The labels that it scores; empty: it writes.
-    kind : str
-        Kind of text: ``qa``, ``cot``, or any other word for notes.
-    most : int
-        Longest text, in tokens.
-    attempts : int
-        How often it is asked at most, until it can be read.
-    notes : bool
-        Whether the text holds a note besides its answer.
-    aside : bool
-        Whether it is asked aside, so that it is asked although another call reads the same.
+    `kind` is that of the text: ``qa``, ``cot``, or any other word for notes; `most` its longest
+    length in tokens. It is asked up to `attempts` times, until it can be read. `notes`: the text
+    holds a note besides its answer; `aside`: it is asked although another call reads the same.
     """
 
     labels: tuple[str, ...] = ()
@@ -115,15 +105,10 @@ class Parts(NamedTuple):
 
 
 class Worded(NamedTuple):
-    """How the questions to the measured player of a cell are worded.
+    """How the measured player of a cell is asked.
 
-    Attributes
-    ----------
-    player : str
-        Who is asked, apart from wording and model, such as the strategy.
-    model : str
-    options : mapping of str to str
-        What is wording only, by name: the set of templates, labels, the order of options.
+    `player` is who is asked, apart from wording and model, such as the strategy; `options` are what
+    is wording only, by name: the set of templates, labels, the order of options.
     """
 
     player: str
@@ -131,9 +116,16 @@ class Worded(NamedTuple):
     options: Mapping[str, str]
 
 
-def one_by_one(cell: Any) -> int:
-    """Return how many episodes of a cell are played at a time if there is no other way."""
-    return 0
+def _none(*given: Any) -> None:
+    return None
+
+
+def _nothing(*given: Any) -> list[Any]:
+    return []
+
+
+def _empty(*given: Any) -> dict[Any, Any]:
+    return {}
 
 
 @dataclass(eq=False)
@@ -153,7 +145,7 @@ class Play:
     episode: Callable[
         [Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Block]
     ]
-    together: Callable[[Any], int] = one_by_one
+    together: Callable[[Any], int] = lambda cell: 0
     many: Callable[[Any, int, int], Block] | None = None
 
 
@@ -195,18 +187,6 @@ class Read:
     measured: Callable[[Run], Mapping[str, Measure]] | None = None
     references: tuple[str, ...] = ("",)
     data: Mapping[str, Callable[[Store], bool]] = field(default_factory=dict)
-
-
-def _nothing(*given: Any) -> list[Any]:
-    return []
-
-
-def _no_rates(run: Run) -> Mapping[str, str]:
-    return {}
-
-
-def _no_browser(run: Run, reference: str | None) -> Browser | None:
-    return None
 
 
 def _steps_as_lines(run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
@@ -267,7 +247,7 @@ class Show:
 
     headline: tuple[str, ...] = ()
     lines: Callable[[Run, Any, int], Iterator[Line]] = _steps_as_lines
-    browser: Callable[[Run, str | None], Browser | None] = _no_browser
+    browser: Callable[[Run, str | None], Browser | None] = _none
     tables: Mapping[str, Table] = field(default_factory=dict)
     first_table: str = ""
     aside: tuple[str, ...] = ()
@@ -275,7 +255,7 @@ class Show:
     offered: Callable[[Run], Collection[str]] | None = None
     first_figures: tuple[str, ...] = ("forest",)
     figures_by: tuple[str, ...] = ()
-    rates: Callable[[Run], Mapping[str, str]] = _no_rates
+    rates: Callable[[Run], Mapping[str, str]] = _empty
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = _nothing
     notes: Callable[[Run], list[str]] = _nothing
@@ -288,10 +268,6 @@ def _words(task: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in task.items() if value != "")
 
 
-def _level(cell: RunCell, by: str) -> str:
-    return str(cell.columns[by])
-
-
 def _task_of(cell: RunCell, by: str) -> dict[str, Any]:
     return {name: value for name, value in cell.task.items() if name != by}
 
@@ -300,22 +276,6 @@ def _held(cell: RunCell, by: str) -> str:
     own = cell.domain.compare
     others = [n for n in own.by if n != by and n in cell.columns and n not in own.task]
     return ", ".join(str(cell.columns[name]) for name in others if cell.columns[name] != "")
-
-
-def _held_name(by: str) -> str:
-    return "player"
-
-
-def _same_side(measure: Measure, by: str) -> Measure:
-    return measure
-
-
-def _not_worded(cell: RunCell) -> Worded | None:
-    return None
-
-
-def _no_content(cell: RunCell) -> dict[tuple[str, ...], str]:
-    return {}
 
 
 @dataclass(eq=False)
@@ -333,8 +293,6 @@ class Compare:
         enough; default: the first one of `task`.
     unit : str
         What the sampling unit of a paired comparison is: an episode, or the deal of several.
-    paired : str
-        What paired episodes share besides the seed, as words of a sentence.
     baseline : str
         The name of cells with `RunCell.is_baseline` in figures.
     shares_draws : tuple of str
@@ -368,20 +326,19 @@ class Compare:
     task: tuple[str, ...]
     panel: tuple[str, ...] = ()
     unit: str = "episode"
-    paired: str = "task"
     baseline: str = "baseline"
     shares_draws: tuple[str, ...] = ()
     drawn: str = "partner"
     scores: Mapping[str, Score] = field(default_factory=dict)
     parts: Parts | None = None
     words: Callable[[Mapping[str, Any]], str] = _words
-    level: Callable[[RunCell, str], str] = _level
-    side: Callable[[Measure, str], Measure] = _same_side
+    level: Callable[[RunCell, str], str] = lambda cell, by: str(cell.columns[by])
+    side: Callable[[Measure, str], Measure] = lambda measure, by: measure
     task_of: Callable[[RunCell, str], dict[str, Any]] = _task_of
     held: Callable[[RunCell, str], str] = _held
-    held_name: Callable[[str], str] = _held_name
-    worded: Callable[[RunCell], Worded | None] = _not_worded
-    content: Callable[[RunCell], dict[tuple[str, ...], str]] = _no_content
+    held_name: Callable[[str], str] = lambda by: "player"
+    worded: Callable[[RunCell], Worded | None] = _none
+    content: Callable[[RunCell], dict[tuple[str, ...], str]] = _empty
 
 
 def _none_known(run: Run) -> Mapping[str, float] | None:
@@ -402,26 +359,6 @@ class Rate:
 
     records: Callable[[Run], Sequence[Any]]
     fixed: Callable[[Run], Mapping[str, float] | None] = _none_known
-
-
-def _no_forms(cell: Any, seat: str) -> dict[str, range]:
-    return {}
-
-
-def _no_prompts(cell: Any, seat: str, wanted: Mapping[str, Collection[int]], note: str) -> Prompts:
-    return {}
-
-
-def _always_asked(cell: Any, seat: str) -> Mapping[str, float]:
-    return {}
-
-
-def _no_keys() -> Mapping[str, Mapping[str, Any]]:
-    return {}
-
-
-def _no_other_file(data: Mapping[str, Any]) -> str:
-    return ""
 
 
 @dataclass(eq=False)
@@ -452,21 +389,21 @@ class Describe:
         options, for example; see `tomeval.runs.file_schema`.
     other_file : function of a TOML file's data
         What a file is that is no experiment, and where it goes, to complete a message that begins
-        with its name; empty: nothing known.
+        with its name; None: nothing known.
     lists : mapping
         What ``tomeval list`` can list of it, by name.
     scripts : mapping
         Models of known behaviour that experiments can name ``scripted:NAME``.
     """
 
-    forms: Callable[[Any, str], dict[str, range]] = _no_forms
-    prompts: Callable[[Any, str, Mapping[str, Collection[int]], str], Prompts] = _no_prompts
-    asked_share: Callable[[Any, str], Mapping[str, float]] = _always_asked
+    forms: Callable[[Any, str], dict[str, range]] = _empty
+    prompts: Callable[[Any, str, Mapping[str, Collection[int]], str], Prompts] = _empty
+    asked_share: Callable[[Any, str], Mapping[str, float]] = _empty
     example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = _nothing
-    keys: Callable[[], Mapping[str, Mapping[str, Any]]] = _no_keys
-    other_file: Callable[[Mapping[str, Any]], str] = _no_other_file
+    keys: Callable[[], Mapping[str, Mapping[str, Any]]] = _empty
+    other_file: Callable[[Mapping[str, Any]], str | None] = _none
     lists: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
     scripts: Mapping[str, Script] = field(default_factory=dict)
 

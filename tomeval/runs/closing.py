@@ -10,9 +10,9 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import in_line
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
+from tomeval.runs.folder import Share
 from tomeval.runs.notes import copies_notes
 from tomeval.runs.origins import closing_lines
-from tomeval.runs.part import Share
 from tomeval.runs.replies import excerpt, wrapped
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.journal import ROLLBACK, WAL, fitting_journal
-from tomeval.runs.reading import IN_PLACE, Copy, has_log, needs_copy
+from tomeval.runs.journal import IN_PLACE, ROLLBACK, WAL, Copy, fitting_journal, has_log, needs_copy
 from tomeval.runs.schema import readable, unpacked
 
 PATIENCE = {WAL: 60.0, ROLLBACK: 600.0}
@@ -63,7 +62,7 @@ class Database:
 
     def __init__(self, path: Path, version: int, schema: str | None = None) -> None:
         self.path = self.read_from = path
-        self._journal = WAL if schema is None else fitting_journal(path.parent).mode
+        self._journal = WAL if schema is None else fitting_journal(path.parent)
         self._copy: Copy | None = None
         with ExitStack() as unless_opened, self.reporting():
             mode = "mode=rwc" if schema is not None else _reading_mode(path)

@@ -7,21 +7,23 @@ domain for nothing but what is here.
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import bring, loaded, named, part, receive
+from tomeval.core.extensions import NotInstalled, bring, loaded, named, part, receive
 from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SOURCES, Script
-from tomeval.runs.capabilities import Compare, Describe, Play, Rate, Read, Show, one_by_one
+from tomeval.runs.capabilities import Compare, Describe, Play, Rate, Read, Show
 from tomeval.runs.measures import Measure, guarded
 from tomeval.runs.outside import LOADED, adopt
+from tomeval.runs.schema import Schema
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -122,42 +124,6 @@ class Cell(ABC):
 
 
 @dataclass
-class Schema:
-    """A domain's own columns of the store, as mappings of name to SQL type.
-
-    Attributes
-    ----------
-    cells : mapping
-        Columns that the views read: keys of `Read.columns` or of a definition.
-    episodes, steps : mapping
-        What a `Block` holds besides the shared columns, in this order. Lists of episodes show the
-        first column of an episode, as `RunCell.shown_episode` gives it.
-    views : str
-        SQL of two views: ``step_records``, everything known of every step, and ``asked``, every
-        question with ``cell, episode, step, seat, question, outcome, attempts``. Default: all
-        columns, and `Block.answers`.
-    shown : mapping
-        SQL types of columns that only exports have, or have with another type. All others are text.
-    """
-
-    cells: Mapping[str, str] = field(default_factory=dict)
-    episodes: Mapping[str, str] = field(default_factory=dict)
-    steps: Mapping[str, str] = field(default_factory=dict)
-    views: str = ""
-    shown: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        of_cells = "".join(f"c.{name}, " for name in self.cells)
-        of_episodes = "".join(f"e.{name}, " for name in self.episodes)
-        self.views = self.views or (
-            f"CREATE VIEW step_records AS SELECT {of_cells}s.*, {of_episodes}e.status FROM steps s "
-            "JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);\n"
-            "CREATE VIEW asked AS SELECT cell, episode, step, seat, question, outcome, attempts "
-            "FROM answers"
-        )
-
-
-@dataclass
 class Block:
     """Finished episodes of one cell, as rows of the store.
 
@@ -246,7 +212,7 @@ def check_domain(domain: object) -> Domain:
     if (named_there := keys.model_fields["domain"].default) != name:
         raise _faulty(name, "experiment", f"the key domain is {named_there!r} by default")
     _check_parts(domain)
-    if (play.many is None) != (play.together is one_by_one):
+    if (play.many is None) != (play.together is Play.together):
         raise _faulty(name, "play", "together and many go together")
     named_measures: dict[str, Iterable[str]] = {
         "show.headline": show.headline,
@@ -308,8 +274,13 @@ def get_domain(name: str, where: str = "") -> Domain:
             raise TomevalError(
                 f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}"
             )
-        module, _, attribute = DOMAINS[name].partition(":")
-        _take(name, getattr(importlib.import_module(module), attribute))
+        try:
+            _take(name, resolve_name(DOMAINS[name]))
+        except ImportError as error:
+            raise NotInstalled(
+                f"the domain {name!r} cannot be loaded: {error}; install tomeval again, or do "
+                "without it"
+            ) from error
     return LOADED[name]
 
 
@@ -349,9 +320,17 @@ receive("domains", _take)
 
 
 def domain_names() -> list[str]:
-    """Return the names of all domains."""
+    """Return the names of all domains, without those that ship but are not there."""
     load_plugins()
-    return list(dict.fromkeys([*DOMAINS, *LOADED, *named("domains")]))
+    here = (name for name, where in DOMAINS.items() if _is_there(where.rpartition(".")[0]))
+    return list(dict.fromkeys([*here, *LOADED, *named("domains")]))
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _scripts() -> Iterator[tuple[str, Script]]:

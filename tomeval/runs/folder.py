@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import logging
 import platform
 import re
 import subprocess
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import filelock
 
@@ -34,6 +35,8 @@ from tomeval.runs.stored import identity_sha256
 from tomeval.runs.writer import has_locks, named, writer_of
 
 logger = logging.getLogger(__name__)
+
+PART = "part.json"
 
 
 def make_folder(folder: Path) -> None:
@@ -132,7 +135,7 @@ def begin_or_resume(
     The `store` is open for writing, and is closed if it holds another experiment; `identity` is
     `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are
     the cells that have other numbers, see `Experiment.apart`; `part` is the part of the experiment
-    that the folder is for, see `tomeval.runs.part`; empty: all of it.
+    that the folder is for, see `tomeval.runs.folder`; empty: all of it.
     """
     sha256 = identity_sha256(identity)
     meta = store.meta()
@@ -206,11 +209,6 @@ def read_json(path: Path) -> Any:
     return found
 
 
-def is_damaged(path: Path) -> bool:
-    """Tell whether a JSON file of a run is there and is not what was written."""
-    return path.exists() and read_signed(path) is None
-
-
 def add_session(folder: Path, stop_after_voids: int, part: str = "") -> None:
     """Note when, with which versions and from which commit the run was started or resumed."""
     path = folder / SESSIONS
@@ -252,3 +250,47 @@ def _commit(folder: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() or None
+
+
+class Share(NamedTuple):
+    """What a folder says of itself: the name of its part, and how many episodes of each cell."""
+
+    part: str
+    wanted: Sequence[int]
+
+
+def note_share(folder: Path, share: Share) -> None:
+    """Write what the share of a run folder is, unless it says so already."""
+    if share_of(folder) != share:
+        data = signed({"part": share.part, "wanted": list(share.wanted)})
+        write_text(folder / PART, json.dumps(data))
+
+
+def share_of(folder: Path) -> Share | None:
+    """Return the share of a run folder; None if it holds a whole run."""
+    said = read_json(folder / PART)
+    return Share(str(said["part"]), list(said["wanted"])) if isinstance(said, dict) else None
+
+
+def run_folders(given: Iterable[str | Path]) -> list[Path]:
+    """Return the run folders that are meant: each given one, those in a folder, those of a pattern.
+
+    Raises
+    ------
+    TomevalError
+        A pattern or folder without a run folder.
+    """
+    folders: list[Path] = []
+    for one in given:
+        path = Path(one)
+        if path.is_dir() and not (path / STORE).exists():
+            inside = sorted(p.parent for p in path.glob(f"*/{STORE}"))
+            folders += inside or [path]
+        elif glob.has_magic(str(one)) and not path.exists():
+            inside = sorted(p for p in map(Path, glob.glob(str(one))) if p.is_dir())
+            if not inside:
+                raise TomevalError(f"{one}: no folder has a name like this")
+            folders += run_folders(inside)
+        else:
+            folders.append(path)
+    return list({path.resolve(): path for path in folders}.values())

@@ -3,7 +3,9 @@
 A write-ahead log (WAL) is read and written by several processes through memory that they share, in
 a file beside the store. SQLite's own documentation rules it out where processes are on different
 hosts (sqlite.org/wal.html), and some file systems cannot share memory at all. A rollback journal
-needs nothing but locks. It is slower, and a reader keeps the writer from committing.
+needs nothing but locks. It is slower, and a reader keeps the writer from committing: so a reader
+holds its lock for as long as it takes to copy the file, and reads the copy. A writer that was
+killed leaves a journal, which is copied too and rolled back in the copy, not in the run folder.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
 
@@ -29,45 +33,33 @@ PROBE = ".probe-"
 _told: set[Path] = set()
 
 
-class Journal(NamedTuple):
-    """A journal mode of SQLite; `why` says why it is not WAL, empty for WAL."""
-
-    mode: str
-    why: str = ""
-
-
-def fitting_journal(folder: Path) -> Journal:
-    """Return the journal that works in a folder, and say once if it is not the usual one.
+def fitting_journal(folder: Path) -> str:
+    """Return the journal mode that works in a folder, and say once if it is not the usual one.
 
     Raises
     ------
     TomevalError
         Neither does: the file system knows no locks, or cannot be written.
     """
-    found = _fitting(folder)
-    if found.why and folder not in _told:
-        _told.add(folder)
-        logger.warning(
-            "%s: %s; a rollback journal is used instead, which is slower, and readers copy the "
-            "store before they read it",
-            *(folder, found.why),
-        )
-    return found
-
-
-def _fitting(folder: Path) -> Journal:
     kind = filesystem(folder)
     if shared_by_hosts(kind):
-        reason = f"it lies on {kind}, where SQLite's write-ahead log does not work between hosts"
+        why = f"it lies on {kind}, where SQLite's write-ahead log does not work between hosts"
     elif failed := probe(folder, WAL):
-        reason = f"SQLite's write-ahead log does not work there ({failed})"
+        why = f"SQLite's write-ahead log does not work there ({failed})"
     else:
-        return Journal(WAL)
+        return WAL
     if failed := probe(folder, ROLLBACK):
         raise TomevalError(
             f"{folder}: SQLite cannot work there ({failed}); choose a folder on a local disk"
         )
-    return Journal(ROLLBACK, reason)
+    if folder not in _told:
+        _told.add(folder)
+        logger.warning(
+            "%s: %s; a rollback journal is used instead, which is slower, and readers copy the "
+            "store before they read it",
+            *(folder, why),
+        )
+    return ROLLBACK
 
 
 def probe(folder: Path, mode: str) -> str:
@@ -178,3 +170,130 @@ def shared_by_hosts(kind: str) -> bool:
     ['nfs4', 'fuse.sshfs']
     """
     return _SHARED.fullmatch(kind) is not None
+
+
+TRIES = 8
+"""How often a copy is begun anew if the store changes meanwhile, with growing pauses."""
+
+IN_PLACE = threading.RLock()
+"""Held while a store is written with a rollback journal, and while its file is copied.
+
+A process that closes a file loses all its locks on it (POSIX), also those of a writer in another
+thread.
+"""
+
+_WAL_FORMAT = b"\x02"
+_UNDONE = ("SQLITE_READONLY", "SQLITE_CANTOPEN")
+"""What SQLite says if a journal would have to be rolled back, and may not be."""
+_PARTS = ("", "-journal", "-wal")
+
+
+def needs_copy(store: Path) -> bool:
+    """Tell whether a store is to be copied before it is read.
+
+    One with a write-ahead log on a file system of one host is not: there a reader does not keep the
+    writer from anything.
+    """
+    return shared_by_hosts(filesystem(store.parent)) or _format(store) not in (b"", _WAL_FORMAT)
+
+
+def has_log(store: Path) -> bool:
+    """Tell whether a store that exists is written with a write-ahead log."""
+    return _format(store) == _WAL_FORMAT
+
+
+def _format(store: Path) -> bytes:
+    """Return the byte of a database's header that says which journal it is written with."""
+    with IN_PLACE, store.open("rb") as file:
+        return file.read(19)[18:]
+
+
+class Copy:
+    """A copy of a store in a folder of its own, which goes when it is closed.
+
+    Parameters
+    ----------
+    store : Path
+
+    Raises
+    ------
+    TomevalError
+        The store changes faster than it can be copied, and no lock can keep it from that; or it
+        cannot be read, or there is no room for a copy.
+    sqlite3.Error
+        It is no database, or its lock cannot be had.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tomeval-reading-")
+        self.path = Path(self._folder.name) / store.name
+        try:
+            for number in range(TRIES):
+                if self._made(store):
+                    return
+                time.sleep(0.05 * 2**number)
+        except OSError as error:
+            self.close()
+            raise TomevalError(
+                f"{store}: cannot be copied to {self.path.parent}, which it is read from "
+                f"({error.strerror or error}); TMPDIR names another folder for that"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+        self.close()
+        raise TomevalError(
+            f"{store}: is written while it is copied, and this file system does not show the "
+            "writer's locks; try again, or read it on the host that writes it"
+        )
+
+    def close(self) -> None:
+        """Delete the copy."""
+        self._folder.cleanup()
+
+    def _made(self, store: Path) -> bool:
+        """Copy; tell whether the store was the same before and after."""
+        with IN_PLACE, _held(store) as held:
+            parts = _PARTS[:1] if held else _PARTS  # nobody rolls back what a writer has begun
+            before = _state(store, parts)
+            for part in parts:
+                source, target = (p.with_name(f"{p.name}{part}") for p in (store, self.path))
+                target.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):  # a journal that is gone shows in the state
+                    shutil.copyfile(source, target)
+            return _state(store, parts) == before
+
+
+def _state(store: Path, parts: Sequence[str]) -> list[tuple[int, int, int] | None]:
+    """Return what changes if a store is written."""
+    found: list[tuple[int, int, int] | None] = []
+    for part in parts:
+        try:
+            seen = store.with_name(f"{store.name}{part}").stat()
+        except FileNotFoundError:
+            found.append(None)
+        else:
+            found.append((seen.st_ino, seen.st_size, seen.st_mtime_ns))
+    return found
+
+
+@contextmanager
+def _held(store: Path) -> Iterator[bool]:
+    """Keep a writer with a rollback journal from committing; tell whether that could be done.
+
+    It cannot if there is a journal to roll back, of a writer that was killed.
+    """
+    if has_log(store):
+        yield False
+        return
+    uri = f"{store.resolve().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=60)) as db:
+        try:
+            db.execute("BEGIN")
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+            held = True
+        except sqlite3.OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith(_UNDONE):
+                raise
+            held = False
+        yield held

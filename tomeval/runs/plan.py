@@ -7,9 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tomeval.core.extras import MissingExtra
-from tomeval.models import lacking
-from tomeval.models.ahead import Ahead, look_ahead
+from tomeval.models.ahead import Ahead
 from tomeval.models.base import Usage
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import get_domain
@@ -25,6 +23,7 @@ from tomeval.runs.needs import (
     guessed_at_most,
     needs,
 )
+from tomeval.runs.runner import known_models
 
 Row = Mapping[str, Any]
 
@@ -188,25 +187,6 @@ def too_long(rows: Sequence[Row]) -> list[int]:
         for number, row in enumerate(rows)
         if row.get("context") and row["longest"] > row["context"]
     ]
-
-
-def known_models(experiment: Experiment) -> dict[str, Ahead]:
-    """Return what is known of every model, by `spec_key`, without asking or loading any.
-
-    Raises `TomevalError` for what cannot be opened.
-    """
-    specs = {spec_key(spec): spec for cell in experiment.cells for spec in cell.models.values()}
-    scored = {spec_key(s) for cell in experiment.cells if cell.scores for s in cell.models.values()}
-    return {key: look_ahead(s, experiment.base, key in scored) for key, s in specs.items()}
-
-
-def lacks(experiment: Experiment) -> MissingExtra | None:
-    """Return why an experiment's models cannot play here for want of a library, else None.
-
-    A plan needs none of them, so that it can be made elsewhere than the run.
-    """
-    specs = (spec for cell in experiment.cells for spec in cell.models.values())
-    return next(filter(None, map(lacking, specs)), None)
 
 
 def _nameless(definition: Any) -> Any:

@@ -18,11 +18,10 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REASK, flat
-from tomeval.runs.folder import planned
+from tomeval.runs.folder import Share, planned, share_of
 from tomeval.runs.measures import Measure
 from tomeval.runs.origins import PLACE, PLACE_SQL, origins_table
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
-from tomeval.runs.part import Share, share_of
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import EXPERIMENT, Store
 from tomeval.statistics import AUTO, RESAMPLES

@@ -5,15 +5,143 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tomeval.core.outcomes import FAILED, LENIENT, VALID
+from tomeval.models.base import LOW_MASS
 from tomeval.runs.domain import Block, Row
-from tomeval.runs.schema import UNKNOWN, pack_json, unpack
-from tomeval.runs.spent import by_episode
+from tomeval.runs.schema import pack_json
+
+if TYPE_CHECKING:
+    from tomeval.runs.store import Store
+
+_AT_A_TIME = 1000
+
+
+class Spent(NamedTuple):
+    """What the calls of a seat came to.
+
+    Attributes
+    ----------
+    calls, replies : int
+        All, and those with a reply or scores.
+    prompt, completion, cached : int or None
+        Tokens; None: no reply says.
+    cost : float or None
+        None: no reply has a price.
+    answers, unreadable, again : int
+        Calls that were to hold an answer, those of them that could not be read, and attempts beyond
+        the first.
+    scored, low : int
+        Scored answers that say how much probability all labels have, and those below `LOW_MASS`.
+    lenient : int
+        Answers that were read although they were not in the exact form asked for.
+    """
+
+    calls: int = 0
+    replies: int = 0
+    prompt: int | None = None
+    completion: int | None = None
+    cached: int | None = None
+    cost: float | None = None
+    answers: int = 0
+    unreadable: int = 0
+    again: int = 0
+    scored: int = 0
+    low: int = 0
+    lenient: int = 0
+
+
+def total(parts: Iterable[Sequence[Any]]) -> Spent:
+    """Return what several come to together.
+
+    Examples
+    --------
+    >>> found = total([Spent(2, prompt=3), Spent(1, cost=0.5), Spent(4, prompt=4)])
+    >>> found.calls, found.prompt, found.completion, found.cost
+    (7, 7, None, 0.5)
+    """
+    return Spent(*map(_sum, zip(*parts, strict=True)))
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if None in values:
+        values = [value for value in values if value is not None]
+        if not values:
+            return None
+    found = sum(values)
+    return math.fsum(values) if isinstance(found, float) else found
+
+
+def by_episode(
+    cell: int, calls: Iterable[tuple[int, int, str, str, dict[str, Any]]]
+) -> list[tuple[int, int, str]]:
+    """Return the rows of the table ``spent`` for calls of a cell, which are as `Block` has them."""
+    found: dict[int, dict[str, list[Spent]]] = defaultdict(lambda: defaultdict(list))
+    for episode, _, seat, _, record in calls:
+        found[episode][seat].append(_of_call(record))
+    return [
+        (
+            cell,
+            episode,
+            json.dumps(
+                {seat: total(parts) for seat, parts in seats.items()}, separators=(",", ":")
+            ),
+        )
+        for episode, seats in found.items()
+    ]
+
+
+def _of_call(record: Any) -> Spent:
+    """Return what one call came to; of a record that tomeval does not write, what can be read."""
+    record = _table(record)
+    scores = record.get("scores")
+    said = next((s for s in (record.get("reply"), scores) if isinstance(s, dict)), None)
+    usage, outcome = _table(_table(said).get("usage")), record.get("outcome")
+    mass = _number(_table(scores).get("mass"))
+    return Spent(
+        1,
+        int(said is not None),
+        _number(usage.get("prompt"), int),
+        _number(usage.get("completion"), int),
+        _number(usage.get("cached"), int),
+        _number(_table(_table(said).get("details")).get("cost")),
+        int(outcome is not None or isinstance(scores, dict)),
+        int(outcome is not None and outcome != VALID),
+        int((_number(record.get("attempt")) or 0) > 1),
+        int(mass is not None),
+        int(mass is not None and mass < LOW_MASS),
+        int(record.get(LENIENT) is True),
+    )
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any, *kinds: type) -> Any:
+    """Return a finite number of these kinds, of any by default; None: it is something else."""
+    fits = type(value) in (kinds or (int, float)) and math.isfinite(value)
+    return value if fits else None
+
+
+def spent_in(store: Store) -> dict[tuple[int, str, bool], Spent]:
+    """Return what was spent by cell, seat and whether the episode failed."""
+    _, rows = store.iterate(
+        "SELECT cell, status, said FROM episodes JOIN spent USING (cell, episode) "
+        "ORDER BY cell, episode"
+    )
+    parts: dict[tuple[int, str, bool], list[Sequence[Any]]] = {}
+    for cell, status, text in rows:
+        for seat, said in json.loads(text).items():
+            mine = parts.setdefault((cell, seat, status == FAILED), [])
+            mine.append(said)
+            if len(mine) == _AT_A_TIME:
+                mine[:] = [total(mine)]
+    return {key: total(some) for key, some in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -27,8 +155,8 @@ class Rows:
         As `Block` has them.
     steps, answers : list of (cell, episode, step, ...)
     calls : list of (cell, episode, call, step, seat, form, packed record)
-    spent : dict of int to str
-        What calls came to by episode, see `tomeval.runs.spent`; what is missing is counted later.
+    spent : list of (cell, episode, text)
+        What calls came to, see `tomeval.runs.rows`.
     """
 
     cell: int
@@ -36,7 +164,7 @@ class Rows:
     steps: list[Row]
     answers: list[Row]
     calls: list[Row]
-    spent: dict[int, str] = field(default_factory=dict)
+    spent: list[Row] = field(default_factory=list)
 
     @classmethod
     def of(cls, cell: int, block: Block) -> Rows:
@@ -47,14 +175,13 @@ class Rows:
             [(cell, *row) for row in block.steps],
             [(cell, *row) for row in block.answers],
             list(_numbered(cell, block)),
-            by_episode(block.calls),
+            list(by_episode(cell, block.calls)),
         )
 
     def extend(self, other: Rows) -> None:
         """Add episodes of the same cell."""
-        for name in ("episodes", "steps", "answers", "calls"):
+        for name in ("episodes", "steps", "answers", "calls", "spent"):
             getattr(self, name).extend(getattr(other, name))
-        self.spent.update(other.spent)
 
     def tables(self, origin: int) -> dict[str, list[Row]]:
         """Return what was played by table, the episodes' own rows with their origin."""
@@ -64,6 +191,7 @@ class Rows:
             "steps": self.steps,
             "answers": self.answers,
             "calls": self.calls,
+            "spent": self.spent,
         }
 
 
@@ -72,99 +200,3 @@ def _numbered(cell: int, block: Block) -> Iterator[Row]:
     numbers: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)
     for episode, *place, record in block.calls:
         yield cell, episode, next(numbers[episode]), *place, pack_json(record)
-
-
-_MEASURED = ("latency", "cached")
-"""What a record says of the machine: seconds, and tokens that the model had read before."""
-
-
-ROUNDING = 1e-3
-"""How much a number may differ, by its size if that is above 1, and still be the same, rounded.
-
-Batches of a model in single precision differ by about 1e-6; those of one in half precision by more.
-"""
-
-
-class Differing(NamedTuple):
-    """How a second result of episodes differs from the first one.
-
-    Attributes
-    ----------
-    table : str
-        The first table in which anything but rounding differs; empty: there is none.
-    rounding : float
-        The largest difference of two numbers up to there that is within `ROUNDING`.
-    """
-
-    table: str = ""
-    rounding: float = 0.0
-
-
-def difference(db: sqlite3.Connection, given: Rows) -> Differing:
-    """Return how rows differ from those of a store.
-
-    Origins do not count, nor what records say of the machine.
-    """
-    places = [(given.cell, row[0]) for row in given.episodes]
-    rounding = 0.0
-    for table, rows in given.tables(UNKNOWN).items():
-        # As SQLite gives them back: 1.0 for 1 in a column of type REAL, nothing for NaN.
-        db.execute(f"CREATE TEMP TABLE given AS SELECT * FROM {table} WHERE 0")
-        try:
-            if rows:
-                marks = ",".join("?" * len(rows[0]))
-                db.executemany(f"INSERT INTO given VALUES ({marks})", rows)
-            for place in places:
-                first, second = (_content(db, name, table, place) for name in (table, "given"))
-                if first != second:
-                    if math.isinf(apart := _apart(first, second)):
-                        return Differing(table, rounding)
-                    rounding = max(rounding, apart)
-        finally:
-            db.execute("DROP TABLE given")
-    return Differing("", rounding)
-
-
-def _apart(one: Any, other: Any) -> float:
-    """Return how far numbers in two values are apart; infinite if more differs than rounding.
-
-    Examples
-    --------
-    >>> _apart([("J", 0.5)], [("J", 0.25)]), _apart({"a": [1, 8.5]}, {"a": [1, 8.501]}) < 0.0011
-    (inf, True)
-    """
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        if len(one) != len(other):
-            return math.inf
-        return max((_apart(a, b) for a, b in zip(one, other, strict=True)), default=0.0)
-    if isinstance(one, dict) and isinstance(other, dict):
-        if one.keys() != other.keys():
-            return math.inf
-        return max((_apart(one[key], other[key]) for key in one), default=0.0)
-    if one == other:
-        return 0.0
-    numbers = {type(one), type(other)}
-    if float not in numbers or not numbers <= {int, float}:
-        return math.inf
-    apart = abs(float(one) - float(other))
-    return apart if apart <= ROUNDING * max(1.0, abs(one), abs(other)) else math.inf
-
-
-def _content(db: sqlite3.Connection, name: str, like: str, place: tuple[int, int]) -> list[Row]:
-    """Return an episode's rows in a table that has the columns of the table `like`."""
-    sql = f"SELECT * FROM {name} WHERE cell = ? AND episode = ?"
-    rows = [tuple(row) for row in db.execute(sql, place)]
-    if like == "episodes":
-        rows = [row[:-1] for row in rows]
-    if like == "calls":
-        rows = [(*row[:-1], json.loads(said(row[-1]))) for row in rows]
-    return sorted(rows, key=repr)
-
-
-def said(record: bytes) -> str:
-    """Return a packed record without what it says of the machine."""
-
-    def bare(data: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in data.items() if key not in _MEASURED}
-
-    return json.dumps(json.loads(unpack(record), object_hook=bare), sort_keys=True)

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from tomeval.core.errors import TomevalError
-from tomeval.models import all_backends
+from tomeval.core.extras import MissingExtra
+from tomeval.models import all_backends, lacking
+from tomeval.models.ahead import Ahead, look_ahead
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.domain import Cell, get_domain
+from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler, How, Told
-from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
+from tomeval.runs.folder import (
+    Share,
+    add_session,
+    begin_or_resume,
+    locked,
+    make_folder,
+    note_share,
+)
 from tomeval.runs.jobs import compact
 from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.live_file import live_file
 from tomeval.runs.notes import episodes_to_play
-from tomeval.runs.part import Part, Share, note_share
-from tomeval.runs.plan import known_models, lacks
 from tomeval.runs.startup import StartUp, StartUpLog
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
+
+
+class Part(Protocol):
+    """Says which episodes of an experiment one folder is to hold."""
+
+    @property
+    def name(self) -> str:
+        """What the part is called, for good, such as ``shard 3/16``."""
+
+    @property
+    def suffix(self) -> str:
+        """What follows the experiment's name in that of its folder, unless one is named."""
+
+    def among(self, cell: int, episodes: Iterable[int], together: int = 1) -> list[int]:
+        """Return which episodes of a cell are of this part; so many are played at once."""
+
+    def then(self, folder: str) -> str:
+        """Say in a line what to do with the folder once it is played."""
 
 
 def run_experiment(
@@ -153,3 +180,22 @@ def _note_share(store: Store, experiment: Experiment, part: Part | None, planned
     if part is not None:
         wanted = _wanted(store, experiment, part, planned)
         note_share(store.path.parent, Share(part.name, [len(episodes) for episodes in wanted]))
+
+
+def known_models(experiment: Experiment) -> dict[str, Ahead]:
+    """Return what is known of every model, by `spec_key`, without asking or loading any.
+
+    Raises `TomevalError` for what cannot be opened.
+    """
+    specs = {spec_key(spec): spec for cell in experiment.cells for spec in cell.models.values()}
+    scored = {spec_key(s) for cell in experiment.cells if cell.scores for s in cell.models.values()}
+    return {key: look_ahead(s, experiment.base, key in scored) for key, s in specs.items()}
+
+
+def lacks(experiment: Experiment) -> MissingExtra | None:
+    """Return why an experiment's models cannot play here for want of a library, else None.
+
+    A plan needs none of them, so that it can be made elsewhere than the run.
+    """
+    specs = (spec for cell in experiment.cells for spec in cell.models.values())
+    return next(filter(None, map(lacking, specs)), None)

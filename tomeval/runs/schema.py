@@ -6,12 +6,12 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.resources import read_text
-from tomeval.runs.domain import Schema
 
 MOST = 1 << 26
 """Bytes that a text may have; far above any prompt, and no more than one can be read."""
@@ -148,7 +148,7 @@ _TABLES = {
     "PRIMARY KEY (cell, episode, step, seat, question)",
     "calls": f"{_EPISODE}, call INTEGER NOT NULL, step INTEGER NOT NULL, seat TEXT NOT NULL, "
     "form TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (cell, episode, call)",
-    "spent": f"{_EPISODE}, made INTEGER NOT NULL, said TEXT NOT NULL, PRIMARY KEY (cell, episode)",
+    "spent": f"{_EPISODE}, said TEXT NOT NULL, PRIMARY KEY (cell, episode)",
     "answered": f"{_EPISODE}, seat TEXT NOT NULL, request TEXT NOT NULL, reply BLOB NOT NULL, "
     "sum INTEGER NOT NULL, PRIMARY KEY (cell, episode, seat, request)",
     "sums": f"{_EPISODE}, sum INTEGER NOT NULL, PRIMARY KEY (cell, episode)",
@@ -160,6 +160,42 @@ those at least a page of its own."""
 
 UNKNOWN = 0
 """The number of the origin that says nothing, of episodes from elsewhere."""
+
+
+@dataclass
+class Schema:
+    """A domain's own columns of the store, as mappings of name to SQL type.
+
+    Attributes
+    ----------
+    cells : mapping
+        Columns that the views read: keys of `Read.columns` or of a definition.
+    episodes, steps : mapping
+        What a `Block` holds besides the shared columns, in this order. Lists of episodes show the
+        first column of an episode, as `RunCell.shown_episode` gives it.
+    views : str
+        SQL of two views: ``step_records``, everything known of every step, and ``asked``, every
+        question with ``cell, episode, step, seat, question, outcome, attempts``. Default: all
+        columns, and `Block.answers`.
+    shown : mapping
+        SQL types of columns that only exports have, or have with another type. All others are text.
+    """
+
+    cells: Mapping[str, str] = field(default_factory=dict)
+    episodes: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, str] = field(default_factory=dict)
+    views: str = ""
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        of_cells = "".join(f"c.{name}, " for name in self.cells)
+        of_episodes = "".join(f"e.{name}, " for name in self.episodes)
+        self.views = self.views or (
+            f"CREATE VIEW step_records AS SELECT {of_cells}s.*, {of_episodes}e.status FROM steps s "
+            "JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);\n"
+            "CREATE VIEW asked AS SELECT cell, episode, step, seat, question, outcome, attempts "
+            "FROM answers"
+        )
 
 
 def schema_sql(schema: Schema) -> str:

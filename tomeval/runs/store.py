@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
@@ -31,10 +31,12 @@ from tomeval.runs.checksums import (
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.origins import Origin
-from tomeval.runs.rows import Differing, Rows, difference
+from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
-from tomeval.runs.spent import MADE, by_episode
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
+
+if TYPE_CHECKING:
+    from tomeval.runs.differing import Differing
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -198,12 +200,7 @@ class Store(Stored):
         assert given.cell == cell, f"rows of cell {given.cell}, not of {cell}"
         keys = {(cell, row[0]) for row in given.episodes}
         done = {(cell, row[0]) for row in given.episodes if row[1] != FAILED}
-        spent = [
-            (cell, episode, MADE, said)
-            for episode, said in given.spent.items()
-            if (cell, episode) in keys
-        ]
-        rows = given.tables(origin) | {"spent": spent}
+        rows = given.tables(origin)
         with self._writing() as (db, sums):
             earlier = sorted(keys & _present(db, "episodes", keys))
             for name in reversed(SUMMED):  # an episode's own row last
@@ -220,11 +217,10 @@ class Store(Stored):
 
     def played(self, cell: int, episode: int) -> tuple[Rows, int]:
         """Return a stored episode as `add` takes it, and the number of its origin."""
-        tables = {name: rows_of(self.query, name, (cell, episode)) for name in SUMMED}
-        ((_, *own, origin),) = tables["episodes"]
-        spent = {row[1]: row[3] for row in tables["spent"] if row[2] == MADE}
-        spent = spent or by_episode((episode, *call) for call in self.calls(cell, episode))
-        rows = Rows(cell, [tuple(own)], tables["steps"], tables["answers"], tables["calls"], spent)
+        ((_, *own, origin),), *others = (
+            rows_of(self.query, name, (cell, episode)) for name in SUMMED
+        )
+        rows = Rows(cell, [tuple(own)], *others)
         return rows, origin
 
     def differs(self, cell: int, played: Block | Rows) -> Differing:
@@ -233,6 +229,8 @@ class Store(Stored):
         Where they were played does not count, nor what records say of the time it took and of
         tokens that were read before. Episodes that are not stored differ in ``episodes``.
         """
+        from tomeval.runs.differing import difference
+
         assert self._sums is not None, "open for reading"
         given = played if isinstance(played, Rows) else Rows.of(cell, played)
         with self._db.reporting():

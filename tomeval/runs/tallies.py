@@ -12,10 +12,9 @@ from typing import NamedTuple, TypeVar
 
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, INVALID_REASONS, LENIENT, VALID, VOID
-from tomeval.models.base import LOW_MASS
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
-from tomeval.runs.spent import Spent, kept, total
+from tomeval.runs.rows import Spent, spent_in, total
 from tomeval.runs.store import Store
 
 T = TypeVar("T")
@@ -27,13 +26,6 @@ def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
     """Count once in a store that does not change; what is returned must not be changed either."""
     known = once_each(count)
     return wraps(count)(lambda store: count(store) if store.changing else known(store))
-
-
-# What a record `r` says of a reply; own subjects may log calls of any other shape.
-_SAID = (
-    "CASE 'object' WHEN json_type(r, '$.reply') THEN json_extract(r, '$.reply') "
-    "WHEN json_type(r, '$.scores') THEN json_extract(r, '$.scores') END"
-)
 
 
 @_once
@@ -281,44 +273,7 @@ def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, A
     return found
 
 
-# One call after the other: without the limits, which limit nothing, SQLite would take every record
-# apart anew for each of the columns.
-_CALLS = f"""
-SELECT cell, seat, status = '{FAILED}', COUNT(*), COUNT(said),
-       SUM(json_extract(said, '$.usage.prompt')), SUM(json_extract(said, '$.usage.completion')),
-       SUM(json_extract(said, '$.usage.cached')), SUM(json_extract(said, '$.details.cost')),
-       SUM(outcome IS NOT NULL OR scored), SUM(outcome <> '{VALID}'), SUM(again), COUNT(mass),
-       SUM(mass < {LOW_MASS!r}), SUM(lenient)
-FROM (SELECT cell, seat, status, {_SAID} AS said, json_extract(r, '$.outcome') AS outcome,
-             COALESCE(json_type(r, '$.scores') = 'object', 0) AS scored,
-             json_extract(r, '$.attempt') > 1 AS again, json_extract(r, '$.scores.mass') AS mass,
-             COALESCE(json_type(r, '$.{LENIENT}') = 'true', 0) AS lenient
-      FROM (SELECT cell, seat, status, readable(record) AS r
-            FROM episodes CROSS JOIN calls USING (cell, episode)
-            WHERE cell = ? AND episode = ? LIMIT -1) LIMIT -1)
-GROUP BY cell, seat, status
-"""
-
-
-@_once
-def _spent(store: Store) -> dict[tuple[int, str, bool], Spent]:
-    """Return what the logged calls came to by cell, seat and whether their episodes failed."""
-    found, left = kept(store)
-    rows = (row for place in left for row in store.query(_CALLS, place))
-    for cell, seat, failed, *counts in rows:
-        said = Spent(
-            *(
-                0 if count is None and name not in _KNOWN else count
-                for name, count in zip(Spent._fields, counts, strict=True)
-            )
-        )
-        key = (cell, seat, bool(failed))
-        found[key] = total([found[key], said]) if key in found else said
-    return found
-
-
-_KNOWN = ("prompt", "completion", "cached", "cost")
-"""Of these, nothing is another thing than none."""
+_spent = _once(spent_in)
 
 
 @_once

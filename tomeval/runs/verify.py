@@ -22,11 +22,10 @@ from tomeval.runs.checksums import (
     rows_of,
 )
 from tomeval.runs.database import Damaged, Database
-from tomeval.runs.folder import is_damaged, locked
+from tomeval.runs.folder import locked
 from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN
-from tomeval.runs.spent import MADE
 from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import EXPERIMENT, SESSIONS, STORE, Store, strange
 from tomeval.runs.stored import identity_sha256, own_domain, read_meta
@@ -88,7 +87,7 @@ def verified(folder: Path) -> Verified:
     if not store.is_file() or not store.stat().st_size:
         Store(folder).close()  # says what is wrong
     for name in (EXPERIMENT, SESSIONS, STARTUP):
-        if is_damaged(folder / name):
+        if (folder / name).exists() and read_signed(folder / name) is None:
             found.beside.append(f"{folder / name}: damaged; the next tomeval run writes it anew")
     if not (folder / EXPERIMENT).exists():
         found.beside.append(f"{folder / EXPERIMENT}: missing; the next tomeval run writes it anew")
@@ -168,11 +167,8 @@ def _copy_sound(db: Database, draft: Path, found: Verified) -> int:
         bad, taken = {*found.damaged}, 0
         for place in db.query("SELECT cell, episode FROM sums ORDER BY cell, episode"):
             if place not in bad and all(isinstance(number, int) for number in place):
-                (episode,), steps, answers, calls, spent = (
-                    rows_of(db.query, table, place) for table in SUMMED
-                )
-                said = {number: text for _, number, made, text in spent if made == MADE}
-                played = Rows(place[0], [episode[1:-1]], steps, answers, calls, said)
+                (episode,), *others = (rows_of(db.query, table, place) for table in SUMMED)
+                played = Rows(place[0], [episode[1:-1]], *others)
                 copy.add(place[0], played, origins.get(episode[-1], UNKNOWN))
                 taken += 1
         done = copy.finished()

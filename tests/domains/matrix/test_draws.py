@@ -97,8 +97,8 @@ def test_plan_counts_draws():
     # Two questions a step and five draws; of S2A also two summaries.
     assert [row["calls"] for row in rows] == [28, 8, 28, 28 + 2 * 4]
     domain, [cell, *_] = get_domain("matrix"), make_experiment(data).cells
-    shown = domain.preview(cell, "subject", "draw", 3)
-    [(_, predicted)] = domain.preview(cell, "subject", "predict", 3)
+    shown = domain.describe.prompt(cell, "subject", "draw", 3)
+    [(_, predicted)] = domain.describe.prompt(cell, "subject", "predict", 3)
     assert [prompt for _, prompt in shown] == [predicted] * 5
 
 

@@ -327,13 +327,12 @@ def test_nothing_overlaps_in_the_figure(tmp_path):
         "episodes": 4,
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
-        for column in ("single", "double"):
-            drawings = draw(run, ["adaptation"], Options(column))
-            assert [drawing.stem for drawing in drawings] == ["adaptation_1", "adaptation_2"]
-            for drawing in drawings:
-                assert drawing.figure.get_figwidth() == pytest.approx(WIDTHS[column])
-                assert drawing.figure.get_figheight() < 9.6
-                check(drawing.figure)
+        drawings = draw(run, ["adaptation"], Options("single"))
+        assert [drawing.stem for drawing in drawings] == ["adaptation_1", "adaptation_2"]
+        for drawing in drawings:
+            assert drawing.figure.get_figwidth() == pytest.approx(WIDTHS["single"])
+            assert drawing.figure.get_figheight() < 9.6
+            check(drawing.figure)
 
 
 def test_runs_whose_partners_do_not_change_do_not_pay_for_it(tmp_path):

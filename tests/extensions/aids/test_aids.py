@@ -25,7 +25,6 @@ from tomeval.extensions.aids.ladders import (
     verdict,
 )
 from tomeval.plots import draw
-from tomeval.report import write_report
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -63,11 +62,10 @@ def regrets(game, partners, horizon, episodes, seed=0, **links):
     ("game", "partners"),
     [
         (get_game("RPS"), "single_action"),
-        (get_game("IPD"), "tit_for_tat"),
         (get_game("IPD"), "noisy_tit_for_tat(0.2)"),
         (TWO_BY_THREE, "uniform_random + best_responder"),
     ],
-    ids=["RPS", "IPD", "noisy", "odd"],
+    ids=["RPS", "noisy", "odd"],
 )
 def test_simulation_agrees_with_the_closed_form(game, partners):
     chosen = get_partner_set(partners, game)
@@ -110,7 +108,7 @@ def test_rungs_meet_the_same_chance():
 
 @pytest.mark.parametrize(
     ("name", "partners", "which"),
-    [("RPS", "single_action", 0), ("IPD", "tit_for_tat", 0), ("RPS", "uniform_random", 1)],
+    [("RPS", "single_action", 0), ("IPD", "tit_for_tat", 0)],
 )
 def test_known_shares_are_recovered_at_nominal_coverage(name, partners, which):
     """benchmarks/aids_coverage.py does the same for more cells and numbers of episodes."""
@@ -164,9 +162,6 @@ def test_a_table_of_a_run(tmp_path):
         (drawing,) = draw(run, ["aids"])
         assert drawing.stem == "aids"
         assert f"computing {rows[1]['share_percent']:.0f} %" in drawing.description
-        write_report(run, tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "the failing link is computing" in page
 
 
 def test_what_makes_no_ladder(tmp_path):

@@ -20,7 +20,7 @@ from tomeval.domains.matrix.partners import Partner, reachable
 from tomeval.domains.matrix.played import Played
 from tomeval.extensions.fitted import measures as fitted
 from tomeval.extensions.fitted import pricing
-from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, fit, fitted_values
+from tomeval.extensions.fitted.measures import fit, fitted_values
 from tomeval.extensions.fitted.memory import (
     context_path,
     contexts,
@@ -329,7 +329,7 @@ def test_few_episodes_are_not_fitted(episodes):
     one = fit(found)
     assert one.why.startswith(f"{episodes} complete episode")
     assert np.isnan(one.regret).all()
-    assert len(fitted_values(found, FITTED)) == episodes
+    assert len(fitted_values(found, "regret")) == episodes
 
 
 # The statistic
@@ -453,9 +453,9 @@ def test_every_partner_of_a_set_has_a_fit_of_its_own():
         RPS, (), np.repeat([0, 1], 12), np.full(24, 20), *moves, None, RPS.own[tuple(moves)]
     )
     apart = np.concatenate([fit(unknown(part)).regret for part in parts])
-    assert np.allclose(fitted_values(both, FITTED), apart)
-    assert (fitted_values(both, LEAST) < fitted_values(both, MOST)).all()
-    ends = estimate(fitted_values(both, FITTED))
+    assert np.allclose(fitted_values(both, "regret"), apart)
+    assert (fitted_values(both, "least") < fitted_values(both, "most")).all()
+    ends = estimate(fitted_values(both, "regret"))
     assert 0 < ends.mean[0] < 2
 
 

@@ -18,7 +18,7 @@ from tomeval.models.base import LocalModel, Scores
 from tomeval.runs.closing import closing
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.part import share_of
+from tomeval.runs.folder import share_of
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 

@@ -188,7 +188,6 @@ ARENA = Domain(
         task=("game", "others", "on_invalid", "attempts"),
         panel=("game", "others"),
         unit="deal",
-        paired="game, others and deals",
         shares_draws=("game",),
         drawn="seating",
         scores={"won": Score("share of wins", "won", _won)},

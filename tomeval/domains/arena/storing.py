@@ -7,11 +7,13 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tomeval.core.outcomes import LENIENT
+from tomeval.core.outcomes import COMPLETE, LENIENT
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed
 from tomeval.domains.arena.solver import Bound
-from tomeval.runs.domain import Block, Schema
+from tomeval.runs.domain import Block
+from tomeval.runs.schema import Schema
+from tomeval.runs.store import Store
 
 _BOUNDS = ("best", "chosen", "regret", "tom_regret")
 _VALUES = [f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")]
@@ -179,3 +181,20 @@ def _slot_name(slot: int) -> str:
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
+
+
+def complete_games(store: Store, cell: int) -> list[tuple[Any, ...]]:
+    """Return episode, deal, and as JSON seats and marks of chance of every complete game."""
+    return store.query(
+        "SELECT episode, deal, seats, marks FROM episodes WHERE cell = ? AND status = ? "
+        "ORDER BY episode",
+        (cell, COMPLETE),
+    )
+
+
+def moves_of_game(store: Store, cell: int, episode: int) -> list[tuple[Any, ...]]:
+    """Return stage, seat and action, as JSON or None, of every decision of a game."""
+    return store.query(
+        "SELECT stage, seat, action FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
+        (cell, episode),
+    )

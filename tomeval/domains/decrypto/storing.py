@@ -11,7 +11,8 @@ from tomeval.domains.decrypto.game import Code, Guess, NoCode
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.probes import PROBED_SEAT, QUESTIONS
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
-from tomeval.runs.domain import Block, Schema
+from tomeval.runs.domain import Block
+from tomeval.runs.schema import Schema
 
 _OUTCOMES = {f"{role}_outcome": "TEXT NOT NULL" for role in ROLES}
 _ATTEMPTS = {f"{role}_attempts": "INTEGER NOT NULL" for role in ROLES}

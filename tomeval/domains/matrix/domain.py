@@ -277,7 +277,6 @@ MATRIX = Domain(
         by=("strategy", "subject", "model", "labels", "condition"),
         task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
         panel=("game", "labels"),
-        paired="game, partner",
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
         scores={

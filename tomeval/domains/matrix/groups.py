@@ -9,9 +9,6 @@ import numpy as np
 
 from tomeval.domains.matrix.played import BoolArray, FloatArray, Played
 from tomeval.runs.measures import Totals
-from tomeval.runs.outside import Group
-
-__all__ = ["Group", "by_episode", "data_of", "from_data", "nothing"]
 
 
 def data_of(played: Played, name: str) -> Any:

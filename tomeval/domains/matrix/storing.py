@@ -14,7 +14,8 @@ from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.played import IntArray
 from tomeval.domains.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
-from tomeval.runs.domain import Block, Schema
+from tomeval.runs.domain import Block
+from tomeval.runs.schema import Schema
 from tomeval.runs.store import Store
 
 SEAT = "subject"

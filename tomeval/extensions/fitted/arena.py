@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.arena.game import Stage
 from tomeval.domains.arena.kinds import Seen
 from tomeval.domains.arena.replaying import actions_of, first_state, replayed
 from tomeval.domains.arena.results import ArenaRunCell
+from tomeval.domains.arena.storing import complete_games, moves_of_game
 from tomeval.runs.columns import flat
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
@@ -85,16 +85,8 @@ def fitted_best(cell: ArenaRunCell) -> float | None:
 
 def _games(cell: ArenaRunCell) -> Iterator[tuple[tuple[int, ...], list[Stage[Any]]]]:
     """Yield the seats of the players and the stages of every complete game."""
-    for episode, deal, seats, marks in cell._store.query(
-        "SELECT episode, deal, seats, marks FROM episodes WHERE cell = ? AND status = ? "
-        "ORDER BY episode",
-        (cell.number, COMPLETE),
-    ):
-        rows = cell._store.query(
-            "SELECT stage, seat, action FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
-            (cell.number, episode),
-        )
-        actions = actions_of(rows)
+    for episode, deal, seats, marks in complete_games(cell._store, cell.number):
+        actions = actions_of(moves_of_game(cell._store, cell.number, episode))
         state = first_state(cell, episode, deal)
         trail = []
         record = json.loads(marks)

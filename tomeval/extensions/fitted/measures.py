@@ -8,7 +8,7 @@ where partners are tables. Nothing here looks at such tables, so that it can be 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -25,6 +25,9 @@ from tomeval.statistics import estimate
 FITTED = "delta_functional_fitted_per_step"
 LEAST, MOST = "regret_fitted_least_per_step", "regret_fitted_most_per_step"
 """The estimate, and between what regret lies whatever the other does of what is left open."""
+
+PARTS = {FITTED: "regret", LEAST: "least", MOST: "most"}
+"""What a `Fit` calls them."""
 
 MEMORIES = (0, 1, 2)
 """How many joint moves a fitted machine may know."""
@@ -165,13 +168,9 @@ def fit(played: Played) -> Fit:
     missing = np.full(played.episodes, np.nan)
     why = (
         "not determined by these games: the best reply hangs on joint moves after which the other "
-        f"was seen too seldom; the regret is from {_amount(least.mean())} to {_amount(most.mean())}"
+        f"was seen too seldom; the regret is from {least.mean():.3g} to {most.mean():.3g}"
     )
     return Fit(*shown, missing, least, most, why)
-
-
-def _amount(value: float) -> str:
-    return f"{value:.3g}"
 
 
 def _best(sums: Mapping[tuple[int, float], float]) -> tuple[int, float]:
@@ -187,10 +186,7 @@ def _best(sums: Mapping[tuple[int, float], float]) -> tuple[int, float]:
 @lru_cache(maxsize=8)
 def fits(played: Played) -> dict[int, Fit]:
     """Return a fit for each partner of a cell, by its place in the set; one if none is known."""
-    found = {}
-    for which in np.unique(played.which).tolist():
-        found[which] = fit(of_partner(played, which))
-    return found
+    return {which: fit(of_partner(played, which)) for which in np.unique(played.which).tolist()}
 
 
 def of_partner(played: Played, which: int) -> Played:
@@ -199,37 +195,34 @@ def of_partner(played: Played, which: int) -> Played:
     if mine.all():
         return played
     steps = np.repeat(mine, played.lengths)
-    predicted = None if played.predicted is None else played.predicted[steps]
-    return Played(
-        played.game,
-        played.partners,
-        played.which[mine],
-        played.lengths[mine],
-        played.own[steps],
-        played.partner[steps],
-        predicted,
-        played.own_reward[steps],
+    return replace(
+        played,
+        which=played.which[mine],
+        lengths=played.lengths[mine],
+        own=played.own[steps],
+        partner=played.partner[steps],
+        predicted=None if played.predicted is None else played.predicted[steps],
+        own_reward=played.own_reward[steps],
     )
 
 
 def fitted_values(played: Played, name: str) -> FloatArray:
-    """Return one of `FITTED`, `LEAST` and `MOST` by complete episode, shape (E,)."""
+    """Return what a `Fit` has as `name` by complete episode, shape (E,)."""
     values = np.full(played.episodes, np.nan)
-    for which, found in fits(played).items():
-        part = {FITTED: found.regret, LEAST: found.least, MOST: found.most}[name]
-        values[played.which == which] = part
+    for which, one in fits(played).items():
+        values[played.which == which] = getattr(one, name)
     return values
 
 
-def _of(name: str, played: Played, reference: str) -> Totals:
-    return Totals(fitted_values(played, name))
+def _of(part: str, played: Played, reference: str) -> Totals:
+    return Totals(fitted_values(played, part))
 
 
 def _measure(name: str, heading: str, better: Literal[0, -1], meaning: str) -> Measure:
     source = "this project, docs/measures.md, Fitted partners"
     label = name.removesuffix("_per_step").replace("delta_functional", "regret")
     stands_for = "delta_functional_per_step" if name == FITTED else ""
-    of = partial(_of, name)
+    of = partial(_of, PARTS[name])
     return Measure(
         name, heading, meaning, "payoff", better, source, of, label=label, stands_for=stands_for
     )

@@ -13,7 +13,7 @@ from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import PARTNER, SEAT, has_unknown_partners
-from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, Fit, fits, fitted_values
+from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, PARTS, Fit, fits, fitted_values
 from tomeval.runs.columns import flat
 from tomeval.runs.results import Run
 from tomeval.runs.tables import Table, fixed
@@ -65,13 +65,10 @@ class Side:
     @cached_property
     def values(self) -> dict[str, FloatArray]:
         """Columns of the table by complete episode, shape (E,)."""
-        found = {SHOWN[name]: fitted_values(self.played, name) for name in SHOWN}
+        values = {SHOWN[name]: fitted_values(self.played, part) for name, part in PARTS.items()}
         measures = episode_metrics(self.played)
-        found |= {name: measures[name] for name in MEASURED}
-        found[GAIN] = np.full(self.played.episodes, np.nan)
-        for which, one in fits(self.played).items():
-            found[GAIN][self.played.which == which] = one.gain
-        return found
+        values |= {name: measures[name] for name in MEASURED}
+        return values | {GAIN: fitted_values(self.played, "gain")}
 
     def estimate(self, names: Sequence[str]) -> Estimate:
         """Return means of `values` with 95 % intervals."""

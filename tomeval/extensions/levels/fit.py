@@ -9,7 +9,8 @@ levels have one rationality; its mean level lies between 0 and 2. Intervals resa
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,10 @@ SHARE_STEP = 0.02
 _FINE = 16  # rationalities per step of `ALPHAS`
 _ALIKE = 1.92  # nats: half the 95 % quantile of chi-square with one degree of freedom
 _REACH = 6.0  # bootstrap standard errors within which a mixture may be a resample's best
+
+
+_NAN1 = Estimate(*(np.full(1, np.nan) for _ in range(4)))
+_NAN3 = Estimate(*(np.full(3, np.nan) for _ in range(4)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +66,16 @@ class Placement:
     deals: int
     choices: int
     left_out: int
-    alphas: Floats
-    held_out: Estimate
-    baselines: dict[str, Estimate]
-    likely: tuple[int, ...]
-    gain: Estimate
-    weights: Estimate
-    level: Estimate
-    alpha: float
+    alphas: Floats = field(default_factory=partial(np.full, 3, np.nan))
+    held_out: Estimate = _NAN3
+    baselines: dict[str, Estimate] = field(
+        default_factory=lambda: {"uniform": _NAN1, "frequency": _NAN1}
+    )
+    likely: tuple[int, ...] = ()
+    gain: Estimate = _NAN1
+    weights: Estimate = _NAN3
+    level: Estimate = _NAN1
+    alpha: float = float("nan")
 
     @property
     def fits(self) -> bool:
@@ -93,7 +100,7 @@ def place(choices: Choices, rng: np.random.Generator) -> Placement:
     names, deal = np.unique(np.array(choices.deals, dtype=np.str_), return_inverse=True)
     count = len(names)
     if count < 2:
-        return _nothing(choices, count)
+        return Placement(count, len(choices.said), choices.left_out)
     logs = np.stack(choices.logs)  # (N, 3, alphas)
     fine, by_deal = finer(logs), _sums(finer(logs), deal, count)
     total = by_deal.sum(axis=0)
@@ -248,23 +255,3 @@ def _sums(values: Floats, labels: NDArray[np.integer], count: int) -> Floats:
     found = np.zeros((count, *values.shape[1:]))
     np.add.at(found, labels, values)
     return found
-
-
-_NAN1 = Estimate(*(np.full(1, np.nan) for _ in range(4)))
-_NAN3 = Estimate(*(np.full(3, np.nan) for _ in range(4)))
-
-
-def _nothing(choices: Choices, deals: int) -> Placement:
-    return Placement(
-        deals,
-        len(choices.said),
-        choices.left_out,
-        np.full(3, np.nan),
-        _NAN3,
-        {"uniform": _NAN1, "frequency": _NAN1},
-        (),
-        _NAN1,
-        _NAN3,
-        _NAN1,
-        float("nan"),
-    )

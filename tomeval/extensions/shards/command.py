@@ -44,7 +44,7 @@ def merge(
     """
     from tomeval.extensions.shards.merging import merge as merge_folders
     from tomeval.runs.closing import closing
-    from tomeval.runs.part import run_folders
+    from tomeval.runs.folder import run_folders
     from tomeval.runs.results import Run
 
     merged = merge_folders(run_folders(folders), out)

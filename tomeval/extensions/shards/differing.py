@@ -10,10 +10,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from tomeval.runs.differing import said
 from tomeval.runs.domain import Domain, Row
 from tomeval.runs.folder import differing_words
 from tomeval.runs.replies import excerpt
-from tomeval.runs.rows import Rows, said
+from tomeval.runs.rows import Rows
 
 _MOST = 160
 """Characters that are told of a difference."""

@@ -15,7 +15,7 @@ from tomeval.core.errors import TomevalError
 
 @dataclass(frozen=True, order=True)
 class Shard:
-    """One of `count` parts of an experiment; `number` counts from 1. See `tomeval.runs.part.Part`.
+    """One of `count` parts of an experiment, see `tomeval.runs.runner.Part`; the first is 1.
 
     Examples
     --------
