@@ -21,6 +21,7 @@ from one_thread import use_one_thread
 from random_games import SUBJECTS, played_pool
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
+from tomeval.comparing.correlation import correlation
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.comparing.profiles import (
     Scores,
@@ -28,15 +29,14 @@ from tomeval.comparing.profiles import (
     interquartile_means,
     performance_profiles,
 )
-from tomeval.comparing.sweep import Row, difference_over
 from tomeval.domains.matrix.calibration import expected
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
+from tomeval.extensions.mixed.sweep import Row, difference_over
 from tomeval.report.tables import render
-from tomeval.statistics.correlation import correlation
-from tomeval.statistics.flips import FlipPower
+from tomeval.statistics.flips import FlipPower, pairs_needed
 from tomeval.statistics.paired import (
     ENUMERATED,
     holm,
@@ -46,7 +46,6 @@ from tomeval.statistics.paired import (
     t_test,
 )
 from tomeval.statistics.ratios import fieller, ratio_moments
-from tomeval.statistics.student_power import pairs_needed
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]

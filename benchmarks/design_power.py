@@ -18,11 +18,11 @@ import numpy as np
 from scipy import stats
 
 from tomeval.domains.matrix.batch import simulate
-from tomeval.domains.matrix.design.design import Found, design
-from tomeval.domains.matrix.design.moments import step_values
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.subject_specs import expand_subject
+from tomeval.extensions.design.moments import step_values
+from tomeval.extensions.design.searching import Found, design
 
 CASES = [
     ("IPD", 3, {"p": 1.0, "q": 0.9}, {"p": 0.8, "q": 1.0}),

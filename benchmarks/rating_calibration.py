@@ -21,12 +21,11 @@ from one_thread import use_one_thread
 from scipy.special import ndtr
 
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.ratings.contests import Contests
+from tomeval.extensions.ratings.openskill import Outcome, openskill
+from tomeval.extensions.ratings.rating import ELO, Ratings, quick_ratings, ranks, rate
 from tomeval.report.tables import render
-from tomeval.statistics.agreement import kendall
-from tomeval.statistics.contests import Contests
-from tomeval.statistics.openskill import Outcome, openskill
-from tomeval.statistics.ranks import ranks
-from tomeval.statistics.ratings import ELO, Ratings, quick_ratings, rate
+from tomeval.statistics.ranks import kendall
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

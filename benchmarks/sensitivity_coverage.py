@@ -2,9 +2,9 @@
 
 Each repetition draws effects of players, options of wording and their interactions from known
 variances, plays the simulated subject with the dials that they add up to, and takes its measures
-through the analysis of `tomeval.comparing.sensitivity`. ToM % is 100 p, whoever plays, and with p
-fixed the literal-functional gap is linear in q: both have known variances. Prints coverage of the
-95 % intervals, and how far the estimates lie off on average.
+through the analysis of `tomeval.extensions.wording.variance`. ToM % is 100 p, whoever plays, and
+with p fixed the literal-functional gap is linear in q: both have known variances. Prints coverage
+of the 95 % intervals, and how far the estimates lie off on average.
 
     python benchmarks/sensitivity_coverage.py [--repetitions 400]
 """
@@ -28,9 +28,7 @@ from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import Played
-from tomeval.report.tables import render
-from tomeval.statistics.choosing import choose_least
-from tomeval.statistics.factorial import (
+from tomeval.extensions.wording.factorial import (
     ANY,
     INNER,
     PLAYER,
@@ -42,6 +40,8 @@ from tomeval.statistics.factorial import (
     marginal,
     spread_of,
 )
+from tomeval.extensions.wording.gap import choose_least
+from tomeval.report.tables import render
 
 Floats = NDArray[np.float64]
 SHAPE = (3, 2, 3, 3)  # players, and three options of wording

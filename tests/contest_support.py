@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tomeval.statistics.contests import Contests
+from tomeval.extensions.ratings.contests import Contests
 
 Team = tuple[Sequence[str], str | None, float]
 """Its players, its side, its place."""

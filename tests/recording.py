@@ -31,6 +31,7 @@ from tomeval.cli import main as command_line
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.scripts import play_arena
 from tomeval.domains.matrix.games import get_game
+from tomeval.extensions.ratings.tables import RATED
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.outside import known_tables
@@ -268,7 +269,7 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
         known = known_tables(domain).items()
         for table in ["cells", *(name for name, table in known if table.present(run))]:
             yield ("table", folder, "--all", "--what", table)
-        for rated in domain.rate.tables if domain.rate else ():
+        for rated in RATED if domain.rate else ():
             yield ("ratings", folder, "--what", rated)
     for kind in COMPARISONS:
         yield ("compare", folder, "--what", kind, "--resamples", "99")

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,9 +14,10 @@ from typer.testing import CliRunner
 
 import tomeval
 from tomeval.cli.app import app
-from tomeval.cli.compare import Kind
+from tomeval.cli.compare_tables import TABLES
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import parts, resolved
 from tomeval.core.resources import shipped
 from tomeval.report.tables import FORMATS
 
@@ -53,7 +53,7 @@ def test_tables_of_wordings_need_a_sweep_of_them(folder, kind) -> None:
     assert "no language model's player was asked in two wordings" in str(done.exception)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in get_args(Kind) if kind not in SWEPT])
+@pytest.mark.parametrize("kind", [*TABLES, "mixed"])
 def test_every_table_in_every_format(folder, kind) -> None:
     options = ["--resamples", 99, *(["--metric", "tom_percent"] if kind == "mixed" else [])]
     shown = {
@@ -143,12 +143,10 @@ def test_bad_options_are_one_message(folder, options, message) -> None:
 
 def test_every_option_is_read_by_some_table() -> None:
     """So an option that a table does not list is refused, and none is refused everywhere."""
-    from tomeval.cli import compare_tables
-
-    assert set(compare_tables.OPTIONS) == set(get_args(Kind))
+    brought = [resolved(made) for made in parts("comparisons").values()]
     shown = call("compare", "--help")
-    for options in compare_tables.OPTIONS.values():
-        assert all(name in shown for name in options)
+    for table in (*TABLES.values(), *brought):
+        assert all(name in shown for name in table.options)
 
 
 def test_bca_with_a_partner_of_one_episode_says_so(tmp_path) -> None:

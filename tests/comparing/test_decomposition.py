@@ -8,10 +8,9 @@ import scipy.optimize
 import scipy.stats
 
 import tomeval
-from tomeval.comparing.correlation import correlate
+from tomeval.comparing.correlation import correlate, correlation
 from tomeval.comparing.decomposition import decompose
 from tomeval.domains.matrix.measures import METRICS
-from tomeval.statistics.correlation import correlation
 from tomeval.statistics.ratios import fieller
 
 RNG = np.random.default_rng(4)

@@ -14,10 +14,10 @@ import tomeval
 from tomeval.comparing.comparison import compare
 from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import decompose
-from tomeval.comparing.mixed import mixed_model
 from tomeval.comparing.power import episodes_needed
 from tomeval.comparing.profiles import collect_scores, interquartile_means
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.mixed.model import mixed_model
 from tomeval.runs.capabilities import Parts, Score
 from tomeval.runs.measures import Totals
 

@@ -46,11 +46,13 @@ def test_the_table_says_what_an_extension_brings(name) -> None:
             assert callable(resolved(part))
     for exporter in extension.exporters.values():
         assert callable(resolved(exporter.write))
+    for compared in extension.comparisons.values():
+        assert callable(resolved(compared).table)
 
 
 MINE = '''
 import typer
-from tomeval.core.extensions import Extension, Exporter
+from tomeval.core.extensions import Compared, Extension, Exporter
 
 def greet(name: str) -> None:
     """Greet somebody."""
@@ -64,6 +66,9 @@ def words():
     """Return words of this test."""
     return [{"word": "quince"}]
 
+def counted(runs, options):
+    return [{"seed": options["seed"], "cells": len(runs[0].cells)}], ["above it"], ["below it"]
+
 def write(run, out, mood=""):
     out.mkdir()
     (out / "mood.txt").write_text(mood + str(len(run.cells)))
@@ -75,6 +80,7 @@ EXTENSION = Extension(
     commands={"greet": greet, "arena under": under},
     lists={"words": words},
     exporters={"mood": Exporter(write, "a mood", ("mood",))},
+    comparisons={"counted": Compared(counted, ("--by",))},
 )
 '''
 
@@ -110,6 +116,17 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, monkeypat
     code, _, errors = call("export", folder, "--format", "mood", "--set", "mod=x", "--out", out)
     assert code == 2
     assert "did you mean 'mood'" in errors
+    code, shown, _ = call("compare", folder, "--what", "counted", "--seed", 7)
+    assert code == 0
+    assert shown.startswith("above it\n")
+    assert "note: below it" in shown
+    assert [line.split() for line in shown.splitlines() if line.strip().startswith("7")] == [
+        ["7", "1"]
+    ]
+    code, _, errors = call("compare", folder, "--what", "counted", "--metric", "tom")
+    assert (code, "it is for: differences" in " ".join(errors.split())) == (2, True)
+    code, _, errors = call("compare", folder, "--what", "countd")
+    assert (code, "did you mean 'counted'" in errors) == (2, True)
     code, _, errors = call("export", folder, "--format", "mod", "--out", out)
     assert code == 2
     assert "did you mean 'mood'" in errors

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts, draw_bins, draw_counts
+from tomeval.statistics.flips import pairs_needed, power_of, smallest_by_student
 from tomeval.statistics.improvement import improvement, improvement_interval
 from tomeval.statistics.paired import (
     Standard,
@@ -24,7 +25,6 @@ from tomeval.statistics.paired import (
     t_interval,
     t_test,
 )
-from tomeval.statistics.student_power import pairs_needed, power_of, smallest_effect
 
 RNG = np.random.default_rng(20)
 SKEWED = RNG.gamma(1.5, size=(23, 3)) - 1.2
@@ -246,4 +246,4 @@ def test_power_far_out_is_that_of_simulated_tests(pairs, effect, alpha) -> None:
 
 @pytest.mark.parametrize("pairs", [2, 3, 30, 1000])
 def test_smallest_effect_inverts_power(pairs) -> None:
-    assert power_of(smallest_effect(pairs), pairs) == pytest.approx(0.8, abs=1e-6)
+    assert power_of(smallest_by_student(pairs), pairs) == pytest.approx(0.8, abs=1e-6)

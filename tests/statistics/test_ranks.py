@@ -1,4 +1,4 @@
-"""Rank intervals and agreement of rankings against scipy and known cases."""
+"""How far rankings agree, against scipy and known cases."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import friedmanchisquare, kendalltau, norm, spearmanr
+from scipy.stats import friedmanchisquare, kendalltau, spearmanr
 
-from tomeval.statistics.agreement import (
-    agreement,
-    concordance,
-    kendall,
-    mean_kendall,
-    spearman,
-)
-from tomeval.statistics.ranks import comparison_tails, ranks
+from tomeval.statistics.ranks import concordance, kendall, mean_kendall, spearman
 
 SCORES = st.lists(
     st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda p: (float(p[0]), float(p[1]))),
@@ -35,33 +28,6 @@ def test_coefficients_are_those_of_scipy(pairs):
         return
     assert kendall(first, second) == pytest.approx(kendalltau(first, second).statistic)
     assert spearman(first, second) == pytest.approx(spearmanr(first, second).statistic)
-
-
-def test_equal_values_within_rounding_share_a_rank():
-    assert ranks(np.array([0.3, 0.1 + 0.2, 1.0])).tolist() == [2, 2, 1]
-
-
-def test_comparisons_leave_out_what_their_number_and_their_dependence_ask_for():
-    rng = np.random.default_rng(1)
-    assert comparison_tails(np.eye(2), rng).tolist() == [0.025, 0.025]
-    # The first is known and the others are independent (Sidak); all differences from the last,
-    # which alone is uncertain, are one.
-    tails = comparison_tails(np.diag([0.0, 1, 1, 1, 1]), rng)
-    assert tails[0] == pytest.approx((1 - 0.95 ** (1 / 4)) / 2, rel=0.1)
-    assert comparison_tails(np.diag([0.0, 0, 0, 1]), rng)[3] == pytest.approx(0.025, rel=0.1)
-    # Dunnett 1964: 2.44 for four comparisons of equals with one of them, two-sided.
-    assert comparison_tails(np.eye(5), rng)[0] == pytest.approx(norm.sf(2.44), rel=0.1)
-
-
-def test_agreement_resamples_both_rankings_together():
-    first, second = np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])
-    drawn = np.tile(first, (100, 1)), np.tile(second, (100, 1))
-    found = agreement(first, second, *drawn)
-    assert found.kendall == found.kendall_low == found.kendall_high == pytest.approx(1 / 3)
-    assert found.spearman_low == pytest.approx(0.5)
-    none = agreement(first, second, np.ones((100, 3)), drawn[1])
-    assert none.kendall == pytest.approx(1 / 3)
-    assert math.isnan(none.kendall_low)
 
 
 @given(st.integers(2, 5), st.integers(2, 6), st.integers(0, 10**6))

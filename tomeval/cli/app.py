@@ -29,12 +29,11 @@ PANELS: dict[str, dict[str, str]] = {
         "transcript": "cli.reading:transcript",
         "compare": "cli.compare:compare",
         "power": "cli.compare:power",
-        "ratings": "cli.rating:ratings",
         "bounds": "domains.matrix.commands:bounds",
     },
     "Begin and extend": {
         **{"list": "cli.starting:list_", "init": "cli.starting:init"},
-        **{"schema": "cli.starting:schema", "design": "cli.designing:design"},
+        "schema": "cli.starting:schema",
     },
     "People, and games played elsewhere": {
         "import": "domains.matrix.commands:import_",

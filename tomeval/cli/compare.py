@@ -13,23 +13,13 @@ from tomeval.cli.options import (
     ReferenceOption,
     TableFormat,
     WhereOption,
+    completing,
     folded,
     show_table,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 
-Kind = Literal[
-    "differences",
-    "mixed",
-    "iqm",
-    "profiles",
-    "shares",
-    "correlation",
-    "sensitivity",
-    "wording_gap",
-    "rank_stability",
-]
 Folders = Annotated[
     list[Path],
     typer.Argument(help="Run folders, joined.", metavar="RUN..."),
@@ -110,7 +100,15 @@ def compare(
     folders: Folders,
     by: ByOption = None,
     baseline: Baseline = None,
-    what: Annotated[Kind, typer.Option("--what", help="What to show.")] = "differences",
+    what: Annotated[
+        str,
+        typer.Option(
+            "--what",
+            help="differences, iqm, profiles, shares or correlation; of extensions mixed, "
+            "sensitivity, wording_gap, rank_stability and others.",
+            autocompletion=completing("comparisons"),
+        ),
+    ] = "differences",
     metrics: Metrics = None,
     where: WhereOption = None,
     by_task: ByTask = False,
@@ -126,7 +124,7 @@ def compare(
     form: TableFormat = "text",
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
-    from tomeval.cli.compare_tables import TABLES, check_options
+    from tomeval.cli.compare_tables import table_named
     from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
     from tomeval.runs.notes import sampled_notes
@@ -143,9 +141,9 @@ def compare(
         "--score": score is not None,
         "--over": over is not None,
     }
-    check_options(what, [name for name, set_ in given.items() if set_])
+    table = table_named(what, [name for name, set_ in given.items() if set_])
     with opened(folders, where or ()) as runs, working("comparing"):
-        rows, above, below = TABLES[what](
+        rows, above, below = table(
             runs,
             {
                 "by": check_by(runs, by),

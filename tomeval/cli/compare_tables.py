@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tomeval.comparing import profiles, wording_rows
+from tomeval.comparing import profiles
 from tomeval.comparing.comparison import compare
 from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import decompose
-from tomeval.comparing.mixed import mixed_model
-from tomeval.comparing.rank_stability import rank_stability
-from tomeval.comparing.sensitivity import sensitivity
-from tomeval.comparing.wording_gap import wording_gap
-from tomeval.core.errors import TomevalError
-from tomeval.core.numbers import interval, p_text
+from tomeval.core import extensions
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import Compared
 from tomeval.report import comparisons
 from tomeval.report.comparisons import READ
 from tomeval.runs.results import Run
@@ -52,37 +49,6 @@ def _differences(runs: Sequence[Run], options: dict[str, Any]) -> Table:
         found, options["form"], options["interval"], options["by_task"]
     )
     return rows, above, list(found.notes)
-
-
-def _mixed(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    if not options["metrics"]:
-        raise TomevalError("a mixed model is of one metric: give --metric")
-    rows: list[dict[str, Any]] = []
-    above: list[str] = []
-    told: dict[str, list[str]] = {}
-    for metric in options["metrics"]:
-        names = ("by", "baseline", "reference", "scale", "over")
-        fit = mixed_model(runs, metric, **{name: options[name] for name in names})
-        spread = ", ".join(f"{f.name} {f.sd:.3g} ({f.count} levels)" for f in fit.random)
-        above.append(
-            f"{metric}: {fit.by} against {fit.baseline!r}; 95 % interval: Student t over levels of "
-            f"{fit.over}; {fit.observations} means"
-        )
-        above.append(
-            f"{metric}: standard deviations (REML, all levels together): {spread}, residual "
-            f"{fit.residual_sd:.3g}"
-        )
-        for note in fit.notes:
-            told.setdefault(note, []).append(metric)
-        for row in fit.rows():
-            if options["form"] in READ:
-                ends = (row["difference"], row["difference_low"], row["difference_high"])
-                shown = {key: row[key] for key in ("metric", fit.by)}
-                difference = interval(*ends, 3, symmetric=True)
-                size = {f"levels of {fit.over}": row["units"]}
-                row = {**shown, **size, "difference": difference, "p": p_text(row["p"])}
-            rows.append(row)
-    return rows, above, [f"{', '.join(names)}: {note}" for note, names in told.items()]
 
 
 def _scored(runs: Sequence[Run], options: dict[str, Any]) -> tuple[profiles.Scores, str]:
@@ -138,39 +104,6 @@ def _correlation(runs: Sequence[Run], options: dict[str, Any]) -> Table:
     return rows, above, list(dict.fromkeys(note for one in found for note in one.notes))
 
 
-def _sensitivity(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    found, notes = sensitivity(
-        runs, options["metrics"] or None, options["reference"], options["seed"]
-    )
-    above = [
-        "variance by crossed random effects of one player's wording: sd, and share of one "
-        f"{runs[0].domain.compare.unit}'s variance, with generalised 95 % intervals; range of the "
-        "swept values' means"
-    ]
-    return wording_rows.variation_rows(found, runs[0].measures), above, notes
-
-
-def _wording_gap(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    found, notes = wording_gap(runs, options["reference"])
-    above = [
-        "gap: functional regret less what acting on one's predictions would have cost; explained: "
-        "the share of it that disappears under the best wording, which is chosen without the "
-        f"{runs[0].domain.compare.unit} in which it is evaluated"
-    ]
-    return wording_rows.gap_rows(found, runs[0].domain.compare.by[0]), above, notes
-
-
-def _rank_stability(runs: Sequence[Run], options: dict[str, Any]) -> Table:
-    found, notes = rank_stability(
-        runs, options["metrics"] or None, options["reference"], options["seed"]
-    )
-    above = [
-        "agreement of ranks over wordings: Kendall's W, mean tau-b of pairs, share of wordings in "
-        "which the best over all is first; noise alone: if wordings moved all alike"
-    ]
-    return wording_rows.rank_rows(found, runs[0].measures), above, notes
-
-
 def power_table(
     runs: Sequence[Run],
     metric: str,
@@ -200,42 +133,46 @@ def power_table(
     return rows, above
 
 
-TABLES: dict[str, Callable[[Sequence[Run], dict[str, Any]], Table]] = {
-    "differences": _differences,
-    "mixed": _mixed,
-    "iqm": _iqm,
-    "profiles": _profiles,
-    "shares": _shares,
-    "correlation": _correlation,
-    "sensitivity": _sensitivity,
-    "wording_gap": _wording_gap,
-    "rank_stability": _rank_stability,
-}
-"""The function that makes each table, by the name that `--what` takes."""
-
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "differences": (
-        *("--by", "--baseline", "--metric", "--by-task", "--interval", "--margin", "--scale"),
-        "--family",
+TABLES: dict[str, Compared] = {
+    "differences": Compared(
+        _differences,
+        (
+            *("--by", "--baseline", "--metric", "--by-task", "--interval", "--margin"),
+            *("--scale", "--family"),
+        ),
     ),
-    "mixed": ("--by", "--baseline", "--metric", "--scale", "--over"),
-    "iqm": ("--by", "--score"),
-    "profiles": ("--by", "--score"),
-    "shares": ("--by", "--by-task"),
-    "correlation": ("--metric",),
-    "sensitivity": ("--metric",),
-    "wording_gap": (),
-    "rank_stability": ("--metric",),
+    "iqm": Compared(_iqm, ("--by", "--score")),
+    "profiles": Compared(_profiles, ("--by", "--score")),
+    "shares": Compared(_shares, ("--by", "--by-task")),
+    "correlation": Compared(_correlation, ("--metric",)),
 }
-"""The options that each table reads.
+"""By the name that ``--what`` takes; extensions bring others.
 
 All take `--reference`, `--format`, `--resamples` and `--seed`, whether or not they resample.
 """
 
 
-def check_options(what: str, given: Collection[str]) -> None:
-    """Raise if an option was given that the table does not read."""
+def table_names() -> list[str]:
+    """Return what ``--what`` takes."""
+    return [*TABLES, *extensions.named("comparisons")]
+
+
+def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
+    """Return the function that makes a table; `given` are the options that it must read.
+
+    Raises
+    ------
+    TomevalError
+        An unknown name, or an option that the table does not read.
+    """
+    chosen = TABLES.get(what) or extensions.part("comparisons", what)
+    if chosen is None:
+        raise unknown("comparison", what, table_names(), "--what")
     for name in given:
-        if name not in OPTIONS[what]:
-            readers = ", ".join(other for other, options in OPTIONS.items() if name in options)
+        if name not in chosen.options:
+            brought = extensions.parts("comparisons").items()
+            known = {**TABLES, **{one: extensions.resolved(made) for one, made in brought}}
+            readers = ", ".join(other for other, one in known.items() if name in one.options)
             raise TomevalError(f"{name} does nothing with --what {what}; it is for: {readers}")
+    made: Callable[..., Table] = chosen.table
+    return made

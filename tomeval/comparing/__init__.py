@@ -5,7 +5,6 @@ May import core, statistics and runs.
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.decomposition import decompose
-from tomeval.comparing.mixed import mixed_model
 from tomeval.comparing.power import episodes_needed
 
-__all__ = ["Comparison", "compare", "decompose", "episodes_needed", "mixed_model"]
+__all__ = ["Comparison", "compare", "decompose", "episodes_needed"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.comparing.reach import ALPHA, kind_notes, reach_notes
+from tomeval.comparing.result import ALPHA, kind_notes, reach_notes
 from tomeval.statistics.bounded import FEWEST
 
 if TYPE_CHECKING:

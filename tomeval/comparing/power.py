@@ -11,7 +11,7 @@ import numpy as np
 from tomeval.comparing.comparison import FAMILIES, compare_pairs, compared_sides
 from tomeval.comparing.layout import Layout
 from tomeval.comparing.pairing import Pairing, pair
-from tomeval.comparing.reach import ALPHA
+from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream

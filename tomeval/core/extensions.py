@@ -51,6 +51,8 @@ class Extension:
         `tomeval.runs.runner.Part`; ``status`` shows several folders, ``merge`` makes one of them.
     exporters : mapping of str to Exporter
         What ``export --format NAME`` can name.
+    comparisons : mapping of str to Compared
+        What ``compare --what NAME`` can show.
     models : mapping of str to tomeval.models.Backend
         Kinds of model.
     subjects : mapping
@@ -95,6 +97,7 @@ class Extension:
     engines: Mapping[str, Any] = field(default_factory=dict)
     portions: Mapping[str, Any] = field(default_factory=dict)
     exporters: Mapping[str, Any] = field(default_factory=dict)
+    comparisons: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
     subjects: Mapping[str, Any] = field(default_factory=dict)
     players: Mapping[str, Any] = field(default_factory=dict)
@@ -119,6 +122,19 @@ class Exporter(NamedTuple):
 
     write: Any
     about: str
+    options: tuple[str, ...] = ()
+
+
+class Compared(NamedTuple):
+    """A table of ``tomeval compare``.
+
+    `table` is called with runs and with all options by name (``by``, ``baseline``, ``metrics``,
+    ``reference``, ``resamples``, ``seed``, ``form`` and the others of the command); it returns
+    rows, the lines above them, and the notes below. `options` are those that it reads, as
+    ``--metric``; giving another is an error.
+    """
+
+    table: Any
     options: tuple[str, ...] = ()
 
 

@@ -30,6 +30,7 @@ class Shipped:
     engines: tuple[str, ...] = ()
     portions: tuple[str, ...] = ()
     exporters: tuple[str, ...] = ()
+    comparisons: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     players: tuple[str, ...] = ()
@@ -65,6 +66,15 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
+    "design": Shipped(
+        "tomeval.extensions.design:EXTENSION",
+        commands={
+            "design": (
+                "Begin and extend",
+                "Search finite machines for partners against which a game tells most.",
+            )
+        },
+    ),
     "fitted": Shipped(
         "tomeval.extensions.fitted:EXTENSION",
         data={"matrix": "unknown partners", "arena": "unknown players"},
@@ -104,6 +114,7 @@ SHIPPED: dict[str, Shipped] = {
             ),
         },
     ),
+    "mixed": Shipped("tomeval.extensions.mixed:EXTENSION", comparisons=("mixed",)),
     "people": Shipped(
         "tomeval.extensions.people:EXTENSION",
         commands={
@@ -125,6 +136,17 @@ SHIPPED: dict[str, Shipped] = {
         "tomeval.extensions.probabilistic:EXTENSION",
         data={"matrix": "probabilities"},
         subjects=("forecaster",),
+    ),
+    "ratings": Shipped(
+        "tomeval.extensions.ratings:EXTENSION",
+        data={"arena": "games"},
+        commands={
+            "ratings": (
+                "Read",
+                "Rate players from all games and from games without errors, and say who caused "
+                "errors.",
+            )
+        },
     ),
     "reasoning": Shipped("tomeval.extensions.reasoning:EXTENSION", data={"matrix": "reasoning"}),
     "shards": Shipped(
@@ -148,6 +170,11 @@ SHIPPED: dict[str, Shipped] = {
                 "the rest.",
             )
         },
+    ),
+    "wording": Shipped(
+        "tomeval.extensions.wording:EXTENSION",
+        data={"matrix": "wordings"},
+        comparisons=("sensitivity", "wording_gap", "rank_stability"),
     ),
 }
 """The extensions that ship, by name. A test holds each line to its object."""

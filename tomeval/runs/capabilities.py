@@ -71,14 +71,6 @@ class Facts(NamedTuple):
     tables: list[tuple[str, Rows]]
 
 
-class Rated(NamedTuple):
-    """A table of ``tomeval ratings``: its name in `Rate.tables`, and sentences that go with it."""
-
-    name: str
-    rows: Rows
-    notes: list[str]
-
-
 class Browser(Protocol):
     """How a report shows a domain's episodes if lines of text would be too long or too plain."""
 
@@ -349,21 +341,24 @@ class Compare:
     content: Callable[[RunCell], dict[tuple[str, ...], str]] = _empty
 
 
+def _none_known(run: Run) -> Mapping[str, float] | None:
+    return None
+
+
 @dataclass(eq=False)
 class Rate:
-    """How players are rated from games between them.
+    """Games between players, from which the extension ``ratings`` rates them.
 
     Attributes
     ----------
-    tables : mapping
-        The tables of ``tomeval ratings`` by name, with their captions.
-    rows : function of run, names, interval, openskill
-        Yields tables, in the order of `names`. `interval` is one of
-        `tomeval.statistics.ratings.INTERVALS`; `openskill` asks for columns of that package.
+    records : function of run
+        Returns a record per game, see `tomeval.domains.arena.outcomes.GameRecord`.
+    fixed : function of run
+        Returns ratings that are known beforehand, by player; None: none are.
     """
 
-    tables: Mapping[str, str]
-    rows: Callable[[Run, Sequence[str], str, bool], Iterator[Rated]]
+    records: Callable[[Run], Sequence[Any]]
+    fixed: Callable[[Run], Mapping[str, float] | None] = _none_known
 
 
 @dataclass(eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -59,22 +59,15 @@ class Group:
 
 
 def readers(
-    domain: Domain,
-    store: Store,
-    number: int,
-    definition: Mapping[str, Any],
-    own: Sequence[Group] = (),
+    domain: Domain, store: Store, number: int, definition: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
-    """Return what reads more of a cell, for the groups of measures that its run has data for.
-
-    `own` are those of the domain; extensions bring others.
-    """
+    """Return what reads more of a cell, for the groups of measures that its run has data for."""
     added = (
         group for one in extensions_for(domain, store) for group in groups_of(one, domain.name)
     )
     return {
         group.name: cache(partial(group.read, store, number, definition))
-        for group in (*own, *added)
+        for group in added
         if group.read is not None and group.present(store)
     }
 

@@ -9,8 +9,8 @@ import pytest
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.arena.cells import schedule_sha256
-from tomeval.domains.arena.rating_tables import rating_tables
 from tomeval.domains.arena.seating import play_many
+from tomeval.extensions.ratings.tables import rating_tables
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment

@@ -8,9 +8,9 @@ import sys
 import pytest
 from support import ROOT
 
-from tomeval.domains.arena.rating_tables import RATED, rating_tables
 from tomeval.domains.arena.tables import result_rows
 from tomeval.domains.arena.transcripts import game_lines
+from tomeval.extensions.ratings.tables import RATED, rating_tables
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 from tomeval.runs.experiment import load_experiment

@@ -172,3 +172,26 @@ def test_thousands_of_cells_ask_each_task_once() -> None:
     assert blind_spots.cache_info().misses == 8
     assert time.process_time() - begun < 3
     assert len(said) == 2
+
+
+def test_plan_bounds_and_report_say_it(tomeval, tmp_path) -> None:
+    text = (
+        'name = "x"\ngames = ["IPD", "RPS"]\nsubjects = ["random"]\nepisodes = 2\nhorizon = 4\n'
+        'partners = ["single_action"]\n'
+    )
+    (tmp_path / "x.toml").write_text(text)
+    _, out, _ = tomeval("plan", tmp_path / "x.toml")
+    joined = " ".join(out.split())
+    assert "note: nothing rewards telling the partners of the set apart in IPD, single_action" in (
+        joined
+    )
+    assert "RPS, single_action" not in joined
+    _, out, _ = tomeval("bounds", "IPD", "tit_for_tat")
+    assert "0, as for every set of one partner" in out
+    assert "nothing rewards" not in out
+    _, out, _ = tomeval("bounds", "RPS", "uniform_random")
+    assert "no prediction beats chance" in out
+    tomeval("run", tmp_path / "x.toml", "--out", tmp_path / "run")
+    tomeval("report", tmp_path / "run", "-o", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert page.count("Nothing rewards telling the partners of the set apart in IPD") == 1

@@ -15,7 +15,7 @@ from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.listing import listed_games, listed_players
 from tomeval.domains.arena.measures import MEASURES, PLANTED
 from tomeval.domains.arena.players import together
-from tomeval.domains.arena.rating_tables import RATED, rating_tables
+from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.scripts import SCRIPTS
 from tomeval.domains.arena.seating import play_many, play_one
@@ -115,6 +115,12 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
 
 
+def _frozen(run: Run) -> Mapping[str, float] | None:
+    """Return the ratings of a frozen pool."""
+    pool = run.cells[0].definition.get("pool")
+    return pool["ratings"] if pool else None
+
+
 def _forms(cell: ArenaCell, seat: str) -> dict[str, range]:
     from tomeval.domains.arena.preview import forms_of
 
@@ -152,7 +158,7 @@ ARENA = Domain(
         columns=_columns,
         cell=ArenaRunCell,
         measured=_measured,
-        data={"unknown players": _meets_models},
+        data={"games": lambda store: True, "unknown players": _meets_models},
     ),
     show=Show(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
@@ -166,7 +172,6 @@ ARENA = Domain(
         figures={
             name: f"tomeval.domains.arena.figures.{where}"
             for name, where in {
-                "ratings": "ratings:ratings",
                 "errors": "errors:error_flow",
                 "literal_against_functional": "roles:roles",
                 "belief": "beliefs:belief_by_day",
@@ -190,7 +195,7 @@ ARENA = Domain(
         worded=_worded,
         content=_content,
     ),
-    rate=Rate(RATED, rating_tables),
+    rate=Rate(game_records, _frozen),
     describe=Describe(
         forms=_forms,
         prompts=_prompts,

@@ -25,7 +25,7 @@ from tomeval.domains.matrix.facts import (
     told_notes,
     tom_notes,
 )
-from tomeval.domains.matrix.measures import GROUPS, MEASURES, measures_for
+from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.partner_players import PartnerPlayer, two_players
@@ -46,9 +46,8 @@ from tomeval.domains.matrix.storing import (
     partners_react,
 )
 from tomeval.domains.matrix.subjects.llm import draws_of
-from tomeval.domains.matrix.tables import TABLES
 from tomeval.domains.matrix.transcripts import episode_lines
-from tomeval.domains.matrix.worded import worded
+from tomeval.domains.matrix.worded import has_wordings, worded
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -110,17 +109,7 @@ def _measured(run: Run) -> Mapping[str, Measure]:
     """Return the measures that the run's partners and questions allow."""
     store = run.store
     names = measures_for(partners_known(store), has_reactions(store), partners_react(store))
-    found = {name: MEASURES[name] for name in names}
-    for group in GROUPS:
-        if group.present(run.store):
-            found |= {measure.name: measure for measure in group.measures}
-    return found
-
-
-def _figures(run: Run) -> list[str]:
-    """Return the figures; that of a table needs what the table needs."""
-    shown = [name for name, table in run.tables.items() if table.reported(run)]
-    return [name for name in FIGURES if name not in TABLES or name in shown]
+    return {name: MEASURES[name] for name in names}
 
 
 def _rates(run: Run) -> Mapping[str, str]:
@@ -240,7 +229,6 @@ FIGURES = {
         "literal_against_functional": "scatter:scatter",
         "decomposition": "decomposition:decomposition",
         "label_bias": "label_bias:label_bias",
-        "sensitivity": "sensitivity:sensitivity",
     }.items()
 }
 
@@ -263,6 +251,7 @@ MATRIX = Domain(
             "aids": has_aids,
             "probabilities": has_probabilities,
             "unknown partners": has_unknown_partners,
+            "wordings": has_wordings,
         },
     ),
     show=Show(
@@ -273,10 +262,8 @@ MATRIX = Domain(
         ),
         lines=episode_lines,
         browser=StepBrowser,
-        tables=TABLES,
         first_table="cells",
         figures=FIGURES,
-        offered=_figures,
         first_figures=("forest", "literal_against_functional", "decomposition"),
         figures_by=("regret", "tom"),
         rates=_rates,

@@ -14,10 +14,8 @@ from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.played import FloatArray, Mixture, Played
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
-from tomeval.domains.matrix.sensitivity import GAP_GROUP
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
-from tomeval.runs.outside import Group
 from tomeval.statistics.bounded import FROM_ZERO, Bounds
 
 METRICS = (
@@ -371,10 +369,6 @@ _ALWAYS = (
     ),
 )
 
-GROUPS: tuple[Group, ...] = (GAP_GROUP,)
-"""Measures of runs with more than moves and predictions, each group in a module of its own; more
-come with extensions."""
-
-MEASURES = registry(*_ALWAYS, *(measure for group in GROUPS for measure in group.measures))
-"""All measures, in the order of the tables. Which of them a run has: `measures_for`, and groups
-where it has their data."""
+MEASURES = registry(*_ALWAYS)
+"""All measures, in the order of the tables; more come with extensions. Which of them a run has:
+`measures_for`."""

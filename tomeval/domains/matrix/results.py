@@ -24,7 +24,7 @@ from tomeval.domains.matrix.limits import (
     measure_limits,
     one_horizon,
 )
-from tomeval.domains.matrix.measures import GROUPS, curves
+from tomeval.domains.matrix.measures import curves
 from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
@@ -109,7 +109,7 @@ class MatrixRunCell(RunCell):
     def played(self) -> Played:
         """The complete episodes."""
         read = read_played(self._store, self.number, self.recorded)
-        more = readers(self.domain, self._store, self.number, self.definition, GROUPS)
+        more = readers(self.domain, self._store, self.number, self.definition)
         played = Played(self.game, self.partners, **read, more=more)
         problem = _contradiction(played, len(self.partner_names), self.recorded)
         if problem:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tomeval.core.once import once_each
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.capabilities import Worded
+from tomeval.runs.store import Store
 from tomeval.strategies.wording import SHARED, split_wording
 
 LABELS = "labels"
@@ -23,3 +25,17 @@ def worded(definition: Mapping[str, Any]) -> Worded | None:
         return None
     player, said = split_wording(definition["options"], definition["strategy"], WORDING)
     return Worded(player, str(definition["model"]), {LABELS: definition["labels"]["name"], **said})
+
+
+@once_each
+def has_wordings(store: Store) -> bool:
+    """Tell whether a run asks one model in one strategy and game in two wordings."""
+    seen: dict[tuple[Any, ...], Mapping[str, str]] = {}
+    for _, definition in store.cells():
+        said = worded(definition)
+        if said is not None:
+            same = (said.player, said.model, definition["game"]["name"])
+            place = (*same, definition["partners"]["name"], definition["horizon"])
+            if seen.setdefault(place, said.options) != said.options:
+                return True
+    return False

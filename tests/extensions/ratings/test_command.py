@@ -1,0 +1,88 @@
+"""``tomeval ratings``: tables, notes, and one clear line where there is nothing to rate."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from tomeval.extensions.ratings.tables import RATED
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+
+ARENA = {
+    "domain": "arena",
+    "episodes": 9,
+    "on_invalid": "eliminate",
+    "games": {"g": {"game": "ipd3", "talk": 0, "rounds": 4}},
+    "players": {
+        "noisy": {"kind": "tit_for_tat", "noise": 0.3},
+        "sloppy": {"kind": "tit_for_tat", "error_rate": 0.2, "noise": 0.3},
+        "chance": {"kind": "random"},
+    },
+    "lineups": [{"game": "g", "subject": "noisy", "others": ["sloppy", "chance"]}],
+    "values": False,
+    "probes": False,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arena") / "run"
+    run_experiment(make_experiment(ARENA), folder)
+    return folder
+
+
+def test_all_tables_with_their_captions(tomeval, folder):
+    code, out, errors = tomeval("ratings", folder)
+    assert code == 0
+    for caption in RATED.values():
+        assert caption in out
+    assert "note: clean games are no random sample" in errors
+
+
+def test_one_table_for_programs(tomeval, folder):
+    rows = json.loads(tomeval("ratings", folder, "--format", "json")[1])
+    assert {row["subset"] for row in rows} <= {"all", "clean"}
+    everything = [row for row in rows if row["subset"] == "all"]
+    assert {row["player"] for row in everything} == {"noisy", "sloppy", "chance"}
+    assert all(row["games"] == 9 and row["deals"] == 3 for row in everything)
+    assert [row["rank"] for row in everything] == sorted(row["rank"] for row in everything)
+    rows = json.loads(tomeval("ratings", folder, "--what", "errors", "--format", "json")[1])
+    caused = {row["player"]: row["caused"] for row in rows if row["error"] == "any"}
+    assert caused["noisy"] == caused["chance"] == 0 < caused["sloppy"]
+    again = tomeval("ratings", folder, "--format", "json")[1]
+    assert again == tomeval("ratings", folder, "--format", "json")[1]
+
+
+def test_bad_options_are_one_line(tomeval, folder, monkeypatch):
+    code, out, errors = tomeval("ratings", folder, "--what", "errrors")
+    assert (code, out) == (2, "")
+    assert "unknown table 'errrors' (did you mean 'errors'?)" in errors
+    code, _, errors = tomeval(
+        "ratings", folder, "--format", "csv", "--what", "errors", "--what", "wins"
+    )
+    assert code == 2
+    assert "one --what" in errors
+    monkeypatch.setitem(sys.modules, "openskill.models", None)
+    code, _, errors = tomeval("ratings", folder, "--openskill")
+    assert code == 2
+    assert "pip install 'tomeval[openskill]'" in errors
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_openskill_adds_its_columns(tomeval, folder):
+    pytest.importorskip("openskill.models")
+    rows = json.loads(tomeval("ratings", folder, "--openskill", "--format", "json")[1])
+    assert all(row["sigma"] > 0 and row["order_sd"] >= 0 for row in rows)
+
+
+def test_other_domains_have_no_ratings(tomeval, tmp_path):
+    matrix = {"games": "IPD", "subjects": "random", "episodes": 1, "horizon": 3}
+    run_experiment(make_experiment(matrix), tmp_path / "run")
+    for options in ((), ("--what", "ratings")):
+        code, out, errors = tomeval("ratings", tmp_path / "run", *options)
+        assert (code, out) == (2, "")
+        assert "of the domain 'matrix', which has no ratings" in errors
+        assert len(errors.strip().splitlines()) == 1

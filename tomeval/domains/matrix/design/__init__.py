@@ -1,1 +1,0 @@
-"""The search for partners that tell players apart."""

@@ -1,0 +1,86 @@
+"""How well machines, or sets of them, separate subjects: differences and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from tomeval.domains.matrix.played import FloatArray, IntArray
+from tomeval.extensions.design.contenders import Contender
+from tomeval.extensions.design.machines import Machines
+
+SURE = 1e15
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What separates every two subjects, P pairs, against S machines or sets.
+
+    Attributes
+    ----------
+    names : list of str
+        Both subjects of each pair.
+    mean, spread : ndarray, shape (P, S)
+        Expectation and standard deviation of the difference of an episode's measure, the first
+        subject's less the second's; both meet the same partner, and are independent otherwise.
+    calls : ndarray, shape (P,)
+        Model calls of one episode of both.
+    """
+
+    names: list[str]
+    mean: FloatArray
+    spread: FloatArray
+    calls: FloatArray
+
+    @property
+    def scores(self) -> FloatArray:
+        """Difference over its standard error per model call, shape (P, S); NaN if not scored."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.abs(self.mean) / self.errors
+        return np.where(self.mean == 0, 0.0, found)
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard error of the difference with N model calls, times √N, shape (P, S)."""
+        return self.spread * np.sqrt(self.calls)[:, None]
+
+    def of_sets(self, sets: IntArray) -> Differences:
+        """Return the same for sets of these machines, equally likely; `sets` has shape (S, M).
+
+        An episode's variance is the mean of the members' and the variance of their means.
+        """
+        mean = self.mean[:, sets]
+        variance = (self.spread[:, sets] ** 2).mean(axis=2) + mean.var(axis=2)
+        return Differences(self.names, mean.mean(axis=2), np.sqrt(variance), self.calls)
+
+    def worth(self) -> FloatArray:
+        """Return what a search maximises, shape (S,): the score of the pair separated least.
+
+        Where that is infinite it is `SURE` and more, by the difference; NaN where a subject was not
+        scored.
+        """
+        scores = self.scores
+        worst = scores.min(axis=0)
+        hardest = np.nan_to_num(scores, nan=np.inf).argmin(axis=0)
+        apart = np.abs(self.mean[hardest, np.arange(len(worst))])
+        found: FloatArray = np.where(np.isinf(worst), SURE * (1 + apart / (1 + apart)), worst)
+        return found
+
+
+def differences(found: Sequence[Contender], machines: Machines, again: bool = False) -> Differences:
+    """Return what separates subjects against machines; `again` as for `Contender.moments`."""
+    moments = [one.moments(machines, again) for one in found]
+    pairs = list(combinations(range(len(found)), 2))
+    size = max(float(np.nan_to_num(np.abs(one.mean)).max(initial=0.0)) for one in moments)
+    mean = np.array([moments[i].mean - moments[j].mean for i, j in pairs])
+    variance = np.array([moments[i].variance + moments[j].variance for i, j in pairs])
+    return Differences(
+        [f"{found[i].name} − {found[j].name}" for i, j in pairs],
+        np.where(np.abs(mean) <= _ROUNDING * size, 0.0, mean),
+        np.sqrt(np.where(variance <= (_ROUNDING * size) ** 2, 0.0, variance)),
+        np.array([found[i].calls + found[j].calls for i, j in pairs], dtype=np.float64),
+    )

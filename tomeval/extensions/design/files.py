@@ -1,0 +1,166 @@
+"""What a design looks like to readers: rows of a table, sentences, and partner files."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.files import write_text
+from tomeval.domains.matrix.blind_spots import blind_sentences
+from tomeval.domains.matrix.games import Labels, MatrixGame
+from tomeval.domains.matrix.measures import MEASURES
+from tomeval.domains.matrix.partners import Partner
+from tomeval.extensions.design.searching import Design, Found
+
+
+def machine_words(partner: Partner, labels: Labels) -> str:
+    """Return a deterministic machine in a line: its moves, and in brackets what follows.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.domains.matrix.partner_specs import get_partner
+    >>> game = get_game("IPD")
+    >>> machine_words(get_partner("grim_trigger", game), game.label_set())
+    '1 Cooperate (1 2), 2 Defect (2 2)'
+    """
+    moves = partner.emissions.argmax(axis=1).tolist()
+    return ", ".join(
+        f"{state + 1} {labels.partner[b]} "
+        f"({' '.join(str(int(after) + 1) for after in partner.next_state[state, :, b])})"
+        for state, b in enumerate(moves)
+    )
+
+
+def set_words(found: Found, labels: Labels) -> str:
+    """Return a set of machines in a line."""
+    return " + ".join(machine_words(partner, labels) for partner in found.partners.partners)
+
+
+def design_rows(design: Design) -> list[dict[str, Any]]:
+    """Return the best of a design as rows of a table; infinite scores as text."""
+    labels = design.task.game.label_set(design.task.labels or None)
+    rows = []
+    ranked = [(str(place), found) for place, found in enumerate(design.best, start=1)]
+    for rank, found in (*ranked, *(("–", found) for found in design.beside)):
+        words = set_words(found, labels) if rank != "–" else found.partners.name
+        row: dict[str, Any] = {"rank": rank, "machine": words}
+        row["states"] = sum(len(partner.states) for partner in found.partners.partners)
+        if design.criterion == "relevance":
+            row |= {"relevance": found.relevance, "unavoidable_regret": found.unavoidable}
+        if design.between:
+            row["score"] = "∞" if math.isinf(found.score) else found.score
+            row |= {"expected_difference": found.difference, "se_per_call": found.se_per_call}
+            row |= {"episodes_each": found.pairs, "calls": found.calls}
+        if len(design.between) > 2:
+            row["separated_least"] = found.hardest
+        row["regret_range"] = found.regret_range
+        if design.criterion == "separation":
+            row["relevance"] = found.relevance
+        rows.append(row)
+    return rows
+
+
+def design_lines(design: Design) -> list[str]:
+    """Return what readers of the table must know, a line each."""
+    task, measure = design.task, MEASURES[design.task.measure]
+    labels = task.game.label_set(task.labels or None)
+    lines = [
+        f"searched: {design.searched.how}; {task.game.name}, T = {task.horizon}",
+        "machine: what it plays in each state, the first one at the start, and in brackets the "
+        f"states that follow the subject's {', '.join(labels.own)}",
+    ]
+    if design.between:
+        pair = design.best[0].hardest
+        of = f" of {pair}" if len(design.between) == 2 else ""
+        lines.append(
+            f"score: the expected difference{of} in {measure.heading} over its standard error, per "
+            "√(model call): with N calls the difference is score × √N standard errors; "
+            "se_per_call: that standard error with one call; episodes_each, calls: those with "
+            "which a paired t test finds the difference in 80 of 100 runs (5 %; below some 10 "
+            "episodes a guide only)"
+        )
+    if design.criterion == "relevance":
+        lines.append(
+            "unavoidable_regret: the least expected ΔFunctional/T of a player who knows the set "
+            "and has to find out which partner it plays with; of equally relevant sets those with "
+            "the least come first"
+        )
+    lines += design.notes
+    best = design.best[0].partners
+    said = blind_sentences([(task.game, best, task.horizon)])
+    return [*lines, *(f"the first one: {sentence}" for sentence in said)]
+
+
+def write_partners(design: Design, path: Path, command: str) -> list[Path]:
+    """Write the best machine as a partner file, or every member of the best set as one of its own.
+
+    Parameters
+    ----------
+    path : Path
+        Ends in ``.toml``; of a set, ``_1`` and so on stand before the ending.
+    command : str
+        What made it, kept as the partner's source.
+
+    Raises
+    ------
+    TomevalError
+        Another ending, or a file that cannot be written.
+    """
+    check_partner_path(path)
+    found = design.best[0]
+    partners = found.partners.partners
+    several = len(partners) > 1
+    paths = [
+        path.with_name(f"{path.stem}_{number}{path.suffix}") if several else path
+        for number in range(1, len(partners) + 1)
+    ]
+    for number, (partner, file) in enumerate(zip(partners, paths, strict=True), start=1):
+        part = f", {number} of a set of {len(partners)}" if several else ""
+        title = f"Designed for {design.task.game.name}{part}: {_purpose(design)}"
+        write_text(file, partner_text(partner, design.task.game, title, command))
+    return paths
+
+
+def check_partner_path(path: Path) -> None:
+    """Raise unless a path is that of a partner file."""
+    if path.suffix != ".toml":
+        raise TomevalError(f"{path}: a partner file ends in .toml")
+
+
+def _purpose(design: Design) -> str:
+    """Return in a few words what the best was chosen for."""
+    found = design.best[0]
+    steps = f"over {design.task.horizon} steps"
+    if design.criterion == "relevance":
+        return f"relevance {found.relevance:.4g} {steps}"
+    heading = MEASURES[design.task.measure].heading
+    return f"separates {' from '.join(design.between)} in {heading} {steps}"
+
+
+def partner_text(partner: Partner, game: MatrixGame, title: str, source: str) -> str:
+    """Return a deterministic partner as the text of a partner file, which reads back the same."""
+    moves = partner.emissions.argmax(axis=1).tolist()
+    lines = [
+        f"title = {_quoted(title)}",
+        f"source = {_quoted(source)}",
+        f"actions = [{game.n}, {game.m}]",
+        f"start = {_quoted(partner.states[partner.start])}",
+    ]
+    for state, (name, b) in enumerate(zip(partner.states, moves, strict=True)):
+        after = (partner.states[int(s)] for s in partner.next_state[state, :, b])
+        lines += [
+            "",
+            f"[states.{name}]",
+            f"play = {b}",
+            f"next = [{', '.join(_quoted(one) for one in after)}]",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a string of TOML, which has the escapes of JSON that this one makes."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,355 @@
+"""Diagnostic partners: machines that tell subjects apart best, or that are worth telling apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.streams import Stream
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.measures import MEASURES
+from tomeval.domains.matrix.optima import bounds, relevance
+from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.played import FloatArray
+from tomeval.extensions.design.contenders import (
+    NAME,
+    Contender,
+    Task,
+    contender,
+    is_strategy,
+    partners_of,
+)
+from tomeval.extensions.design.differences import SURE, Differences, differences
+from tomeval.extensions.design.machines import Machines, as_machine, joined
+from tomeval.extensions.design.moments import check_measure
+from tomeval.extensions.design.search import Searched, best_first, search_machines
+from tomeval.extensions.design.set_search import search_sets
+from tomeval.extensions.design.sets import rounded, unavoidable
+from tomeval.statistics.flips import pairs_needed
+
+CRITERIA = ("separation", "relevance")
+MEASURE = "delta_functional_per_step"
+MOST_EXACT, MOST_PLAYED = 250_000, 500
+"""Machines that are scored at most: by expectations, and by playing them."""
+
+POWER = 0.8
+FINALISTS = 3
+"""How many times as many machines are played again as the table shows."""
+
+KEPT, RANKED = 3_000, 50
+"""Sets of the largest relevance that are kept, and that are ranked by unavoidable regret too."""
+
+MAX_STATES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A machine, or a set of machines that are equally likely, and what it can tell.
+
+    Attributes
+    ----------
+    partners : PartnerSet
+    score : float
+        The separation of the two subjects that are separated least: the expected difference of the
+        measure, in either direction, over `se_per_call`. With N model calls, the expected
+        difference is the score times √N standard errors. Infinite where subjects differ and nothing
+        varies; NaN without subjects.
+    difference : float
+        That expected difference, of the first subject named from the second.
+    se_per_call : float
+        What the standard error of the difference would be with a single model call: that with N
+        calls times √N.
+    pairs : int or None
+        Episodes of each of the two with which a paired t test finds the difference in 80 of 100
+        runs, at 5 %; None where there is no difference, or more than ten millions.
+    calls : int or None
+        The model calls of these episodes.
+    hardest : str
+        Which two subjects.
+    relevance, unavoidable : float
+        See `tomeval.domains.matrix.optima.relevance` and
+        `tomeval.extensions.design.sets.unavoidable`; 0 for one
+        machine.
+    regret_range : float
+        How far apart the regret per step of the worst and of the best response are, on average over
+        the set.
+    """
+
+    partners: PartnerSet
+    score: float
+    difference: float
+    se_per_call: float
+    pairs: int | None
+    calls: int | None
+    hardest: str
+    relevance: float
+    unavoidable: float
+    regret_range: float
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The best machines, or sets, of a search.
+
+    Attributes
+    ----------
+    task : Task
+        What is played, and the measure that is compared.
+    criterion : str
+    between : tuple of str
+        The subjects' names.
+    best : list of Found
+    beside : list of Found
+        The same of known partners.
+    searched : Searched
+        What the search has looked at; of sets, the `KEPT` most relevant.
+    separation : ndarray, shape (S,)
+        The score of each of them; NaN without subjects. Where subjects are played, from the
+        search's own episodes.
+    notes : list of str
+    """
+
+    task: Task
+    criterion: str
+    between: tuple[str, ...]
+    best: list[Found]
+    beside: list[Found]
+    searched: Searched
+    separation: FloatArray
+    notes: list[str]
+
+
+def design(
+    game: MatrixGame,
+    states: int = 2,
+    horizon: int = 30,
+    *,
+    between: Sequence[str] = (),
+    beside: Sequence[str] | None = None,
+    criterion: str = "",
+    measure: str = MEASURE,
+    size: int = 2,
+    top: int = 5,
+    labels: str = "",
+    model: str = "",
+    episodes: int = 0,
+    seed: int = 0,
+    most: int = 0,
+) -> Design:
+    """Search deterministic machines for those with which a game tells most.
+
+    Parameters
+    ----------
+    game : MatrixGame
+    states : int
+        States of a machine, at most; from 1 to `MAX_STATES`.
+    horizon : int
+        Steps per episode, T.
+    between : sequence of str
+        The subjects to tell apart, at least two for ``separation``; see
+        `tomeval.extensions.design.contenders.contender`.
+    beside : sequence of str, optional
+        Known sets of deterministic, equally likely partners, of which the same is said. Default:
+        ``tit_for_tat``, if the game has as many actions on both sides, and ``single_action``.
+    criterion : {"separation", "relevance"}
+        Single machines that separate the subjects best, by `Found.score`; or sets of `size`
+        equally likely machines of the largest relevance, of equal ones those with the least
+        unavoidable regret, then with the fewest states. Default: ``separation`` if there are
+        subjects. A set of machines never separates better than the best of its members.
+    measure : str
+        The measure whose difference counts: one of `tomeval.domains.matrix.measures.METRICS`.
+    size : int
+        Machines per set.
+    labels, model
+        The label set and the language model of strategies.
+    episodes : int
+        Episodes per machine and subject, where a subject's expectation is not known; at least 2.
+        Default: 200, of strategies 4. The best machines are played again, for four times as many
+        new episodes, and the result holds the numbers of these.
+    most : int
+        Machines scored at most; default `MOST_EXACT`, or `MOST_PLAYED` where they are played.
+
+    Raises
+    ------
+    TomevalError
+        Arguments outside their range, an unknown subject, or nothing that could be scored.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> game = get_game("IPD")
+    >>> found = design(game, 2, 30, between=["simulated(p=0.9, q=0.3)", "simulated(p=0.9, q=0.9)"])
+    >>> best = found.best[0]
+    >>> best.partners.partners[0].next_state[:, :, 0].tolist(), best.pairs, best.calls
+    ([[1, 0], [0, 0]], 4, 480)
+    """
+    criterion = criterion or ("separation" if between else "relevance")
+    _check(game, states, horizon, criterion, between, size, top, episodes, most)
+    played = episodes or (4 if any(is_strategy(spec) for spec in between) else 200)
+    task = Task(game, labels, horizon, check_measure(measure), seed, played)
+    found = [contender(spec, task, model) for spec in between]
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise TomevalError(f"design: a subject is named twice: {', '.join(names)}")
+    if beside is None:
+        beside = ["tit_for_tat"] * (game.n == game.m) + ["single_action"]
+    known = [_deterministic(get_partner_set(spec, game)) for spec in beside]
+    rng = Stream.of(seed, "design", game.name).episode(0)
+    if criterion == "separation":
+        made = _separating(task, found, states, top, most, rng)
+    else:
+        made = _relevant(task, found, states, size, top, rng)
+    return replace(made, beside=[_known(task, found, one) for one in known])
+
+
+def _deterministic(partners: PartnerSet) -> PartnerSet:
+    """Return a set to compare with, which is checked."""
+    weights = partners.weights
+    if max(weights) - min(weights) > 1e-9:
+        raise TomevalError(f"design: beside {partners.name!r}: its partners are not equally likely")
+    if not all(partner.is_deterministic for partner in partners.partners):
+        raise TomevalError(f"design: beside {partners.name!r}: a partner draws its moves")
+    return partners
+
+
+def _check(
+    game: MatrixGame,
+    states: int,
+    horizon: int,
+    criterion: str,
+    between: Sequence[str],
+    size: int,
+    top: int,
+    episodes: int,
+    most: int,
+) -> None:
+    if criterion not in CRITERIA:
+        raise unknown("criterion", criterion, CRITERIA, "design")
+    ranges = {
+        "states": (states, 1, MAX_STATES),
+        "horizon": (horizon, 1, 100_000),
+        "size": (size, 2, 8),
+        "top": (top, 1, 100),
+        "episodes": (episodes, 2, 1_000_000),
+        "most": (most, 1, 10_000_000),
+    }
+    for name, (value, low, high) in ranges.items():
+        if not low <= value <= high and not (name in ("episodes", "most") and value == 0):
+            raise TomevalError(f"design: {name} must be from {low} to {high:,}, is {value}")
+    if criterion == "separation" and len(between) < 2:
+        raise TomevalError(
+            "design: separation needs two subjects or more: name each after between, such as "
+            "'simulated(p=0.9, q=0.2)'"
+        )
+    if criterion == "relevance" and len(between) == 1:
+        raise TomevalError("design: one subject cannot be told apart; name two or none")
+
+
+def _separating(
+    task: Task, found: Sequence[Contender], states: int, top: int, most: int, rng: Generator
+) -> Design:
+    """Return the machines that separate the subjects best."""
+    exact = all(one.exact for one in found)
+    most = most or (MOST_EXACT if exact else MOST_PLAYED)
+
+    def score(machines: Machines) -> FloatArray:
+        return differences(found, machines).worth()
+
+    searched = search_machines(task.game, states, score, most, rng, symmetric=exact)
+    order = best_first(searched.scores)
+    if not order.size:
+        raise TomevalError("design: no subject completed two episodes against any machine")
+    notes = []
+    if lost := len(searched.scores) - len(order):
+        notes.append(f"{lost} machines are left out: a subject completed no two episodes with them")
+    finalists = searched.machines.take(order[: top if exact else FINALISTS * top])
+    measured = differences(found, finalists, True)
+    order = best_first(measured.worth())[:top]
+    if not measured.worth()[order[0]]:
+        notes.append(f"none of them separates the subjects in {MEASURES[task.measure].heading}")
+    if not exact:
+        notes.append(
+            f"the best {finalists.total} of the search were played again, for four times as many "
+            "new episodes: numbers and order are of these"
+        )
+    rows = [
+        _found(task, _partners(task.game, finalists.take([number])), measured, number)
+        for number in order.tolist()
+    ]
+    names = tuple(one.name for one in found)
+    return Design(task, "separation", names, rows, [], searched, _scores(searched.scores), notes)
+
+
+def _relevant(
+    task: Task, found: Sequence[Contender], states: int, size: int, top: int, rng: Generator
+) -> Design:
+    """Return the sets that are most worth telling apart."""
+    searched = search_sets(task.game, states, task.horizon, size, rng, KEPT)
+    ranked = max(RANKED, top)
+    first = searched.sets[:ranked]
+    partners = [_partners(task.game, searched.machines.take(members)) for members in first]
+    regret = np.array([unavoidable(task.game, one, task.horizon) for one in partners])
+    states_of = np.array([sum(len(p.states) for p in one.partners) for one in partners])
+    keys = (np.arange(len(first)), states_of, rounded(regret), -rounded(searched.scores[:ranked]))
+    order = np.lexsort(keys)[:top]
+    measured, scores = None, np.full(len(searched.sets), np.nan)
+    if found:
+        used, inverse = np.unique(searched.sets, return_inverse=True)
+        apart = differences(found, searched.machines.take(used))
+        measured = apart.of_sets(inverse.reshape(searched.sets.shape))
+        scores = _scores(measured.worth())
+    rows = [_found(task, partners[number], measured, number) for number in order.tolist()]
+    names = tuple(one.name for one in found)
+    return Design(task, "relevance", names, rows, [], searched, scores, [])
+
+
+def _scores(worth: FloatArray) -> FloatArray:
+    return np.where(worth >= SURE, np.inf, worth)
+
+
+def _partners(game: MatrixGame, machines: Machines) -> PartnerSet:
+    """Return machines as a set with equal weights."""
+    name = NAME if machines.total == 1 else NAME + "_{}"
+    return PartnerSet(NAME, tuple(partners_of(machines, game, name)))
+
+
+def _known(task: Task, found: Sequence[Contender], partners: PartnerSet) -> Found:
+    """Return what is said of a known set."""
+    machines = joined([as_machine(partner) for partner in partners.partners])
+    sets = np.arange(machines.total)[None]
+    measured = differences(found, machines, True).of_sets(sets) if found else None
+    return _found(task, partners, measured, 0)
+
+
+def _found(task: Task, partners: PartnerSet, measured: Differences | None, number: int) -> Found:
+    """Return a row of the result; `number` is its place in `measured`."""
+    game, horizon = task.game, task.horizon
+    score = difference = error = math.nan
+    pairs, calls, hardest = None, None, ""
+    if measured is not None:
+        one = int(np.nan_to_num(measured.scores[:, number], nan=np.inf).argmin())
+        score, error = float(measured.scores[one, number]), float(measured.errors[one, number])
+        difference, hardest = float(measured.mean[one, number]), measured.names[one]
+        spread = float(measured.spread[one, number])
+        if score > 0:
+            pairs = 2 if spread == 0 else pairs_needed(abs(difference) / spread, POWER)
+        calls = None if pairs is None else round(pairs * float(measured.calls[one]))
+    rows = bounds(game, partners, horizon)
+    return Found(
+        partners,
+        score,
+        difference,
+        error,
+        pairs,
+        calls,
+        hardest,
+        relevance(game, partners, horizon),
+        unavoidable(game, partners, horizon),
+        sum(row.weight * (row.regret_max - row.regret_min) for row in rows),
+    )

@@ -1,0 +1,185 @@
+"""Sets of machines: what taking one for another costs, and what not knowing costs at least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.optima import Plan, best_response
+from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.played import FloatArray, IntArray
+from tomeval.domains.matrix.responses import ROUNDING, gains
+from tomeval.extensions.design.machines import Machines
+
+_CHUNK = 2048
+
+
+def losses(
+    game: MatrixGame, machines: Machines, plans: Sequence[Plan], pairs: IntArray
+) -> FloatArray:
+    """Return what the best response to one machine loses per step against another.
+
+    Parameters
+    ----------
+    machines : Machines
+        All states within reach, or those that are not lead to state 0, see `joined`.
+    plans : sequence of Plan
+        The best response to each machine, over the same T steps, for its states within reach.
+    pairs : ndarray of int, shape (P, 2)
+        Who is believed to play, and who plays.
+
+    Returns
+    -------
+    ndarray, shape (P,)
+        In payoff units, at least 0. Where several actions are best, each is equally likely, as in
+        `tomeval.domains.matrix.optima.relevance`.
+    """
+    plays, follows = machines
+    size, n = follows.shape[1:]
+    above = gains(game)
+    horizon = len(plans[0].policy)
+    own = np.full((len(plans), horizon, size, n), 1 / n)
+    for place, plan in enumerate(plans):
+        chosen = plan.optimal / plan.optimal.sum(axis=2, keepdims=True)
+        own[place, :, : chosen.shape[1]] = chosen
+    best = np.array([plan.value for plan in plans]) / horizon - float(game.own.min())
+    paid = above.T[plays]  # (B, K, n): what each own action gains in each state
+    found = np.empty(len(pairs))
+    for first in range(0, len(pairs), _CHUNK):
+        believed, actual = pairs[first : first + _CHUNK].T
+        count = len(believed)
+        block = np.arange(count)[:, None, None, None] * size
+        after = (block + follows[believed][:, :, None]) * size + follows[actual][:, None]
+        mass = np.zeros((count, size, size))
+        mass[:, 0, 0] = 1.0
+        earned = np.zeros(count)
+        for t in range(horizon):
+            played = mass[:, :, :, None] * own[believed, t][:, :, None]  # (P, K', K, n)
+            earned += (played * paid[actual][:, None]).sum(axis=(1, 2, 3))
+            reached = np.bincount(after.ravel(), played.ravel(), count * size * size)
+            mass = reached.reshape(count, size, size).astype(np.float64)
+        found[first : first + count] = best[actual] - earned / horizon
+    return np.where(found > horizon * ROUNDING * float(above.max()), found, 0.0)
+
+
+def plans_for(game: MatrixGame, machines: Machines, horizon: int) -> list[Plan]:
+    """Return the best T-step response to each machine."""
+    from tomeval.extensions.design.contenders import partners_of
+
+    return [best_response(game, one, horizon) for one in partners_of(machines, game, "candidate")]
+
+
+def unavoidable(game: MatrixGame, partners: PartnerSet, horizon: int) -> float:
+    """Return the least regret per step of a player who knows the set, but not who is drawn from it.
+
+    The expected ΔFunctional/T of the best policy that sees all moves and has to find out which
+    partner it plays with: exact, by backward induction over what can be known of deterministic
+    partners, which of them are still possible and the state of each. Relevance beyond it rewards
+    telling the partners apart while playing; relevance that is all unavoidable rewards having known
+    them before.
+
+    Raises
+    ------
+    TomevalError
+        A partner that draws its moves.
+
+    Examples
+    --------
+    Against one of three single actions the first step of rock, paper, scissors is a guess, which
+    loses 1 on average; after it everything is known:
+
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.domains.matrix.partner_specs import get_partner_set
+    >>> rps = get_game("RPS")
+    >>> round(unavoidable(rps, get_partner_set("single_action", rps), 10), 9)
+    0.1
+    """
+    members = partners.partners
+    if not all(partner.is_deterministic for partner in members):
+        raise TomevalError(f"partner set {partners.name!r}: a partner draws its moves")
+    moves = [partner.emissions.argmax(axis=1) for partner in members]
+    weights = partners.weights
+    above = gains(game)
+    start: _Known = tuple((i, partner.start) for i, partner in enumerate(members))
+    found: dict[_Known, list[tuple[float, list[_Known]]]] = {}
+    waiting = [start]
+    while waiting:
+        known = waiting.pop()
+        if known in found:
+            continue
+        found[known] = []
+        for a in range(game.n):
+            gain = 0.0
+            after: dict[int, _Known] = {}
+            for i, state in known:
+                b = int(moves[i][state])
+                gain += weights[i] * float(above[a, b])
+                step = (i, int(members[i].next_state[state, a, b]))
+                after[b] = (*after.get(b, ()), step)
+            found[known].append((gain, list(after.values())))
+            waiting += after.values()
+    value = dict.fromkeys(found, 0.0)
+    for _ in range(horizon):
+        value = {
+            known: max(gain + sum(value[one] for one in after) for gain, after in actions)
+            for known, actions in found.items()
+        }
+    known_best = sum(
+        weight * best_response(game, partner, horizon).value
+        for weight, partner in zip(weights, members, strict=True)
+    )
+    regret = known_best / horizon - float(game.own.min()) - value[start] / horizon
+    return regret if regret > horizon * ROUNDING * float(above.max()) else 0.0
+
+
+_Known = tuple[tuple[int, int], ...]
+"""Which partners are still possible, by number, and the state of each."""
+
+
+def best_sets(loss: FloatArray, size: int, count: int) -> tuple[IntArray, FloatArray]:
+    """Return the sets of machines of the largest relevance, by enumeration.
+
+    Parameters
+    ----------
+    loss : ndarray, shape (B, B)
+        See `losses`: ``[believed, actual]``.
+    size : int
+        Machines per set, at least 2.
+    count : int
+        How many sets to return, at most.
+
+    Returns
+    -------
+    sets : ndarray of int, shape (count, size)
+        Best first; of equal ones those of earlier machines.
+    relevance : ndarray, shape (count,)
+    """
+    both = loss + loss.T
+    sets = all_sets(len(loss), size)
+    total = np.zeros(len(sets))
+    for i in range(size):
+        for j in range(i):
+            total += both[sets[:, j], sets[:, i]]
+    order = np.lexsort((np.arange(len(sets)), -rounded(total)))[:count]
+    return sets[order], total[order] / size**2
+
+
+def all_sets(machines: int, size: int) -> IntArray:
+    """Return every set of so many of some machines, shape (sets, size), in order."""
+    sets = np.arange(machines)[:, None]
+    for _ in range(size - 1):
+        later = machines - 1 - sets[:, -1]
+        which = np.repeat(np.arange(len(sets)), later)
+        step = np.arange(len(which)) - np.repeat(np.cumsum(later) - later, later)
+        sets = np.column_stack([sets[which], sets[which, -1] + 1 + step])
+    return sets
+
+
+def rounded(values: FloatArray) -> FloatArray:
+    """Return ten significant digits of values, so that equal sums are equal; NaN stays."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 10.0 ** np.floor(np.log10(np.abs(values)))
+        return np.where(values == 0, 0.0, np.round(values / scale, 9) * scale)

@@ -1,0 +1,80 @@
+"""The command that rates the players of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tomeval.cli.options import RunFolder, TableFormat, show_table, tell_notes
+from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show
+
+SUBSET = "subset"
+"""The column that says whether a row is of all games or of those without errors."""
+
+
+def ratings(
+    folder: RunFolder,
+    what: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--what",
+            help="ratings, payoffs, sides, agreement, games, "
+            " errors, wins, survival or selection. Repeatable. Default: all; in formats for "
+            "programs, which hold one table, ratings.",
+        ),
+    ] = None,
+    form: TableFormat = "text",
+    interval: Annotated[
+        Literal["profile", "sandwich"],
+        typer.Option(
+            "--interval",
+            help="Of ratings. profile: of the profile likelihood, with open ends where a player "
+            "always wins; sandwich: symmetric. Both take games on one deal as one unit.",
+        ),
+    ] = "profile",
+    openskill: Annotated[
+        bool,
+        typer.Option(
+            "--openskill",
+            help="Add OpenSkill's mu and sigma, averaged over random orders of the games. Needs "
+            "the extra openskill.",
+        ),
+    ] = False,
+) -> None:
+    """Rate players from all games and from games without errors, and say who caused errors."""
+    from tomeval.extensions.ratings.tables import RATED, rating_tables
+    from tomeval.report.tables import DATA
+    from tomeval.runs.results import Run
+
+    with Run(folder) as opened:
+        names = what or ([next(iter(RATED))] if form in DATA else list(RATED))
+        if form in DATA and len(names) > 1:
+            raise TomevalError(f"--format {form} holds one table: give one --what")
+        for table in rating_tables(opened, names, interval, openskill):
+            rows, notes = table.rows, [*table.notes]
+            if form not in DATA:
+                rows, same = _subsets_once(rows)
+                notes += ["clean games: the same numbers"] * same
+            if len(names) > 1:
+                show(f"{RATED[table.name]}\n")
+            show_table(rows, form)
+            tell_notes(notes)
+            if len(names) > 1:
+                show("")
+
+
+def _subsets_once(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """Return the rows of all games alone, if those of clean games say the same, and whether so."""
+    parts: dict[Any, list[str]] = {}
+    for row in rows:
+        told = [repr(value) for name, value in row.items() if name != SUBSET]
+        parts.setdefault(row.get(SUBSET), []).extend(told)
+    if set(parts) != {"all", "clean"} or parts["all"] != parts["clean"]:
+        return rows, False
+    return [
+        {name: value for name, value in row.items() if name != SUBSET}
+        for row in rows
+        if row[SUBSET] == "all"
+    ], True

@@ -1,0 +1,267 @@
+"""Ratings of players from records of games: all games and clean games side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.arena.attribution import Row, mean, share
+from tomeval.domains.arena.outcomes import (
+    GameRecord,
+    Records,
+    deals,
+    games_of,
+    players_of,
+    subsets,
+)
+from tomeval.extensions.ratings.contests import Contests
+from tomeval.extensions.ratings.openskill import Outcome, openskill
+from tomeval.extensions.ratings.rating import ELO, Ratings, rate
+from tomeval.runs.columns import flat
+from tomeval.statistics import Estimate
+from tomeval.statistics.paired import FloatArray
+
+TOGETHER = "all games"
+
+
+def contests_of(records: Records, players: Sequence[str] | None = None) -> Contests:
+    """Return complete games as contests of teams, see `tomeval.extensions.ratings.contests`.
+
+    A team's place is by the mean of its seats' rewards, so that a game with more than two teams
+    counts its whole order; equal means are a tie. Its side is what `GameRecord.team_sides` says, in
+    this game. Games of one name have ties equally often.
+    """
+    played = [record for record in records if record.complete]
+    names = tuple(players_of(played)) if players is None else tuple(players)
+    number = {name: k for k, name in enumerate(names)}
+    labels = [[f"{r.game}: {side}" for side in r.team_sides()] for r in played]
+    sides = tuple(dict.fromkeys(side for of_game in labels for side in of_game))
+    column = {side: k for k, side in enumerate(sides)}
+    teams = sum(len(record.teams) for record in played)
+    share, terms = np.zeros((teams, len(names))), np.zeros((teams, len(sides)))
+    place, game = np.zeros(teams), np.zeros(teams, dtype=np.int64)
+    row = 0
+    for index, (record, mine) in enumerate(zip(played, labels, strict=True)):
+        for team, side in zip(record.teams, mine, strict=True):
+            for seat in team:
+                share[row, number[record.players[seat]]] += 1 / len(team)
+            terms[row, column[side]] = 1.0
+            # Rounded, so that equal means of different numbers tie.
+            place[row] = -round(float(np.mean([record.rewards[seat] for seat in team])), 9)
+            game[row] = index
+            row += 1
+    kinds = games_of(played)
+    return Contests(
+        names,
+        sides,
+        game,
+        place,
+        share,
+        terms,
+        np.array([kinds.index(record.game) for record in played], dtype=np.int64),
+        np.unique(deals(played), return_inverse=True)[1].astype(np.int64),
+    )
+
+
+def fixed_ratings(contests: Contests, frozen: Mapping[str, float] | None) -> FloatArray | None:
+    """Return given ratings, in Elo-like points by player or side, as `rate` takes them.
+
+    Raises
+    ------
+    TomevalError
+        Nobody is left to be rated.
+    """
+    if not frozen:
+        return None
+    names = (*contests.names, *contests.sides)
+    found = np.array([frozen.get(name, np.nan) for name in names]) / ELO
+    if not np.isnan(found[: len(contests.names)]).any():
+        raise TomevalError("ratings: every player's rating is given: there is nobody to rate")
+    return found
+
+
+def scopes(records: Records, game: str | None = None) -> dict[str, list[GameRecord]]:
+    """Return the games to rate: each game apart, and all together if there are several."""
+    names = games_of(records)
+    if game is not None and game not in names:
+        raise unknown("game", game, names)
+    found = {
+        name: [record for record in records if record.game == name]
+        for name in (names if game is None else (game,))
+    }
+    return found if len(found) == 1 else {TOGETHER: list(records), **found}
+
+
+def rating_rows(
+    records: Records,
+    rng: np.random.Generator,
+    interval: str = "profile",
+    frozen: Mapping[str, float] | None = None,
+    with_openskill: bool = False,
+) -> tuple[list[Row], list[str]]:
+    """Return ratings in Elo-like points by game, all games and clean games, best first; and notes.
+
+    Columns: ``rating`` with its 95 % interval, ``open`` where the interval has no end, ``rank``
+    with ``rank_low`` and ``rank_high``, the player's ``games`` and ``deals``. With OpenSkill also
+    its ``mu`` and ``sigma``, means over random orders of the games, and ``order_sd`` of mu over
+    these orders.
+
+    Raises
+    ------
+    TomevalError
+        No subset can be rated: the reason of the first.
+    """
+    rows: list[Row] = []
+    said: Said = {}
+    for where, mine, found in _each_rated(records, rng, interval, frozen, said):
+        fresh = _rating_rows(*where, found)
+        if with_openskill:
+            _add_openskill(fresh, mine, rng)
+        rows += fresh
+    return rows, _joined(said)
+
+
+Said = dict[str, list[str]]
+"""Sentences, and the games and subsets of which they are true."""
+
+
+def _each_rated(
+    records: Records,
+    rng: np.random.Generator,
+    interval: str,
+    frozen: Mapping[str, float] | None,
+    said: Said,
+) -> Iterator[tuple[tuple[str, str], list[GameRecord], Ratings]]:
+    """Yield scope and subset, games and ratings of all that can be rated; `said` gets the notes.
+
+    Raises
+    ------
+    TomevalError
+        Nothing could be rated: the first reason.
+    """
+    errors: list[TomevalError] = []
+    for scope, some in scopes(records).items():
+        for subset, mine in subsets(some):
+            where = f"{scope} ({subset})"
+            try:
+                found = rate_records(mine, rng, interval, frozen)
+            except TomevalError as error:
+                errors.append(error)
+                said.setdefault(f"no rating: {str(error).removeprefix('ratings: ')}", []).append(
+                    where
+                )
+                continue
+            for note in found.notes:
+                said.setdefault(note, []).append(where)
+            yield (scope, subset), mine, found
+    if len(errors) == 2 * len(scopes(records)):
+        raise errors[0]
+
+
+def _joined(said: Said) -> list[str]:
+    """Return notes, each with all that it is true of."""
+    return [f"{'; '.join(places)}: {note}" for note, places in said.items()]
+
+
+def rate_records(
+    records: Records,
+    rng: np.random.Generator,
+    interval: str = "profile",
+    frozen: Mapping[str, float] | None = None,
+) -> Ratings:
+    """Rate the players of some games; `frozen` as for `fixed_ratings`."""
+    contests = contests_of(records)
+    return rate(contests, rng, interval, fixed_ratings(contests, frozen))
+
+
+def _rating_rows(scope: str, subset: str, found: Ratings) -> list[Row]:
+    """Return one row per player, best first."""
+    rows = []
+    ends = (found.value, (found.high - found.low) / 2, found.low, found.high)
+    points = [ELO * end for end in ends]
+    for k in np.argsort(-found.value, kind="stable").tolist():
+        row: Row = {"game": scope, "subset": subset, "player": found.names[k]}
+        row |= flat(["rating"], Estimate(*(end[[k]] for end in points)))
+        row["open"] = found.open[k]
+        row["rank"] = int(found.rank[k])
+        row["rank_low"], row["rank_high"] = int(found.rank_low[k]), int(found.rank_high[k])
+        row["games"], row["deals"] = int(found.games[k]), int(found.clusters[k])
+        rows.append(row)
+    return rows
+
+
+def _add_openskill(rows: list[Row], records: Records, rng: np.random.Generator) -> None:
+    """Add OpenSkill's columns to the rows of a rating."""
+    table = contests_of(records)
+    number = {name: k for k, name in enumerate(table.names)}
+    played = [record for record in records if record.complete]
+    starts = np.searchsorted(table.game, np.arange(len(played) + 1))
+    games = [
+        Outcome(
+            [[number[record.players[seat]] for seat in team] for team in record.teams],
+            table.place[starts[k] : starts[k + 1]].tolist(),
+        )
+        for k, record in enumerate(played)
+    ]
+    found = openskill(games, len(number), rng)
+    for row in rows:
+        k = number[row["player"]]
+        row["mu"], row["sigma"] = float(found.mu[k]), float(found.sigma[k])
+        row["order_sd"] = float(found.spread[k])
+
+
+def side_rows(
+    records: Records,
+    rng: np.random.Generator,
+    interval: str = "profile",
+    frozen: Mapping[str, float] | None = None,
+) -> tuple[list[Row], list[str]]:
+    """Return the advantage of each side of a game in Elo-like points, over the mean of its sides.
+
+    From all games and from clean ones, of each game that can be rated; and notes.
+    """
+    rows: list[Row] = []
+    said: Said = {}
+    for (scope, subset), _, found in _each_rated(records, rng, interval, frozen, said):
+        if scope == TOGETHER:
+            continue
+        for k, side in enumerate(found.sides):
+            ends = (found.side_value[k], found.side_low[k], found.side_high[k])
+            value, low, high = (np.array([ELO * end]) for end in ends)
+            row: Row = {"game": scope, "subset": subset, "side": side.split(": ", 1)[1]}
+            points = Estimate(value, (high - low) / 2, low, high)
+            rows.append(row | flat(["advantage"], points))
+    return rows, _joined(said)
+
+
+def payoff_rows(records: Records) -> list[Row]:
+    """Return reward and share of the win by game, player and side, of all and of clean games.
+
+    Of complete games; ``all`` sides first. Student's intervals of rewards and Wilson's of shares,
+    clustered by deal; a player in two
+    seats of a game counts with both, which share the deal.
+    """
+    rows = []
+    for scope, some in scopes([record for record in records if record.complete]).items():
+        if scope == TOGETHER:  # rewards of different games have no common unit
+            continue
+        for subset, mine in subsets(some):
+            for player in players_of(some):
+                seated = [
+                    (record, seat, side)
+                    for record in mine
+                    for seat, side in enumerate(record.sides())
+                    if record.players[seat] == player
+                ]
+                sides = sorted({side for *_, side in seated})
+                for side in ("all", *(sides if len(sides) > 1 else ())):
+                    kept = [one for one in seated if side in ("all", one[2])]
+                    row: Row = {"game": scope, "subset": subset, "player": player, "side": side}
+                    row["games"] = len({id(record) for record, *_ in kept})
+                    chosen = [record for record, *_ in kept]
+                    row |= mean(chosen, "reward", [r.rewards[seat] for r, seat, _ in kept])
+                    row |= share(chosen, "win_percent", [r.wins[seat] for r, seat, _ in kept])
+                    rows.append(row)
+    return rows
