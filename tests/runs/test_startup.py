@@ -13,7 +13,7 @@ from fake_server import FakeServer
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.self_test import SelfTest
+from tomeval.models.served.limits import SelfTest
 from tomeval.models.served.http_patience import ServerGone
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.experiment import make_experiment
