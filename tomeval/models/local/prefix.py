@@ -74,7 +74,7 @@ class Work:
 class PrefixEngine:
     """Keeps a cache per group and feeds only what it lacks; branches share one forward pass.
 
-    The limits of `plain` hold, an engine of the same model, which `tree_forward.supported` admits.
+    The limits of `plain` hold, an engine of the same model, which `tree.supported` admits.
     Caches take at most `memory` bytes; default: `usual_memory`.
     """
 
