@@ -100,8 +100,8 @@ def run(
     130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
     a second one stops at once.
     """
+    from tomeval.core.credentials import trusting
     from tomeval.core.extensions import portion
-    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import own_numbers
 
@@ -212,7 +212,7 @@ def plan(
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Show what an experiment would play, ask and cost; no model is asked anything."""
-    from tomeval.models.trust import trusting
+    from tomeval.core.credentials import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
