@@ -1,6 +1,6 @@
 """Run the commands in a process in which a package cannot be imported, for the removal test.
 
-python tests/without_extension.py PACKAGE NAME FOLDER, where NAME is an extension, a domain, or empty.
+python tests/without_extension.py PACKAGE NAME FOLDER, NAME being an extension, a domain or empty.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tomeval.cli.examples import KINDS
 
+from tomeval.cli.starting import KINDS
 from tomeval.core import extensions, plugins
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.subjects import SUBJECTS
