@@ -44,7 +44,9 @@ Chances = dict[int, dict[str, Any]]
 def consistency(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw how often the text's expectation is the prediction, is acted on, and is right."""
     cells = [cell for cell in run.cells if has_values(cell, [AGREES]) or has_values(cell, [RIGHT])]
-    rows = reasoning_rows(run) if cells else []
+    if not cells:  # no expectation could be read
+        return []
+    rows = reasoning_rows(run)
     told = [cell for cell in run.cells if has_values(cell, [READ])]
     chances = {cell.number: row for cell, row in zip(told, rows, strict=True)}
     drawings = []
