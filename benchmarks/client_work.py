@@ -21,7 +21,7 @@ import httpx2
 from transformers import AutoTokenizer
 
 from tomeval.models.base import Message, Prompt, ScoreRequest
-from tomeval.models.local.opening import _pocket_folder
+from tomeval.models.local.load import pocket_folder
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.openai_api import OpenAIModel
 from tomeval.models.served.openai_fields import OpenAIOptions
@@ -116,7 +116,7 @@ async def timed(one: Callable[[int], Awaitable[None]], episodes: int) -> float:
 
 def main() -> None:
     """Print both tables."""
-    tokenizer = AutoTokenizer.from_pretrained(_pocket_folder("pocket"))
+    tokenizer = AutoTokenizer.from_pretrained(pocket_folder("pocket"))
     print(render(label_queries(tokenizer), "markdown"), "\n")
     server = subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE)
     try:

@@ -32,9 +32,8 @@ from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.preview import prompts_of_round
 from tomeval.models import open_model
 from tomeval.models.base import GenerateRequest, Prompt, Sampling, ScoreRequest
-from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.prefix import PrefixEngine
-from tomeval.models.local.tasks import Task
+from tomeval.models.local.tasks import LabelQuery, Task
 from tomeval.models.local.transformers import TransformersModel
 
 SIZES = ("pocket", "35M")

@@ -19,7 +19,7 @@ import torch
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from tomeval.models.base import Message, Prompt, ScoreRequest
-from tomeval.models.local.opening import _pocket_folder
+from tomeval.models.local.load import pocket_folder
 from tomeval.models.local.transformers import TransformersModel
 from tomeval.report.tables import render
 
@@ -51,7 +51,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, float]:
 
 def small_llama(folder: Path) -> None:
     """Store a random model of 35 M parameters in float16, with the embedded tokenizer."""
-    tokenizer = AutoTokenizer.from_pretrained(_pocket_folder("pocket"))
+    tokenizer = AutoTokenizer.from_pretrained(pocket_folder("pocket"))
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -73,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         small_llama(Path(folder))
         models = {
-            "pocket, 1.0 M": str(_pocket_folder("pocket")),
+            "pocket, 1.0 M": str(pocket_folder("pocket")),
             "random Llama, 35 M": folder,
         }
         print(render(threads(models), "markdown"), "\n")
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def threads(models: dict[str, str]) -> list[dict[str, str]]:
-    """Compare all cores with the rule of `tomeval.models.local.threads`."""
+    """Compare all cores with the rule of `tomeval.models.local.forward`."""
     rows = []
     for name, path in models.items():
         took, load = {}, os.getloadavg()[0]
@@ -123,7 +123,7 @@ def widths(folder: str) -> list[dict[str, str]]:
 
 def caches() -> list[dict[str, str]]:
     """Return what the caches of the embedded model may take, and take after many episodes."""
-    model = TransformersModel(str(_pocket_folder("pocket")))
+    model = TransformersModel(str(pocket_folder("pocket")))
     cache = model.engine.cache  # type: ignore[attr-defined]
     for batch in range(20):
         play(model, f"batch {batch}")

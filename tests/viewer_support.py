@@ -53,7 +53,7 @@ def writing(folder, pause):
 @contextmanager
 def viewing(folder, browser="--no-browser"):
     """Run `tomeval view`; yield its address and the process, which ends by Ctrl-C."""
-    arguments = ["-m", "tomeval.cli", "view", str(folder), browser]
+    arguments = ["-m", "tomeval", "view", str(folder), browser]
     with process(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
         address = server.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:"), server.communicate()

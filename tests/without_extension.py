@@ -107,7 +107,7 @@ def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> N
     line = SHIPPED[name]
     asked = [command.split() for command in line.commands]
     asked += [["run", experiment, "--engine", name] for name in line.engines]
-    asked += [["compare", run, "--what", name] for name in line.comparisons]
+    asked += [["compare", folder / "run", "--what", name] for name in line.comparisons]
     asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line.portions else []
     for player in line.players:
         file = folder / f"{player}.toml"

@@ -257,7 +257,7 @@ def test_a_run_in_a_notebook_is_watched(monkeypatch, tmp_path):
     inside.display = display
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(sys.modules, "IPython.display", inside)
-    monkeypatch.setattr("tomeval.api.notebook.EVERY", 0.0)
+    monkeypatch.setattr("tomeval.api.showing.EVERY", 0.0)
     experiment = {"games": "RPS", "subjects": ["rmax", "random"], "episodes": 4, "horizon": 5}
     tomeval.run(experiment, tmp_path / "run").close()
     assert shown[0].startswith("0 of 0 steps")

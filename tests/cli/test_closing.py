@@ -349,7 +349,7 @@ def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     path = tmp_path / "e.toml"
     (tmp_path / "said.json").write_text(json.dumps([f"{MARKER} J"] * 40))
     path.write_text(toml(experiment("matrix", "scripted:said.json", horizon=20, episodes=60)))
-    command = [sys.executable, "-m", "tomeval.cli", "run", str(path), "--out", str(tmp_path / "r")]
+    command = [sys.executable, "-m", "tomeval", "run", str(path), "--out", str(tmp_path / "r")]
     main, side = pty.openpty()
     environment = os.environ | {"COLUMNS": str(columns), "TERM": "xterm"}
     with subprocess.Popen(command, stderr=side, env=environment) as process:

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tomeval.cli.examples import KINDS
 
+from tomeval.cli.starting import KINDS
 from tomeval.core import extensions, plugins
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.subjects import SUBJECTS
@@ -205,8 +205,8 @@ def test_a_domain_has_every_command(tomeval, here) -> None:
     assert [row["player"] for row in found] == ["stubborn", "stubborn", "counts", "counts"]
     assert [float(row["off_by"]) for row in found[2:]] == [0, 0]
     assert all(float(row["off_by"]) > 0 for row in found[:2])
-    plot, export = ["plot", "--out", "figures"], ["export", "--what", "episodes"]
-    for command in (["status"], ["transcript"], ["compare"], plot, export):
+    verbs = (["status"], ["transcript"], ["compare"], ["plot", "--out", "f"], ["export"])
+    for command in verbs:
         code, _, errors = tomeval(*more, command[0], "runs/e", *command[1:])
         assert code == 0, errors
     code, _, errors = tomeval(*more, "report", "runs/e", "--no-figures", "-o", "r.html")

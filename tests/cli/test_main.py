@@ -282,7 +282,7 @@ def test_usage_errors_are_code_two(tomeval, arguments) -> None:
 
 
 def process(*arguments: str, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "tomeval.cli", *arguments]
+    command = [sys.executable, "-m", "tomeval", *arguments]
     return subprocess.run(
         command, capture_output=True, timeout=60, cwd=ROOT, check=False, **options
     )
@@ -304,7 +304,7 @@ def test_output_that_cannot_show_greek_is_no_crash(folder) -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error(folder) -> None:
-    command = [sys.executable, "-m", "tomeval.cli", "export", str(folder), "--what", "steps"]
+    command = [sys.executable, "-m", "tomeval", "export", str(folder), "--what", "steps"]
     writer = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
     )
@@ -317,7 +317,7 @@ def test_a_reader_that_stops_early_is_no_error(folder) -> None:
 def test_interrupting_a_run_says_how_to_go_on(tmp_path) -> None:
     arguments = ["run", "known_players", "--set", "episodes=200000", "--out", str(tmp_path / "run")]
     running = subprocess.Popen(
-        [sys.executable, "-m", "tomeval.cli", *arguments],
+        [sys.executable, "-m", "tomeval", *arguments],
         stderr=subprocess.PIPE,
         cwd=ROOT,
         text=True,

@@ -43,7 +43,7 @@ def at_terminal(columns: int, *arguments: object) -> tuple[int, list[str]]:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
     child = subprocess.Popen(
-        [sys.executable, "-m", "tomeval.cli", *map(str, arguments)],
+        [sys.executable, "-m", "tomeval", *map(str, arguments)],
         stdout=theirs,
         stderr=theirs,
         cwd=ROOT,

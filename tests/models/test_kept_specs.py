@@ -7,8 +7,7 @@ from attacks.commands import call
 from attacks.listener import Listener, chat
 
 from tomeval.core.errors import TomevalError
-from tomeval.models import open_model
-from tomeval.models.ahead import look_ahead
+from tomeval.models import look_ahead, open_model
 
 CANARY = "c4n4ry7e579d1f0b2a"
 EXPERIMENT = """games = "IPD"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest
-from tomeval.models.remembering import request_hash
+from tomeval.models.batching import request_hash
 
 PROMPT = Prompt((Message("user", "Play."),), prefill="I choose")
 

@@ -597,17 +597,6 @@ def test_the_command_writes_the_page(folder, tmp_path, monkeypatch, capsys) -> N
 
 
 @pytest.mark.slow
-def test_the_page_does_not_depend_on_workers(small, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tomeval.report.drawings.MANY_CELLS", 2)
-    pages = [
-        write_report(small, tmp_path / f"{n}.html", ReportOptions(workers=n)).read_bytes()
-        for n in (1, 2)
-    ]
-    assert pages[0] == pages[1]
-    assert pages[0].count(b"<figure") > 3
-
-
-@pytest.mark.slow
 def test_a_run_of_three_hundred_thousand_steps_is_small(tmp_path) -> None:
     experiment = {
         "games": ["RPS", "IBS", "IPD"],

@@ -883,7 +883,7 @@ max_attempts = 2
 def served_command(tmp_path, server, out, strategies, *more):
     path = tmp_path / "served.toml"
     path.write_text(SERVED.format(strategies=", ".join(f'"{name}"' for name in strategies)))
-    command = [sys.executable, "-m", "tomeval.cli", "run", str(path), "--out", str(out)]
+    command = [sys.executable, "-m", "tomeval", "run", str(path), "--out", str(out)]
     asked = ["--model", f"openai:toy@{server.url}", "--concurrency", "4"]
     return [*command, *asked, "--trust-host", f"{server.url[:-3]}=OPENAI_API_KEY", *more]
 

@@ -58,7 +58,7 @@ def command(tmp_path: Path, server: VoiceServer, out: Path) -> list[str]:
     file = tmp_path / "served.toml"
     file.write_text(SERVED)
     words = ["run", str(file), "--out", str(out), "--model", server.model, "--concurrency", "4"]
-    return [sys.executable, "-m", "tomeval.cli", *words]
+    return [sys.executable, "-m", "tomeval", *words]
 
 
 def begin(words: list[str]) -> subprocess.Popen[str]:

@@ -13,8 +13,7 @@ from tomeval import cli
 from tomeval.cli.playing import WIDTH
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
-from tomeval.models import open_model
-from tomeval.models.ahead import look_ahead
+from tomeval.models import look_ahead, open_model
 from tomeval.models.base import ScoreRequest
 from tomeval.report.tables import render
 from tomeval.runs.experiment import load_experiment, make_experiment

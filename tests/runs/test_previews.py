@@ -3,7 +3,7 @@
 import pytest
 
 from tomeval.domains.matrix.subjects import LLMSubject
-from tomeval.models.ahead import Ahead
+from tomeval.models import Ahead
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.needs import guessed, needs

@@ -13,9 +13,8 @@ from fake_server import FakeServer
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.self_test import SelfTest
 from tomeval.models.served.http_patience import ServerGone
-from tomeval.models.served.limits import Budget, BudgetExceeded
+from tomeval.models.served.limits import Budget, BudgetExceeded, SelfTest
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment

@@ -19,8 +19,8 @@ from tomeval.core.unpacking import OPTION, USUAL, allowing
 
 PANELS: dict[str, dict[str, str]] = {
     "Measure": {
-        **{name: f"cli.playing:{name}" for name in ("run", "plan", "prompt")},
-        "status": "cli.reading:status",
+        **{"run": "cli.playing:run", "plan": "cli.playing:plan"},
+        **{"prompt": "cli.reading:prompt", "status": "cli.reading:status"},
     },
     "Read": {
         "table": "cli.table:table",

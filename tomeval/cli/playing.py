@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +25,6 @@ from tomeval.cli.options import (
     TableFormat,
     TrustCode,
     TrustHost,
-    completing,
     fold,
     show_table,
     tell_notes,
@@ -101,8 +100,8 @@ def run(
     130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
     a second one stops at once.
     """
+    from tomeval.core.credentials import trusting
     from tomeval.core.extensions import portion
-    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import own_numbers
 
@@ -139,14 +138,14 @@ def play_into(
     engine: str | None = None,
     replicas: int | None = None,
     gpus_per_replica: float | None = None,
-    concurrency: int = 32,
     max_calls: int | None = None,
     max_tokens: int | None = None,
-    prefix_reuse: bool = True,
-    startup_test: bool = True,
     verbose: bool = False,
+    **how: Any,
 ) -> None:
     """Play an experiment into a folder, show how it goes, and print the outcome.
+
+    `how` are further arguments of `tomeval.runs.runner.run_experiment`.
 
     Raises
     ------
@@ -169,13 +168,11 @@ def play_into(
             Path(out),
             workers=1 if workers is None else workers,
             engine=made,
-            concurrency=concurrency,
             budget=Budget(max_calls, max_tokens) if capped else None,
-            prefix_reuse=prefix_reuse,
-            startup_test=startup_test,
             part=part,
             progress=on_steps,
             live=live,
+            **how,
         )
     tell(f"{out}: {played} episodes played")
     for line in live.closing:
@@ -215,7 +212,7 @@ def plan(
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Show what an experiment would play, ask and cost; no model is asked anything."""
-    from tomeval.models.trust import trusting
+    from tomeval.core.credentials import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
@@ -262,92 +259,3 @@ def plan(
         )
     if found:
         raise typer.Exit(1)
-
-
-def prompt(
-    strategy: Annotated[
-        str,
-        typer.Argument(
-            help='A strategy, such as "S2A + CoT"; not with --experiment.',
-            autocompletion=completing("strategies"),
-        ),
-    ] = "",
-    domain: Annotated[
-        str,
-        typer.Option("--domain", help="The kind of game.", autocompletion=completing("domains")),
-    ] = "matrix",
-    experiment: Annotated[
-        str | None, typer.Option("--experiment", help="Show a cell of this experiment instead.")
-    ] = None,
-    cell: Annotated[int, typer.Option("--cell", help="With --experiment: from 0.")] = 0,
-    seat: Annotated[str, typer.Option("--seat", help="Whose prompt. Default: the first's.")] = "",
-    form: Annotated[
-        str,
-        typer.Option(
-            "--form", help="Which question; in matrix games act, predict, react or payoff."
-        ),
-    ] = "",
-    number: Annotated[
-        int | None, typer.Option("--round", help="Which round is asked about. Default: 5.")
-    ] = None,
-    game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "",
-    labels: Annotated[str, typer.Option("--labels", help="A label set.")] = "",
-    horizon: Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")] = 0,
-    partner: Annotated[str, typer.Option("--partner", help="Who plays along.")] = "",
-    option_order: Annotated[str, typer.Option("--option-order")] = "",
-    literal_order: Annotated[str, typer.Option("--literal-order")] = "",
-    goal: Annotated[str, typer.Option("--goal", help="none, win or maximise.")] = "",
-    examples: Annotated[str, typer.Option("--examples", help="reciprocal or myopic.")] = "",
-    system: Annotated[str, typer.Option("--system", help="A system message.")] = "",
-    prompts: Annotated[
-        str, typer.Option("--prompts", help="A set of templates, or a folder of own ones.")
-    ] = "",
-    tokenizer: Annotated[
-        str | None,
-        typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
-    ] = None,
-    copy_to: Annotated[
-        Path | None,
-        typer.Option(
-            "--copy-to",
-            metavar="FOLDER",
-            help="Copy the templates that this player uses into a folder of your own, to change "
-            "them: --prompts FOLDER, or prompts = [...] in an experiment, reads them.",
-        ),
-    ] = None,
-    model: ModelOption = None,
-    overrides: Overrides = None,
-) -> None:
-    """Print exactly what a model would read in one round of a made-up play."""
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.preview import copy_templates, preview
-
-    own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
-    own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
-    own |= {"goal": goal, "examples": examples, "system": system}
-    settings = {key: value for key, value in own.items() if value}
-    if experiment is None:
-        if model or overrides or cell:
-            raise TomevalError("--model, --set and --cell go with --experiment")
-        if not strategy:
-            raise TomevalError("name a strategy, or an experiment with --experiment")
-        kind = get_domain(domain, "--domain")
-        if kind.describe.example is None:
-            raise TomevalError(f"domain {kind.name!r} has no example of its own: give --experiment")
-        more = {"form": form} if form else {}
-        shown = kind.describe.example(strategy, seat, settings | more)
-    else:
-        if strategy or settings:
-            given = ["the strategy"] * bool(strategy) + list(settings)
-            raise TomevalError(f"--experiment says what is played: leave out {', '.join(given)}")
-        loaded = load_experiment(experiment, overrides or [], model)
-        if not 0 <= cell < len(loaded.cells):
-            raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
-        kind, shown = get_domain(loaded.domain), loaded.cells[cell]
-    if copy_to is not None:
-        for path in copy_templates(kind, shown, seat, copy_to):
-            show(path)
-        tell(f"next: change them, and look with --prompts {copy_to}")
-        return
-    show(preview(kind, shown, seat, form, number, tokenizer))

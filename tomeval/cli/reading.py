@@ -1,4 +1,4 @@
-"""The commands that read a run folder: its state, its episodes, its checksums."""
+"""The commands that show what a run folder holds, and what a model would read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.options import RunFolder, TableFormat, WhereOption, show_table
+from tomeval.cli.options import (
+    ModelOption,
+    Overrides,
+    RunFolder,
+    TableFormat,
+    WhereOption,
+    completing,
+    show_table,
+)
+from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
 
 
@@ -162,3 +171,92 @@ def verify(
             show(line)
     if not found.sound:
         raise typer.Exit(1)
+
+
+def prompt(
+    strategy: Annotated[
+        str,
+        typer.Argument(
+            help='A strategy, such as "S2A + CoT"; not with --experiment.',
+            autocompletion=completing("strategies"),
+        ),
+    ] = "",
+    domain: Annotated[
+        str,
+        typer.Option("--domain", help="The kind of game.", autocompletion=completing("domains")),
+    ] = "matrix",
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", help="Show a cell of this experiment instead.")
+    ] = None,
+    cell: Annotated[int, typer.Option("--cell", help="With --experiment: from 0.")] = 0,
+    seat: Annotated[str, typer.Option("--seat", help="Whose prompt. Default: the first's.")] = "",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--form", help="Which question; in matrix games act, predict, react or payoff."
+        ),
+    ] = "",
+    number: Annotated[
+        int | None, typer.Option("--round", help="Which round is asked about. Default: 5.")
+    ] = None,
+    game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "",
+    labels: Annotated[str, typer.Option("--labels", help="A label set.")] = "",
+    horizon: Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")] = 0,
+    partner: Annotated[str, typer.Option("--partner", help="Who plays along.")] = "",
+    option_order: Annotated[str, typer.Option("--option-order")] = "",
+    literal_order: Annotated[str, typer.Option("--literal-order")] = "",
+    goal: Annotated[str, typer.Option("--goal", help="none, win or maximise.")] = "",
+    examples: Annotated[str, typer.Option("--examples", help="reciprocal or myopic.")] = "",
+    system: Annotated[str, typer.Option("--system", help="A system message.")] = "",
+    prompts: Annotated[
+        str, typer.Option("--prompts", help="A set of templates, or a folder of own ones.")
+    ] = "",
+    tokenizer: Annotated[
+        str | None,
+        typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
+    ] = None,
+    copy_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--copy-to",
+            metavar="FOLDER",
+            help="Copy the templates that this player uses into a folder of your own, to change "
+            "them: --prompts FOLDER, or prompts = [...] in an experiment, reads them.",
+        ),
+    ] = None,
+    model: ModelOption = None,
+    overrides: Overrides = None,
+) -> None:
+    """Print exactly what a model would read in one round of a made-up play."""
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.experiment import load_experiment
+    from tomeval.runs.preview import copy_templates, preview
+
+    own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
+    own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
+    own |= {"goal": goal, "examples": examples, "system": system}
+    settings = {key: value for key, value in own.items() if value}
+    if experiment is None:
+        if model or overrides or cell:
+            raise TomevalError("--model, --set and --cell go with --experiment")
+        if not strategy:
+            raise TomevalError("name a strategy, or an experiment with --experiment")
+        kind = get_domain(domain, "--domain")
+        if kind.describe.example is None:
+            raise TomevalError(f"domain {kind.name!r} has no example of its own: give --experiment")
+        more = {"form": form} if form else {}
+        shown = kind.describe.example(strategy, seat, settings | more)
+    else:
+        if strategy or settings:
+            given = ["the strategy"] * bool(strategy) + list(settings)
+            raise TomevalError(f"--experiment says what is played: leave out {', '.join(given)}")
+        loaded = load_experiment(experiment, overrides or [], model)
+        if not 0 <= cell < len(loaded.cells):
+            raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
+        kind, shown = get_domain(loaded.domain), loaded.cells[cell]
+    if copy_to is not None:
+        for path in copy_templates(kind, shown, seat, copy_to):
+            show(path)
+        tell(f"next: change them, and look with --prompts {copy_to}")
+        return
+    show(preview(kind, shown, seat, form, number, tokenizer))

@@ -186,9 +186,6 @@ def report(
         ),
     ] = None,
     where: WhereOption = None,
-    workers: Annotated[
-        int, typer.Option("--workers", help="Processes that draw a large run's figures.")
-    ] = 2,
 ) -> None:
     """Write a report: one HTML file with tables, figures, comparisons and every game."""
     from tomeval.cli.progress import working
@@ -208,7 +205,6 @@ def report(
         only=tuple(only or ()),
         all_figures=everything,
         metrics=tuple(metrics or ()),
-        workers=workers,
     )
     with Run(folder, where or ()) as opened:
         opened.check_reference(reference)

@@ -5,22 +5,23 @@ A backend is a module and its line in `BACKENDS`; it is loaded when one of its m
 
 from __future__ import annotations
 
-import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tomeval.core.credentials import credential_among
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import bring, named, part, parts, receive, resolved
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
-from tomeval.models.self_test import KeptAnswers
-from tomeval.models.served.limits import Budget
+from tomeval.models.served.limits import Budget, KeptAnswers, Price
 from tomeval.models.waiting import Waiting
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class Backend(NamedTuple):
@@ -37,13 +38,10 @@ class Backend(NamedTuple):
     libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
 
 
-_LOCAL = "tomeval.models.local.opening:"
-
-
 def _local(opener: str, form: str, about: str) -> Backend:
-    """Return a backend of `tomeval.models.local.opening`."""
-    libraries = ("torch", "transformers")
-    return Backend(_LOCAL + opener, form, False, f"{_LOCAL}look", about, libraries)
+    """Return a backend of this machine."""
+    where, libraries = "tomeval.models.local.load:", ("torch", "transformers")
+    return Backend(where + opener, form, False, f"{where}look", about, libraries)
 
 
 BACKENDS = {
@@ -80,6 +78,7 @@ ADDRESSES = ("name", "base_url")
 """The keys of a spec that hold an address, which is not stored of a model with an alias."""
 
 _Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
+_Options = TypeVar("_Options", bound="BaseModel")
 
 
 def register_model(
@@ -249,10 +248,48 @@ def open_model(
     check_kept(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
-    opener = BACKENDS[name.partition(":")[0]].opener
-    if isinstance(opener, str):
-        module, _, function = opener.partition(":")
-        opener = getattr(importlib.import_module(module), function)
+    opener = resolved(BACKENDS[name.partition(":")[0]].opener)
     opening = Opening(base, budget, scores, prefix_reuse, waiting, kept)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened
+
+
+class Ahead(NamedTuple):
+    """What a plan needs to know of a model."""
+
+    served: bool
+    context: int | None = None  # longest sequence in tokens; None if not known without asking
+    price: Price | None = None  # by its price file
+    thinking: int = 0  # tokens of every reply for thinking besides, as far as its options say
+
+
+def look_ahead(spec: str | dict[str, Any], base: Path | None = None, scores: bool = True) -> Ahead:
+    """Check a model's spec as `open_model` does, and say what it tells; nothing is asked or loaded.
+
+    Raises `TomevalError` for what `open_model` refuses of the spec itself.
+    """
+    name, options = name_and_options(spec)
+    check_kept(spec)
+    backend, thinking = BACKENDS[name.partition(":")[0]], options.get("thinking_budget") or 0
+    if backend.look:
+        context = resolved(backend.look)(name, options, Opening(base, None, scores))
+        return Ahead(is_served(spec), context, thinking=thinking)
+    model = open_model(spec, base=base, scores=scores)
+    price: Price | None = getattr(model, "price", None)  # of backends that can have one
+    return Ahead(is_served(spec), None, price, thinking)
+
+
+def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -> _Options:
+    """Check a model's options from an experiment; a wrong one is a `TomevalError` that names it."""
+    from pydantic import ValidationError
+
+    for field in fields:
+        if field not in kind.model_fields:
+            raise unknown("option", field, kind.model_fields, where)
+    try:
+        return kind(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        said = first["msg"].removeprefix("Value error, ")
+        key = str(first["loc"][0])
+        raise TomevalError(f"{where}: {key}: {said}, is {fields.get(key)!r}") from None

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.models.self_test import KeptAnswers
-    from tomeval.models.served.limits import Budget
+    from tomeval.models.served.limits import Budget, KeptAnswers
     from tomeval.models.waiting import Waiting
 
 

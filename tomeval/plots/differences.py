@@ -16,9 +16,8 @@ from tomeval.plots.drawing import (
     better_side,
     sample_words,
 )
-from tomeval.plots.families import MOST_PANELS, all_words, pages
+from tomeval.plots.families import MOST_PANELS, MOST_ROWS, all_words, pages, row_panels
 from tomeval.plots.overlays import can_compare, comparisons
-from tomeval.plots.rows import MOST_ROWS, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import add_head
 from tomeval.runs.measures import Measure

@@ -20,8 +20,8 @@ from tomeval.core.text import UNSEEN, visible
 from tomeval.report import facts, notices
 from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
-from tomeval.report.drawings import Figures
 from tomeval.report.episodes import Episodes
+from tomeval.report.svg import page_figures
 from tomeval.report.table import results, valued
 from tomeval.runs.origins import report_rows
 from tomeval.runs.results import Run
@@ -58,9 +58,6 @@ class ReportOptions:
     metrics : sequence of str
         The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
         the headline ones. All others are in a table that opens on demand.
-    workers : int
-        Processes that draw the figures of a large run. The page does not depend on it. With more
-        than one, a script must guard its main part, as always with multiprocessing.
     """
 
     interval: str = AUTO
@@ -72,7 +69,6 @@ class ReportOptions:
     only: Sequence[str] = ()
     all_figures: bool = False
     metrics: Sequence[str] = ()
-    workers: int = 1
 
 
 def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> Path:
@@ -101,21 +97,7 @@ def _pieces(run: Run, options: ReportOptions, left_out: str) -> Iterator[str]:
     page = environment().get_template("page.html.j2")
     names = choose_measures(run.measures, options.metrics) or list(run.headline)
     rows = run.rows(options.interval, options.reference)
-    figures = None
-    if options.figures and any(row["episodes"] for row in rows):
-        figures = Figures(
-            run,
-            options.interval,
-            options.reference,
-            options.workers,
-            options.only,
-            options.all_figures,
-        )
-    try:
-        yield from page.generate(**_context(run, rows, names, figures, options, left_out))
-    finally:
-        if figures is not None:
-            figures.stop()
+    yield from page.generate(**_context(run, rows, names, options, left_out))
 
 
 def environment(*more: Path) -> jinja2.Environment:
@@ -134,7 +116,6 @@ def _context(
     run: Run,
     rows: list[dict[str, Any]],
     names: list[str],
-    figures: Figures | None,
     options: ReportOptions,
     left_out: str,
 ) -> dict[str, Any]:
@@ -147,9 +128,12 @@ def _context(
     comparison = comparisons(run, names, options.by, options.baseline, options.reference)
     # Base64 needs no escaping, which would take long.
     blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
-    if figures is not None and figures.beside:
-        blocks = list(blocks)  # packed while the figures are drawn
-    drawings, glyphs = figures.page() if figures is not None else ([], Markup())
+    drawings: list[dict[str, Any]] = []
+    glyphs = Markup()
+    if options.figures and any(row["episodes"] for row in rows):
+        drawings, glyphs = page_figures(
+            run, options.interval, options.reference, options.only, options.all_figures
+        )
     return {
         "policy": _policy(style, script),
         "style": Markup(style),

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from tomeval.runs.results import Run
 
 _DARK = 0x60  # greys up to here are ink: they take the page's text colour
 _WHITE = 0xFF
@@ -23,6 +30,35 @@ _STYLES = frozenset(
         *("font-size", "font-family", "font-style", "font-weight", "text-anchor"),
     )
 )
+
+
+def page_figures(
+    run: Run,
+    interval: str,
+    reference: str | None = None,
+    only: Sequence[str] = (),
+    every: bool = False,
+) -> tuple[list[dict[str, Any]], Markup]:
+    """Return the figures of a run for a template, and the outlines of characters that they share.
+
+    They are drawn as for one of two columns: a narrow screen shows these without scaling down.
+    `only` and `every` choose as in `tomeval.plots.registry.chosen`.
+    """
+    from tomeval.plots import Options, chosen, draw_one, plain_style, svg_text
+
+    canvas = Canvas()
+    figures: list[dict[str, Any]] = []
+    how = Options("single", interval, reference)
+    with warnings.catch_warnings(), plain_style():
+        # A label may have characters that the font lacks; a box stands for them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        for name in chosen(run, only, every=every):
+            # Of `Show.first_figures`, files that this run has not are left out.
+            for i, drawing in enumerate(draw_one(run, name, how, asked=bool(only))):
+                svg = canvas.fit(svg_text(drawing._replace(stem=f"{name}-{i}")))
+                shown = {"title": drawing.title, "caption": drawing.caption, "svg": Markup(svg)}
+                figures.append({"id": f"figure-{len(figures)}"} | shown)
+    return figures, Markup(canvas.glyphs())
 
 
 class Canvas:

@@ -23,9 +23,8 @@ from tomeval.models.base import (
     Unusable,
     WrappedModel,
 )
-from tomeval.models.batching import Batcher, side_by_side
+from tomeval.models.batching import Batcher, RememberingModel, side_by_side
 from tomeval.models.naming import known_name, shown_name
-from tomeval.models.remembering import RememberingModel
 from tomeval.runs.domain import Block, Cell, Domain
 from tomeval.runs.engines import run_loop
 from tomeval.runs.jobs import Job

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.prefixes import common_prefix
-from tomeval.models.ahead import Ahead
+from tomeval.models import Ahead
 from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens
 from tomeval.runs.capabilities import Doing

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tomeval.models.ahead import Ahead
+from tomeval.models import Ahead
 from tomeval.models.base import Usage
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import get_domain

@@ -10,8 +10,7 @@ from typing import Protocol
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
-from tomeval.models import all_backends, lacking
-from tomeval.models.ahead import Ahead, look_ahead
+from tomeval.models import Ahead, all_backends, lacking, look_ahead
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.engine import spec_key

@@ -122,11 +122,11 @@ class StartUpLog:
         write_text(self._path, json.dumps(self._entries, indent=1))
 
     def kept_answer(self, mark: str) -> Any:
-        """Return an answer of a self-test; see `tomeval.models.self_test.KeptAnswers`."""
+        """Return an answer of a self-test; see `tomeval.models.served.limits.KeptAnswers`."""
         return (self.find(mark) or {}).get("answer")
 
     def keep_answers(self, model: str, answers: dict[str, Any]) -> None:
-        """Keep answers of a self-test; see `tomeval.models.self_test.KeptAnswers`."""
+        """Keep answers of a self-test; see `tomeval.models.served.limits.KeptAnswers`."""
         about = {"model": model, "purpose": SELF_TEST}
         self.add(*({"key": mark, **about, "answer": said} for mark, said in answers.items()))
 

@@ -96,8 +96,9 @@ class Stored:
         yield from rows
 
     def statuses(self, cell: int) -> dict[int, str]:
-        """Return how the episodes of a cell ended, by episode."""
-        return dict(self.query("SELECT episode, status FROM episodes WHERE cell = ?", (cell,)))
+        """Return how the episodes of a cell ended, by episode, in order."""
+        sql = "SELECT episode, status FROM episodes WHERE cell = ? ORDER BY episode"
+        return dict(self.query(sql, (cell,)))
 
     def episodes(self, cell: int, status: str = "") -> list[int]:
         """Return the stored episodes of a cell, in order; with a status those that have it."""

@@ -38,12 +38,6 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     return counts
 
 
-def statuses(store: Store, cell: int) -> dict[int, str]:
-    """Return the status of each stored episode of a cell."""
-    sql = "SELECT episode, status FROM episodes WHERE cell = ? ORDER BY episode"
-    return dict(store.query(sql, (cell,)))
-
-
 @_once
 def steps(store: Store) -> dict[tuple[int, str], int]:
     """Return how many steps the episodes of each cell and status have."""

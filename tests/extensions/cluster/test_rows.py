@@ -16,7 +16,7 @@ from support import dump, outcome, scripts
 
 from tomeval.extensions.cluster.messages import Replied
 from tomeval.models.base import BackendError, ContextExceeded
-from tomeval.models.remembering import request_hash
+from tomeval.models.batching import request_hash
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.live import Counts, Live

@@ -245,7 +245,7 @@ def test_the_card_quotes_and_escapes_names(run) -> None:
 
 def command(*arguments, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "tomeval.cli", *map(str, arguments)],
+        [sys.executable, "-m", "tomeval", *map(str, arguments)],
         capture_output=True,
         text=True,
         encoding="utf-8",

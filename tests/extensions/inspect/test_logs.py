@@ -178,7 +178,7 @@ def test_lm_eval_samples_are_the_complete_episodes(run, tmp_path) -> None:
 
 def command(*arguments, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "tomeval.cli", *map(str, arguments)],
+        [sys.executable, "-m", "tomeval", *map(str, arguments)],
         capture_output=True,
         text=True,
         encoding="utf-8",

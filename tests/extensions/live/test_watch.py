@@ -232,7 +232,7 @@ def test_a_run_that_was_asked_to_stop_says_what_it_finishes(tomeval, tmp_path) -
 def rendered(folders, columns, until, stop=True):
     """Watch at a terminal until it shows a text; return exit code, lines and standard error."""
     main, side = pty.openpty()
-    command = [sys.executable, "-m", "tomeval.cli", "watch", *map(str, folders)]
+    command = [sys.executable, "-m", "tomeval", "watch", *map(str, folders)]
     environment = os.environ | {"COLUMNS": str(columns), "LINES": "24", "TERM": "xterm"}
     with subprocess.Popen(command, stdout=side, stderr=subprocess.PIPE, env=environment) as process:
         os.close(side)

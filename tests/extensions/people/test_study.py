@@ -526,7 +526,7 @@ def test_a_killed_server_loses_nothing_that_was_sent(tmp_path):
         'subjects = "person"\n[study]\nconsent = "Yes?"\ncode = "DONE-1"\n',
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "tomeval.cli", "study", "demo.toml", "--port", "0"]
+    command = [sys.executable, "-m", "tomeval", "study", "demo.toml", "--port", "0"]
 
     def served():
         server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)

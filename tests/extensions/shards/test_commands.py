@@ -154,7 +154,7 @@ def test_an_array_with_its_merge_makes_the_whole_run(tomeval, here) -> None:
     commands = here / "bin"
     commands.mkdir()
     for name, text in {
-        "tomeval": f'exec {sys.executable} -m tomeval.cli "$@"',
+        "tomeval": f'exec {sys.executable} -m tomeval "$@"',
         # runs each task of an array, three in place of sixteen, and prints a number of the job
         "sbatch": """
 for word in "$@"; do case "$word" in *.sbatch) script=$word;; esac; done

@@ -14,9 +14,9 @@ from transformers import AutoModelForCausalLM  # noqa: E402
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
 from tomeval.models.batching import Batcher  # noqa: E402
-from tomeval.models.local import threads as threads_module  # noqa: E402
+from tomeval.models.local import forward as threads_module  # noqa: E402
 from tomeval.models.local.cache import LEAST, usual_memory  # noqa: E402
-from tomeval.models.local.threads import Threads, free_cores  # noqa: E402
+from tomeval.models.local.forward import Threads, free_cores  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 
 
@@ -81,7 +81,7 @@ def test_a_model_scores_with_one_thread_and_gives_the_others_back(eight, folder)
     model.score_batch([request("a")])
     assert set(seen) == {1}
     assert torch.get_num_threads() == 8
-    with pytest.raises(TomevalError, match="threads must be a whole number from 1, is 0"):
+    with pytest.raises(TomevalError, match=r"threads: Input should be greater .* is 0"):
         TransformersModel(str(folder), threads=0)
 
 

@@ -17,8 +17,7 @@ from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.domains.matrix.experiment import MatrixExperiment  # noqa: E402
 from tomeval.models import DEFAULT_MODEL, model_name, open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt  # noqa: E402
-from tomeval.models.local.load import load  # noqa: E402
-from tomeval.models.local.opening import POCKET  # noqa: E402
+from tomeval.models.local.load import POCKET, load  # noqa: E402
 from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
 from tomeval.runs.results import Run  # noqa: E402
 from tomeval.runs.runner import run_experiment  # noqa: E402
@@ -98,54 +97,44 @@ def test_pocket_is_the_default() -> None:
 EPISODES = {"RPS": 12, "IBS": 12, "IPD": 120}
 
 
-@pytest.fixture(scope="module")
-def groups(tmp_path_factory):
+@pytest.fixture(
+    scope="module",
+    params=["RPS", *(pytest.param(game, marks=pytest.mark.slow) for game in ("IBS", "IPD"))],
+)
+def groups(request, tmp_path_factory):
     """LM answers of both models against every single-action partner, 30 rounds, beside RMax."""
-    folder, rows = tmp_path_factory.mktemp("groups"), {}
-    for game, episodes in EPISODES.items():
-        experiment = MatrixExperiment(
-            name="groups",
-            games=[game],
-            partners="single_action",
-            labels="neutral",
-            horizon=30,
-            episodes=episodes,
-            seed=3,
-            model=list(POCKET),
-            subjects=[{"strategy": "LM", "option_order": "shuffled", "name": "LM"}, "rmax"],
-        )
-        run_experiment(experiment, folder / game)
-        with Run(folder / game) as run:
-            rows |= {(row["model"], game): row for row in run.rows()}
-    return rows
+    game, folder = request.param, tmp_path_factory.mktemp("groups") / "run"
+    experiment = MatrixExperiment(
+        name="groups",
+        games=[game],
+        partners="single_action",
+        labels="neutral",
+        horizon=30,
+        episodes=EPISODES[game],
+        seed=3,
+        model=list(POCKET),
+        subjects=[{"strategy": "LM", "option_order": "shuffled", "name": "LM"}, "rmax"],
+    )
+    run_experiment(experiment, folder)
+    with Run(folder) as run:
+        return game, {row["model"]: row for row in run.rows()}
 
 
-GAMES = tuple(EPISODES)
 FUNCTIONAL, LITERAL = "delta_functional_per_step", "delta_tom_best_response_per_step"
 
 
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("model", POCKET)
-def test_they_predict_a_partner_that_never_changes(groups, model, game) -> None:
-    row = groups[model, game]
-    assert row["episodes"] == EPISODES[game]
-    assert row["invalid_rate"] == 0
-    # The first step is a guess: 1 in 30. docs/pocket.md has T = 100, where 99 % are right.
-    assert row["tom_percent"] > 95
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_pocket_does_not_use_what_it_predicts(groups, game) -> None:
-    row = groups["pocket", game]
-    assert low(row, FUNCTIONAL) > high(row, LITERAL)
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_the_known_groups_are_ordered(groups, game) -> None:
+def test_the_known_groups_are_ordered(groups) -> None:
     """One that does not use what it predicts, one that does, and the tabular learner."""
-    rational = groups["pocket-rational", game]
-    assert low(groups["pocket", game], FUNCTIONAL) > high(rational, FUNCTIONAL)
-    assert low(rational, FUNCTIONAL) < high(groups["", game], FUNCTIONAL)
+    game, rows = groups
+    for model in POCKET:  # they predict a partner that never changes
+        assert rows[model]["episodes"] == EPISODES[game]
+        assert rows[model]["invalid_rate"] == 0
+        # The first step is a guess: 1 in 30. docs/pocket.md has T = 100, where 99 % are right.
+        assert rows[model]["tom_percent"] > 95
+    pocket, rational = rows["pocket"], rows["pocket-rational"]
+    assert low(pocket, FUNCTIONAL) > high(pocket, LITERAL)
+    assert low(pocket, FUNCTIONAL) > high(rational, FUNCTIONAL)
+    assert low(rational, FUNCTIONAL) < high(rows[""], FUNCTIONAL)
     # Of the largest loss that the game allows in one step.
     span = {"RPS": 2, "IBS": 10, "IPD": 5}[game]
     assert rational[FUNCTIONAL] - rational[LITERAL] < 0.05 * span
@@ -182,10 +171,11 @@ def test_little_memory_costs_few_tokens(tmp_path) -> None:
     assert encoded[6_000_000] < 1.3 * encoded[100_000_000]
 
 
-WRITTEN = ("QA", "CoT", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
+WRITTEN = ("CoT", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
 
 
-def test_written_answers_can_be_read(tmp_path) -> None:
+@pytest.mark.parametrize("names", [["QA"], pytest.param(WRITTEN, marks=pytest.mark.slow)])
+def test_written_answers_can_be_read(tmp_path, names) -> None:
     experiment = MatrixExperiment(
         name="written",
         games=["RPS", "IPD"],
@@ -196,7 +186,7 @@ def test_written_answers_can_be_read(tmp_path) -> None:
         seed=1,
         model="pocket",
         on_invalid="random",
-        subjects=[{"strategy": name, "max_attempts": 1, "name": name} for name in WRITTEN],
+        subjects=[{"strategy": name, "max_attempts": 1, "name": name} for name in names],
     )
     run_experiment(experiment, tmp_path / "run")
     with Run(tmp_path / "run") as run:

@@ -380,20 +380,18 @@ def test_options_reach_the_model(models):
 @pytest.mark.parametrize(
     ("option", "value", "needs"),
     [
-        ("cache_memory", "lots", "whole number from 0"),
-        ("cache_memory", -5, "whole number from 0"),
-        ("batch_tokens", 0, "whole number from 1"),
-        ("batch_tokens", True, "whole number from 1"),
-        ("prefix_reuse", "no", "one of false, true"),
-        ("trust_remote_code", "no", "one of false, true"),
-        ("local_files_only", 1, "one of false, true"),
-        ("thinking", "off", "one of not given, false, true"),
-        ("chat", "no", "one of auto, false, true"),
-        ("quantization", 4, "a table"),
+        ("cache_memory", "lots", "valid integer"),
+        ("batch_tokens", 0, "greater than or equal to 1"),
+        ("batch_tokens", True, "valid integer"),
+        ("prefix_reuse", "no", "valid boolean"),
+        ("local_files_only", 1, "valid boolean"),
+        ("thinking", "off", "valid boolean"),
+        ("chat", "no", "valid boolean"),
+        ("quantization", 4, "valid dictionary"),
     ],
 )
 def test_an_option_of_another_kind_is_refused_before_anything_loads(option, value, needs):
-    with pytest.raises(TomevalError, match=f"{option} must be .*{needs}"):
+    with pytest.raises(TomevalError, match=f"{option}: Input should be .*{needs}.*, is {value!r}"):
         TransformersModel("no/such/folder", **{option: value})
 
 

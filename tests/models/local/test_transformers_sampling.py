@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the transformers backend needs torch")
 
 from tomeval.models.base import BackendError, Sampling  # noqa: E402
-from tomeval.models.local.sampling import choose, uniforms  # noqa: E402
+from tomeval.models.local.tasks import choose, uniforms  # noqa: E402
 
 P = np.array([0.1, 0.4, 0.05, 0.3, 0.15])
 

@@ -106,7 +106,7 @@ def test_a_short_fault_is_not_told(caplog):
 def test_a_silent_server_is_told_of_and_again_after_twice_as_long(monkeypatch, caplog):
     monkeypatch.setattr(http_patience, "SOON", 1.2)
     with FakeServer() as server:
-        server.faults.append({"delay": 4.2})
+        server.faults.append({"delay": 3.2})
         post(server, timeout=300)
     told = [message for message in caplog.messages if "no reply for" in message]
     assert told == [
@@ -270,8 +270,10 @@ class Picky(FakeServer):
         return super().post(path, body)
 
 
-@pytest.mark.parametrize("odd", [{"choices": []}, {"error": {"message": "upstream"}}, 7])
-@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize(
+    ("odd", "concurrency"),
+    [({"choices": []}, 4), pytest.param(7, 1, marks=pytest.mark.slow)],
+)
 def test_a_strategy_without_a_usable_reply_stops_its_cell_alone(tmp_path, caplog, odd, concurrency):
     with Picky(None) as server:
         spec = {"name": f"openai:toy@{server.url}", "scoring": "off", "retry_budget": 0}

@@ -10,12 +10,12 @@ import pytest
 from attacks.commands import call
 from attacks.listener import Listener, chat
 
+from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.models.base import Stopped
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.keys import check_key_name, hosts_file, read_key
-from tomeval.models.trust import trusting
 
 HOST = "https://llm.example.org/v1"
 KEY = "sk-canary-0123456789"

@@ -7,6 +7,7 @@ import logging
 import pytest
 from fake_server import FakeServer, FakeTime, ToyTokenizer
 
+from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
     BackendError,
@@ -23,7 +24,6 @@ from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.models.served.openai_api import OpenAIModel, open_server
 from tomeval.models.served.openai_fields import OpenAIOptions
-from tomeval.models.trust import trusting
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
 KEY = "sk-planted-0123456789abcdef"
@@ -541,33 +541,11 @@ def test_a_server_that_shows_a_web_page_is_named_at_once():
     assert len(server.requests) == 2
 
 
-def test_a_tokenizer_takes_a_prefill_through_the_completions_api():
-    tokenizer = ToyTokenizer()
-    with FakeServer("plain") as server:
+@pytest.mark.parametrize("flavour", ["plain", "vllm"])
+def test_a_prefill_that_the_server_does_not_take_is_an_error(flavour):
+    with FakeServer(flavour) as server:
         server.reject = {"continue_final_message": "Unexpected field continue_final_message"}
-        reply = generate(server, request(PREFILLED), tokenizer=tokenizer)
-    assert reply.details["route"] == "completions"
-    expected = tokenizer.encode("<s><user>Play.</s><assistant>Answer:", add_special_tokens=False)
-    assert sent(server)["prompt"] == expected
-
-
-def test_prefills_at_the_same_time_all_go_through_the_completions_api():
-    async def many(model):
-        return await asyncio.gather(*(model.generate(request(PREFILLED)) for _ in range(6)))
-
-    with FakeServer("plain") as server:
-        server.reject = {"continue_final_message": "Unexpected field continue_final_message"}
-        replies = with_model(server, many, tokenizer=ToyTokenizer())
-    assert {reply.details["route"] for reply in replies} == {"completions"}
-
-
-def test_a_prefill_that_no_api_takes_is_an_error():
-    with FakeServer("plain") as server:
-        server.reject = {
-            "continue_final_message": "Unexpected field continue_final_message",
-            "prompt": "prompt must be a string",
-        }
-        with pytest.raises(TomevalError, match=r"must be a string.*prefill='omit'"):
+        with pytest.raises(TomevalError, match=r"api='completions' or prefill='omit'"):
             generate(server, request(PREFILLED), tokenizer=ToyTokenizer())
 
 

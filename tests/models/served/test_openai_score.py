@@ -10,18 +10,16 @@ from fake_server import FakeServer, FakeTime, ToyTokenizer
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
     BackendError,
-    ContextExceeded,
     Message,
     Prompt,
     ScoreRequest,
-    Stopped,
     Unlisted,
 )
 from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget
+from tomeval.models.served.logprob_top import complaint
 from tomeval.models.served.openai_api import OpenAIModel
 from tomeval.models.served.openai_fields import OpenAIOptions
-from tomeval.models.served.openai_start import complaint
 
 CHAT = Prompt((Message("user", "Play."),))
 BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")
@@ -432,103 +430,3 @@ def test_hosted_apis_are_not_sent_what_changes_nothing(monkeypatch):
         model = with_model(server, _itself)
         assert not {"top_p", "top_k", "min_p"} & server.bodies("/v1/chat/completions")[-1].keys()
     assert model.facts["kind"] == "hosted"
-
-
-async def _several(model, texts, labels):
-    """Score prompts of several episodes at the same time."""
-    wanted = labels if isinstance(labels, list) else [labels] * len(texts)
-    requests = [
-        ScoreRequest(Prompt((Message("user", text),)), own, f"episode {number}")
-        for number, (text, own) in enumerate(zip(texts, wanted, strict=True))
-    ]
-    return await asyncio.gather(*(model.score(request) for request in requests))
-
-
-@pytest.mark.parametrize(
-    ("flavour", "path"), [("vllm", "/v1/completions"), ("sglang", "/generate")]
-)
-@pytest.mark.parametrize("labels", [("J", "F"), ("Coop", "Defect")])
-def test_episodes_that_ask_at_the_same_time_share_a_request(flavour, path, labels):
-    texts = [f"Play {'x' * n}." for n in range(20)]
-
-    async def both(model):
-        server.requests.clear()
-        joined = await _several(model, texts, labels)
-        sent = len(server.bodies(path))
-        alone = [(await _several(model, [text], labels))[0] for text in texts]
-        return joined, alone, sent
-
-    with FakeServer(flavour) as server:
-        joined, alone, sent = with_model(server, both, tokenizer=True)
-        expected = [truth(server, CHAT_TEXT.replace("Play.", text), labels) for text in texts]
-    assert sent == 2  # sixteen and four
-    assert [one.logprobs for one in joined] == [one.logprobs for one in alone]
-    for one, values in zip(joined, expected, strict=True):
-        assert one.logprobs == pytest.approx(values, abs=1e-9)
-    # What a request used is shared out by the tokens that each had in it, which are known.
-    assert [one.usage.prompt for one in joined] == [one.usage.prompt for one in alone]
-    assert [one.details["joined"] for one in joined] == [16] * 16 + [4] * 4
-    assert "joined" not in alone[0].details
-
-
-def test_questions_that_want_other_tokens_are_not_joined():
-    with FakeServer() as server:
-
-        async def work(model):
-            server.requests.clear()
-            return await _several(model, ["a", "b", "c"], [("J", "F"), ("A", "B"), ("J", "F")])
-
-        found = with_model(server, work, tokenizer=True)
-        prompts = [body["prompt"] for body in server.bodies("/v1/completions")]
-    assert sorted(isinstance(prompt[0], list) for prompt in prompts) == [False, True]
-    assert [one.details.get("joined") for one in found] == [2, None, 2]
-
-
-def test_one_prompt_that_is_too_long_does_not_spoil_the_others():
-    message = {"error": {"message": "Too much.", "code": "context_length_exceeded"}}
-    with FakeServer() as server:
-
-        async def work(model):
-            requests = [ScoreRequest(CHAT, ("J", "F"), str(number)) for number in range(3)]
-            server.faults += [{"status": 400, "body": message}] * 2  # of all, and of the first
-            asked = (model.score(request) for request in requests)
-            found = await asyncio.gather(*asked, return_exceptions=True)
-            return found, await _several(model, ["a", "b"], ("J", "F"))
-
-        found, later = with_model(server, work, tokenizer=True)
-        expected = truth(server, CHAT_TEXT, ("J", "F"))
-    lost = [one for one in found if isinstance(one, ContextExceeded)]
-    assert len(lost) == 1
-    for one in found:
-        assert one in lost or one.logprobs == pytest.approx(expected, abs=1e-12)
-    assert later[0].details["joined"] == 2
-
-
-def test_a_server_that_takes_no_lists_and_a_cap_on_calls_get_one_request_each():
-    def sent(server, **options):
-        async def work(model):
-            server.requests.clear()
-            await _several(model, ["a", "b", "c"], ("J", "F"))
-            await _several(model, ["d", "e", "f"], ("J", "F"))
-            return [len(body["prompt"]) for body in server.bodies("/v1/completions")]
-
-        return with_model(server, work, tokenizer=True, **options)
-
-    with FakeServer() as server:
-        assert len(sent(server, budget=Budget(max_calls=100))) == 6
-        assert len(sent(server, budget=Budget(max_tokens=10_000))) == 2
-        server.lists = False
-        assert len(sent(server)) == 1 + 6  # the list that was refused
-
-
-def test_a_fault_of_a_shared_request_is_one_of_every_question():
-    with FakeServer() as server:
-
-        async def work(model):
-            server.faults += [{"status": 401, "body": {"error": {"message": "no"}}}]
-            requests = [ScoreRequest(CHAT, ("J", "F"), str(number)) for number in range(3)]
-            asked = (model.score(request) for request in requests)
-            return await asyncio.gather(*asked, return_exceptions=True)
-
-        found = with_model(server, work, tokenizer=True)
-    assert all(isinstance(one, Stopped) for one in found)

@@ -43,8 +43,8 @@ def play(
 ) -> None:
     """Take a seat yourself, with or against scripted players or language models."""
     from tomeval.core.console import Console
+    from tomeval.core.credentials import trusting
     from tomeval.domains.arena.session import play_session
-    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import override_key
 
     rules: dict[str, Any] = {"preset": preset} if preset else {}

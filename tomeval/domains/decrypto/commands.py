@@ -66,8 +66,8 @@ def replay(
 ) -> None:
     """Put other players into seats of recorded games; the other seats do as recorded."""
     from tomeval.cli.playing import play_into
+    from tomeval.core.credentials import trusting
     from tomeval.domains.decrypto.players import RECORD, table_from_spec
-    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import make_experiment, override_key
 
     specs = {Role.encoder: encoder, Role.decoder: decoder, Role.interceptor: interceptor}
@@ -117,9 +117,9 @@ def play(
     overrides: Overrides = None,
 ) -> None:
     """Take a seat yourself, against or with other players; the game is recorded."""
+    from tomeval.core.credentials import trusting
     from tomeval.domains.decrypto.session import play_session, tables_from_specs
     from tomeval.domains.decrypto.terminal import Terminal
-    from tomeval.models.trust import trusting
     from tomeval.runs.experiment import override_key
 
     people = [role.value for role in seat or [Role.interceptor]]

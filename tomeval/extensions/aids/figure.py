@@ -19,8 +19,7 @@ from tomeval.plots.drawing import (
     better_side,
     sample_words,
 )
-from tomeval.plots.families import MOST_PANELS, pages
-from tomeval.plots.rows import row_panels
+from tomeval.plots.families import MOST_PANELS, pages, row_panels
 from tomeval.plots.settings import in_style, small
 from tomeval.plots.style import add_head
 from tomeval.runs.results import Run

@@ -39,6 +39,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tomeval.core.credentials import confirmed_code, confirmed_hosts
 from tomeval.core.errors import TomevalError
 from tomeval.core.plugins import loaded_plugins
 from tomeval.core.unpacking import allowed
@@ -47,7 +48,6 @@ from tomeval.extensions.cluster.messages import Cluster, Lease, Lost, Message, S
 from tomeval.extensions.cluster.replicas import ReplicaCount, closing_lines, shown_lines
 from tomeval.extensions.cluster.taking import Post, Taking
 from tomeval.models import is_served
-from tomeval.models.trust import confirmed_code, confirmed_hosts
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler
 from tomeval.runs.schedule import Schedule

@@ -32,7 +32,7 @@ class Setting:
     base : str
         The folder that relative paths of models start from; it must be there on every machine.
     plugins, hosts, code
-        The files and modules of ``--plugin``; what `tomeval.models.trust.trusting` was told.
+        The files and modules of ``--plugin``; what `tomeval.core.credentials.trusting` was told.
     megabytes : int
         The memory that a file may take unpacked.
     prefix_reuse : bool

@@ -36,8 +36,8 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
 )
+from tomeval.models.batching import RememberingModel
 from tomeval.models.naming import known_name, shown_name
-from tomeval.models.remembering import RememberingModel
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import run_loop

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.core.plugins import use_plugin
 from tomeval.core.unpacking import allowing
@@ -43,7 +44,6 @@ from tomeval.extensions.cluster.outbox import Closed, Outbox
 from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.naming import shown_name
-from tomeval.models.trust import trusting
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import play_stretch

@@ -11,8 +11,7 @@ from tomeval.core.numbers import between, number
 from tomeval.domains.matrix.storing import PARTNER, SEAT
 from tomeval.extensions.fitted.tables import SHOWN, Side, sides
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
-from tomeval.plots.families import pages
-from tomeval.plots.rows import MOST_TOGETHER, row_panels
+from tomeval.plots.families import MOST_TOGETHER, pages, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, add_head, point_style
 from tomeval.runs.results import Run

@@ -18,7 +18,6 @@ from tomeval.report import exchange
 from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
-from tomeval.runs.tallies import statuses
 from tomeval.strategies.asking import replaced
 
 _SCHEMA = 2  # of inspect_ai's logs
@@ -55,7 +54,7 @@ def export_inspect(run: Run, out: Path) -> list[Path]:
 
 def _write(path: Path, run: Run, cell: RunCell, start: dict[str, Any], facts: Facts) -> None:
     """Write one log; samples are written one by one."""
-    numbers = list(statuses(run.store, cell.number))
+    numbers = list(run.store.statuses(cell.number))
     start["eval"]["dataset"] |= {"samples": len(numbers), "sample_ids": numbers}
     with replacing(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as file:
         _add(file, "_journal/start.json", start)

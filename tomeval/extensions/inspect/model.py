@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.credentials import nested
+from tomeval.core.credentials import check_code, nested
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
 from tomeval.extensions.inspect.wire import (
@@ -21,6 +21,7 @@ from tomeval.extensions.inspect.wire import (
     sampling_config,
     usage_of,
 )
+from tomeval.models import check_options
 from tomeval.models.base import (
     BackendError,
     Capabilities,
@@ -35,21 +36,26 @@ from tomeval.models.base import (
     Scores,
     thinking_room,
 )
-from tomeval.models.self_test import KeptAnswers, SelfTest
 from tomeval.models.served.http_client import check_url
 from tomeval.models.served.http_reading import EXCERPT, TooLong
 from tomeval.models.served.keys import check_host
-from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
+from tomeval.models.served.limits import (
+    Budget,
+    KeptAnswers,
+    Price,
+    SelfTest,
+    estimate_tokens,
+    price_of,
+)
+from tomeval.models.served.logprob_top import TEST_REQUESTS, complaint
 from tomeval.models.served.logprob_wire import match, read_entries
-from tomeval.models.served.openai_fields import check_options
-from tomeval.models.served.openai_start import TEST_REQUESTS, complaint, draw, judge_draws, thinks
+from tomeval.models.served.openai_start import draw, judge_draws, thinks
 from tomeval.models.served.openai_wire import (
     label_texts,
     omission,
     plain_text,
     without_prefill,
 )
-from tomeval.models.trust import check_code
 
 logger = logging.getLogger(__name__)
 

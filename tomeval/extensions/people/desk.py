@@ -26,7 +26,6 @@ from tomeval.runs.domain import Cell
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.origins import here
 from tomeval.runs.store import Store
-from tomeval.runs.tallies import statuses
 
 START, CHECK, ROUND, END = "start", "check", "round", "end"
 """Places in a session: the instructions, a check, a round, the last page."""
@@ -195,7 +194,7 @@ class Desk:
     def _least_filled(self) -> int | None:
         """Return a cell with the fewest complete and live sessions; ties are drawn by the seed."""
         sessions = self._sessions.all()
-        known = {cell: statuses(self._store, cell) for cell in self.cells}
+        known = {cell: self._store.statuses(cell) for cell in self.cells}
         filled = Counter({n: [*by.values()].count(COMPLETE) for n, by in known.items()})
         for session in sessions:
             if self._holds(session):
@@ -217,7 +216,7 @@ class Desk:
     def _free(self, cell: int) -> int:
         """Return the first episode of a cell that nobody was given; none is given twice."""
         given = [s.episode for s in self._sessions.all() if s.cell == cell]
-        return 1 + max([-1, *given, *statuses(self._store, cell)])
+        return 1 + max([-1, *given, *self._store.statuses(cell)])
 
     # To answer
 
@@ -266,7 +265,7 @@ class Desk:
         Withdrawn and timed-out ones count as unfinished in the run.
         """
         found: Counter[str] = Counter()
-        known = {cell: statuses(self._store, cell) for cell in self.cells}
+        known = {cell: self._store.statuses(cell) for cell in self.cells}
         for session in self._sessions.all():
             status = known.get(session.cell, {}).get(session.episode, "")
             late = TIMED_OUT if self._is_late(session) else "playing"

@@ -17,7 +17,6 @@ from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person, Source
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.store import Store
-from tomeval.runs.tallies import statuses
 
 Notes = dict[str, tuple[int, Any]]
 """What else is known of an episode, JSON-ready, by name: (step, value)."""
@@ -192,5 +191,5 @@ def stored(store: Store, cell: int, episode: int) -> Stored:
     for act, predict, act_attempts, predict_attempts in answers_of(store, cell, episode):
         asked = {ACT: act} if predict is None else {ACT: act, PREDICT: predict}
         given.append(Given(asked, {ACT: act_attempts, PREDICT: predict_attempts}))
-    status = statuses(store, cell).get(episode, "")
+    status = store.statuses(cell).get(episode, "")
     return Stored(status, given, notes_of(store, cell, episode))

@@ -18,7 +18,6 @@ from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.origins import here
 from tomeval.runs.store import Store
-from tomeval.runs.tallies import statuses
 
 
 def session(
@@ -86,7 +85,7 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
 
 def _place(store: Store) -> tuple[int, bool]:
     """Return the episode to play, and whether it was begun before."""
-    episodes = statuses(store, 0)
+    episodes = store.statuses(0)
     left = [episode for episode, status in episodes.items() if status == UNFINISHED]
     return (min(left), True) if left else (len(episodes), False)
 

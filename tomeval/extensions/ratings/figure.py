@@ -14,8 +14,7 @@ from tomeval.domains.arena.figures import INTERVALS
 from tomeval.domains.arena.outcomes import ALL, CLEAN
 from tomeval.extensions.ratings.rows import rating_rows
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
-from tomeval.plots.families import MOST_PANELS, listed, pages
-from tomeval.plots.rows import MOST_ROWS, row_panels
+from tomeval.plots.families import MOST_PANELS, MOST_ROWS, listed, pages, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, add_head
 from tomeval.runs.columns import interval_of

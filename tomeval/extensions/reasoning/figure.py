@@ -18,8 +18,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import MOST_ABREAST, sheets
-from tomeval.plots.rows import Page, family_pages, row_panels
+from tomeval.plots.families import MOST_ABREAST, Page, family_pages, row_panels, sheets
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, MARKERS, add_head
 from tomeval.runs.cell import RunCell
@@ -44,7 +43,7 @@ Chances = dict[int, dict[str, Any]]
 def consistency(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw how often the text's expectation is the prediction, is acted on, and is right."""
     cells = [cell for cell in run.cells if has_values(cell, [AGREES]) or has_values(cell, [RIGHT])]
-    if not cells:  # no expectation could be read
+    if not cells:
         return []
     rows = reasoning_rows(run)
     told = [cell for cell in run.cells if has_values(cell, [READ])]

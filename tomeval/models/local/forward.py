@@ -1,22 +1,80 @@
-"""Run a model over token sequences: label log-probabilities and decoding, in padded batches.
-
-This is the plain engine: every request encodes its whole prompt. Another `Engine` can take its
-place, one that keeps what requests of a group share.
-"""
+"""Run a model over token sequences in padded batches, every prompt whole, with its threads."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tomeval.models.base import BackendError, ContextExceeded
-from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.load import require
-from tomeval.models.local.sampling import choose
-from tomeval.models.local.tasks import Decoding, Generated, Row, Scored, Task, rows
-from tomeval.models.local.threads import Threads
+from tomeval.models.local.tasks import (
+    Decoding,
+    Generated,
+    LabelQuery,
+    Row,
+    Scored,
+    Task,
+    choose,
+    rows,
+)
+
+LITTLE = 10**9
+"""Parameters times tokens below which a pass takes one thread: a second one mostly waits for the
+first, and where another program runs, both wait for it, tens of times in a pass."""
+
+_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Threads:
+    """The threads of one model's passes.
+
+    `count` fixes them; without it a variable of the environment decides, if one is set, else the
+    rule. Outside the blocks torch has as many threads as before, and never more inside the rule's.
+    """
+
+    def __init__(self, model: Any, count: int | None = None) -> None:
+        self._torch = require("torch")
+        self._parameters = sum(weights.numel() for weights in model.parameters())
+        self._count = count
+        ruled = model.device.type == "cpu" and not any(map(os.environ.get, _VARIABLES))
+        self._most = count or (self._torch.get_num_threads() if ruled else 0)  # 0: as they are
+
+    def of(self, tokens: int) -> int:
+        """Return the threads of a pass over so many tokens."""
+        if self._count or self._most < 2:
+            return self._most
+        little = self._parameters * tokens < LITTLE
+        return 1 if little else min(self._most, free_cores())
+
+    @contextmanager
+    def taking(self, tokens: int = 0) -> Iterator[None]:
+        """Run a block, such as a pass over so many tokens, with its threads."""
+        count, before = self.of(tokens), self._torch.get_num_threads()
+        if count in (0, before):
+            yield
+            return
+        self._torch.set_num_threads(count)
+        try:
+            yield
+        finally:
+            self._torch.set_num_threads(before)
+
+
+def free_cores() -> int:
+    """Return how many cores of this process no other task runs on just now, at least 1."""
+    cores = os.cpu_count() or 1
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    try:  # the tasks that run, this one among them
+        running = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
+    except (OSError, LookupError, ValueError):  # not Linux
+        running = 1
+    return max(1, min(mine, cores - running + 1))
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -116,40 +174,31 @@ class PlainEngine:
     def _halving(
         self, items: list[Item], work: Callable[[list[Item]], list[Result]]
     ) -> list[Result]:
-        """Do the work, in halves where the device runs out of memory."""
-        try:
-            return work(items)
-        except self._torch.OutOfMemoryError as error:
-            if len(items) == 1:
-                raise BackendError(f"out of memory with a single prompt: {error}") from error
-        # Outside the handler, so that the failed attempt's tensors are free.
-        if self._torch.cuda.is_available():
-            self._torch.cuda.empty_cache()
+        return halving(items, work, self._shrink, "prompt")
+
+    def _shrink(self) -> None:
         self.batch_tokens = max(1, self.batch_tokens // 2)
-        middle = len(items) // 2
-        return self._halving(items[:middle], work) + self._halving(items[middle:], work)
 
     def _score_batch(self, batch: list[Row]) -> list[tuple[list[float], int]]:
         """Return per row the log-probabilities of its labels and the likeliest next token."""
         torch = self._torch
         keep = max(row.keep for row in batch)
-        with torch.inference_mode():
-            ids, mask = self._pad([row.ids for row in batch])
-            logits = self._forward(ids, mask, keep, use_cache=False).logits[:, -keep:]
-            logprobs = torch.log_softmax(
-                logits.to(torch.promote_types(logits.dtype, torch.float32)), -1
-            )
-            wanted = [
-                (index, keep - row.keep + step, token)
-                for index, row in enumerate(batch)
-                for sequence in row.sequences
-                for step, token in enumerate(sequence)
-            ]
-            where = torch.tensor(wanted, device=logprobs.device)
-            values = iter(logprobs[where[:, 0], where[:, 1], where[:, 2]].tolist())
-            rows = torch.arange(len(batch), device=logprobs.device)
-            after = torch.tensor([keep - row.keep for row in batch], device=logprobs.device)
-            likeliest = logprobs[rows, after].argmax(-1).tolist()
+        ids, mask = self._pad([row.ids for row in batch])
+        logits = self._forward(ids, mask, keep, use_cache=False).logits[:, -keep:]
+        logprobs = torch.log_softmax(
+            logits.to(torch.promote_types(logits.dtype, torch.float32)), -1
+        )
+        wanted = [
+            (index, keep - row.keep + step, token)
+            for index, row in enumerate(batch)
+            for sequence in row.sequences
+            for step, token in enumerate(sequence)
+        ]
+        where = torch.tensor(wanted, device=logprobs.device)
+        values = iter(logprobs[where[:, 0], where[:, 1], where[:, 2]].tolist())
+        rows = torch.arange(len(batch), device=logprobs.device)
+        after = torch.tensor([keep - row.keep for row in batch], device=logprobs.device)
+        likeliest = logprobs[rows, after].argmax(-1).tolist()
         return [
             ([sum(next(values) for _ in sequence) for sequence in row.sequences], best)
             for row, best in zip(batch, likeliest, strict=True)
@@ -159,21 +208,20 @@ class PlainEngine:
         torch = self._torch
         texts = [Decoding(task, self.context) for task in tasks]
         live = texts
-        with torch.inference_mode():
-            ids, mask = self._pad([task.ids for task in tasks])
-            output = self._forward(ids, mask, 1)
-            while True:
-                tokens = choose(
-                    output.logits[:, -1],
-                    [row.task.sampling for row in live],
-                    [float(row.source.random()) for row in live],
-                )
-                kept = [i for i, token in enumerate(tokens) if not live[i].take(token)]
-                if not kept:
-                    return [row.result for row in texts]
-                index = torch.tensor(kept, device=mask.device) if len(kept) < len(live) else None
-                live = [live[i] for i in kept]
-                output, mask = self._next(output, mask, live, index)
+        ids, mask = self._pad([task.ids for task in tasks])
+        output = self._forward(ids, mask, 1)
+        while True:
+            tokens = choose(
+                output.logits[:, -1],
+                [row.task.sampling for row in live],
+                [float(row.source.random()) for row in live],
+            )
+            kept = [i for i, token in enumerate(tokens) if not live[i].take(token)]
+            if not kept:
+                return [row.result for row in texts]
+            index = torch.tensor(kept, device=mask.device) if len(kept) < len(live) else None
+            live = [live[i] for i in kept]
+            output, mask = self._next(output, mask, live, index)
 
     def _next(self, output: Any, mask: Any, live: list[Decoding], kept: Any) -> tuple[Any, Any]:
         """Run the last token of every live row; `kept`, where given, are the rows that go on."""
@@ -212,3 +260,26 @@ class PlainEngine:
                 options[name] = value
         with self.threads.taking(ids.numel()):
             return self.model(input_ids=ids, attention_mask=mask, **options)
+
+
+def halving(
+    items: list[Item],
+    work: Callable[[list[Item]], list[Result]],
+    shrink: Callable[[], None],
+    what: str,
+) -> list[Result]:
+    """Do the work, in halves after `shrink` where the device runs out of memory."""
+    torch = require("torch")
+    try:
+        with torch.inference_mode():
+            return work(items)
+    except torch.OutOfMemoryError as error:
+        if len(items) == 1:
+            raise BackendError(f"out of memory with a single {what}: {error}") from error
+    # Outside the handler, so that the failed attempt's tensors are free.
+    shrink()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    middle = len(items) // 2
+    first, second = items[:middle], items[middle:]
+    return halving(first, work, shrink, what) + halving(second, work, shrink, what)

@@ -1,17 +1,22 @@
-"""Find, load and identify a Hugging Face causal language model; heavy imports happen on call."""
+"""Find, load and open models of this machine: embedded, in a folder, on the Hugging Face Hub."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import re
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from tomeval.core.credentials import check_code
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import LOCAL, installed, need
+from tomeval.models import check_options
+from tomeval.models.base import LocalModel, Opening
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 _TEXTS = (".json", ".txt", ".model", ".jinja", ".tiktoken", ".py")
@@ -19,6 +24,12 @@ _BLOCK = 1 << 20  # bytes read at each of three places of a weights file
 _LOADING = threading.Lock()
 """One model at a time: transformers switches settings of the whole process while it loads, and a
 second one that loads beside it fails or is left with weights that are drawn at random."""
+
+
+LOADED = ("dtype", "device", "device_map", "quantization", "local_files_only", "trust_remote_code")
+"""The options of `tomeval.models.local.transformers.LocalOptions` that say how to load."""
+
+_CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len")
 
 
 class Loaded(NamedTuple):
@@ -50,7 +61,6 @@ def no_loading_bar() -> Iterator[None]:
 def load(
     path_or_repo: str,
     revision: str | None,
-    *,
     dtype: str,
     device: str | None,
     device_map: Any,
@@ -58,7 +68,7 @@ def load(
     local_files_only: bool,
     trust_remote_code: bool,
 ) -> Loaded:
-    """Load a causal model and its tokenizer from a local folder or the Hub.
+    """Load a causal model and its tokenizer from a local folder or the Hub; options as `LOADED`.
 
     Weights are read from safetensors only: pickled ones (``.bin``, ``.pt``) can hold code.
 
@@ -202,3 +212,85 @@ def why_not_loaded(repo: str, error: Exception) -> str:
     if "safetensors" in text and re.search(r"no file named|does not appear to have", text):
         lines = [*lines[:1], "(pickled weights, which can hold code, are not read: convert them)"]
     return " ".join(lines[:2]) or type(error).__name__
+
+
+def configured_context(path: Path) -> int | None:
+    """Return the longest sequence that a ``config.json`` names, or None."""
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise TomevalError(f"{path}: cannot be read: {error}") from None
+    return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
+
+
+def context_length(config: Any) -> int | None:
+    """Return the longest sequence that a configuration names, or None."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    values = [getattr(text, name, None) for name in _CONTEXT_NAMES]
+    return next((int(value) for value in values if isinstance(value, int) and value > 0), None)
+
+
+POCKET = {"pocket": "main", "pocket-rational": "rational"}
+"""The embedded models, and the folders of `tomeval/models/pocket` that hold them."""
+
+
+def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
+    """Open an embedded model."""
+    # Stored in half precision to be small; on a CPU that would be slow, and inexact.
+    with no_loading_bar():
+        options = {"dtype": "float32", **options}
+        model = _open(name, str(pocket_folder(name)), None, options, opening)
+    model.name = name
+    return model
+
+
+def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
+    """Open ``hf:REPO_OR_PATH[@revision]``; a folder may be relative to the experiment's."""
+    return _open(name, *_source(name, opening.base), options, opening)
+
+
+def _open(
+    name: str, source: str, revision: str | None, options: dict[str, Any], opening: Opening
+) -> LocalModel:
+    check_code(options, name)
+    from tomeval.models.local.transformers import TransformersModel
+
+    reuse = {} if opening.prefix_reuse else {"prefix_reuse": False}
+    return TransformersModel(source, revision, **options, **reuse)
+
+
+def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
+    """Check a model's name and options, and return its longest sequence; nothing is loaded.
+
+    None if the configuration does not say it, or is not on this machine.
+    """
+    from tomeval.models.local.transformers import LocalOptions
+
+    check_options(LocalOptions, options, f"model {name!r}")
+    check_code(options, name)
+    if name in POCKET:
+        return configured_context(pocket_folder(name) / "config.json")
+    source, revision = _source(name, opening.base)
+    folder = local_folder(source)
+    config = cached_config(source, revision) if folder is None else folder / "config.json"
+    return None if config is None else configured_context(config)
+
+
+def on_this_machine(name: str, base: Path | None) -> bool:
+    """Tell whether the weights of ``hf:...`` can be loaded without the Hub."""
+    source, revision = _source(name, base)
+    return local_folder(source) is not None or cached_weights(source, revision)
+
+
+def pocket_folder(name: str) -> Path:
+    """Return the folder of an embedded model."""
+    return Path(__file__).parents[1] / "pocket" / POCKET[name]
+
+
+def _source(name: str, base: Path | None) -> tuple[str, str | None]:
+    """Return folder or repository of a name ``hf:...``, and its revision."""
+    base, rest = base or Path(), name.partition(":")[2]
+    if (base / rest).is_dir():
+        return str(base / rest), None
+    path, _, revision = rest.partition("@")
+    return str(base / path) if (base / path).is_dir() else path, revision or None

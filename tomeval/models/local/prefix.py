@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import itertools
 import logging
+import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tomeval.models.base import BackendError
+from tomeval.models.base import Sampling
 from tomeval.models.local.cache import SlotCache, usual_memory
-from tomeval.models.local.forward import PlainEngine
-from tomeval.models.local.labels import LabelQuery
+from tomeval.models.local.forward import PlainEngine, halving
 from tomeval.models.local.load import require
-from tomeval.models.local.sampling import choose
-from tomeval.models.local.tasks import Decoding, Generated, Row, Scored, Task, rows
-from tomeval.models.local.tree import Block
-from tomeval.models.local.tree_forward import Branch, Lane, TreeForward
+from tomeval.models.local.tasks import (
+    Decoding,
+    Engine,
+    Generated,
+    LabelQuery,
+    Row,
+    Scored,
+    Task,
+    choose,
+    rows,
+)
+from tomeval.models.local.tree import Block, Branch, Lane, TreeForward, attention_kinds, supported
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +74,7 @@ class Work:
 class PrefixEngine:
     """Keeps a cache per group and feeds only what it lacks; branches share one forward pass.
 
-    The limits of `plain` hold, an engine of the same model, which `tree_forward.supported` admits.
+    The limits of `plain` hold, an engine of the same model, which `tree.supported` admits.
     Caches take at most `memory` bytes; default: `usual_memory`.
     """
 
@@ -89,7 +97,9 @@ class PrefixEngine:
             work.setdefault(name, Work(name)).labels.append(row)
         results: list[Any] = [None] * len(queries)
         for batch in self._batches(list(work.values())):
-            for query, logprobs, processed, argmax in self._halving(batch, self._score):
+            for query, logprobs, processed, argmax in halving(
+                batch, self._score, self._shrink, "episode"
+            ):
                 old = results[query]
                 if old is not None:  # rows of one query without a group ran apart
                     logprobs = [a + b for a, b in zip(old.logprobs, logprobs, strict=True)]
@@ -138,20 +148,11 @@ class PrefixEngine:
             yield batch
 
     def _halving(self, batch: list[Work], run: Callable[[list[Work]], list[Any]]) -> list[Any]:
-        """Run one batch, in halves and with half the caches where the device is out of memory."""
-        try:
-            with self._torch.inference_mode():
-                return run(batch)
-        except self._torch.OutOfMemoryError as error:
-            if len(batch) == 1:
-                raise BackendError(f"out of memory with a single episode: {error}") from error
-        # Outside the handler, so that the failed attempt's tensors are free.
+        return halving(batch, run, self._shrink, "episode")
+
+    def _shrink(self) -> None:
         self.cache.clear()
         self.cache.memory //= 2
-        if self._torch.cuda.is_available():
-            self._torch.cuda.empty_cache()
-        middle = len(batch) // 2
-        return self._halving(batch[:middle], run) + self._halving(batch[middle:], run)
 
     def _feed(self, batch: list[Work]) -> tuple[list[Work], Any, Any]:
         """Feed what the caches lack; return the groups in order of slots, the slots, the logits."""
@@ -160,7 +161,9 @@ class PrefixEngine:
         entries = self.cache.claim([item.group for item in batch], places)
         order = sorted(range(len(batch)), key=lambda i: entries[i].slot)
         batch = [batch[i] for i in order]
-        slots = self._slots([entries[i].slot for i in order])
+        rows = [entries[i].slot for i in order]
+        side_by_side = slice(rows[0], rows[-1] + 1)  # which is read without copying
+        slots = side_by_side if rows[-1] - rows[0] < len(rows) else self._torch.tensor(rows)
         for entry in entries:
             entry.tokens = ()  # until the new chain is in place
         logits = self._forward.blocks(
@@ -170,12 +173,6 @@ class PrefixEngine:
             entry.tokens = block.chain
             self.processed += len(block.tokens)
         return batch, slots, logits
-
-    def _slots(self, slots: list[int]) -> Any:
-        """Return slots as a slice where they lie side by side: a slice is read without copying."""
-        if slots == list(range(slots[0], slots[0] + len(slots))):
-            return slice(slots[0], slots[0] + len(slots))
-        return self._torch.tensor(slots)
 
     def _score(self, batch: list[Work]) -> list[tuple[int, list[float], int, int]]:
         """Return (query, log-probabilities, tokens run, likeliest next token) of a batch."""
@@ -257,3 +254,69 @@ class PrefixEngine:
         """Free the slot of a request that belongs to no group."""
         if item.group.startswith("alone "):
             self.cache.forget(item.group)
+
+
+logger = logging.getLogger(__name__)
+
+TOLERANCE = 1e-4
+"""Largest difference of log-probabilities in float32; narrower types are allowed their rounding."""
+
+_LONGEST_TRIAL = 600
+_NARROW_TOLERANCE = 0.25
+
+
+def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
+    """Return an engine that reuses prefixes, or the plain one and a line in the log that says why.
+
+    `memory` is as for `PrefixEngine`.
+    """
+    reason = supported(plain.model)
+    if not reason:
+        engine = PrefixEngine(plain, memory)
+        difference = trial(engine, plain)
+        wide = plain.model.dtype in (require("torch").float32, require("torch").float64)
+        if difference <= (TOLERANCE if wide else _NARROW_TOLERANCE):
+            return engine
+        reason = f"reused and plain log-probabilities differ by {difference:.2g} nats"
+    logger.warning("prefixes are not reused, every prompt is encoded whole: %s", reason)
+    return plain
+
+
+def trial(engine: PrefixEngine, plain: PlainEngine) -> float:
+    """Return the largest difference of log-probabilities over a short made-up play.
+
+    Two episodes of different length, longer than the sliding window if that is short, with
+    branches, a roll-back and a text in between; the caches are empty afterwards.
+    """
+    _, window = attention_kinds(plain.model.config)
+    length = min((window or 0) + 16, _LONGEST_TRIAL)
+    if plain.context is not None:
+        length = max(1, min(length, plain.context - 24))
+    rng = random.Random(0)
+    vocabulary = int(plain.model.config.get_text_config().vocab_size)
+
+    def tokens(count: int) -> tuple[int, ...]:
+        return tuple(rng.randrange(vocabulary) for _ in range(count))
+
+    chains = {"one": tokens(length), "two": tokens(max(1, length - 5))}
+    worst = 0.0
+    for _ in range(2):
+        queries = [
+            LabelQuery(chain + tokens(2), (tokens(1), tokens(2), tokens(3)), group=group)
+            for group, chain in chains.items()
+            for _ in range(2)
+        ]
+        for mine, other in zip(engine.score(queries), plain.score(queries), strict=True):
+            pairs = zip(mine.logprobs, other.logprobs, strict=True)
+            worst = max(worst, *(abs(a - b) for a, b in pairs))
+        sampling = Sampling(temperature=1.0, max_tokens=2)
+        engine.generate(
+            [
+                Task(chain + tokens(1), sampling, 1, frozenset(), lambda _: False, group)
+                for group, chain in chains.items()
+            ]
+        )
+        chains = {group: chain + tokens(3) for group, chain in chains.items()}
+    engine.cache.clear()
+    engine.processed = 0
+    return worst

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.models.base import Message, Prompt, ScoreRequest
 from tomeval.models.local.control import ControlTokens, SmuggledControlToken
-from tomeval.models.local.labels import LabelQuery, split_labels
 from tomeval.models.local.load import require
+from tomeval.models.local.tasks import LabelQuery, split_labels
 
 ROLES = ("system", "user", "assistant")
 SYSTEM_POLICIES = ("native", "merge", "drop")

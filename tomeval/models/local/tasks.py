@@ -1,15 +1,171 @@
-"""What an engine is asked and answers: labels to score and texts to generate, in tokens."""
+"""What an engine is asked, in tokens: labels to score, texts to write, and how they are drawn."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from tomeval.models.base import Sampling
-from tomeval.models.local.labels import LabelQuery
-from tomeval.models.local.sampling import uniforms
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.prefixes import common_prefix
+from tomeval.models.base import BackendError, Sampling
+from tomeval.models.local.load import require
+
+_LEAST = 1e-12  # probability share below which the rest of a label is rounding noise
+
+
+@dataclass(frozen=True)
+class LabelQuery:
+    """Token sequences to score after one common prefix."""
+
+    prefix: tuple[int, ...]  # at least one token; what all sequences are conditioned on
+    sequences: tuple[tuple[int, ...], ...]  # one per label, not empty, all different
+    # How many tokens of the prompt are not in `prefix` because a label changes them.
+    backoff: int = 0
+    group: str = ""  # the request's group
+
+
+def split_labels(
+    prompt: Sequence[int],
+    joint: Sequence[Sequence[int]],
+    labels: Sequence[str],
+    *,
+    group: str = "",
+    unknown: int | None = None,
+    head: Sequence[int] = (),
+) -> LabelQuery:
+    """Split the joint tokenisations of prompt and label where all of them still agree.
+
+    Usually the prompt's own tokens survive and the prefix is the prompt. Where a label merges with
+    the prompt's end, every label is scored from the last token on which all agree: the numbers are
+    then log P(end of prompt + label | prefix), over one and the same text before the label, so
+    they differ from log P(label | prompt) by one constant for all labels.
+
+    `prompt` holds the tokens of the prompt alone, `joint` those of prompt and label together, one
+    sequence per label, all of them after the tokens of `head`; `labels` is for messages, `unknown`
+    the id of the unknown token. Raises `TomevalError` for fewer than two labels, or labels that the
+    tokens cannot tell apart.
+    """
+    if len(labels) < 2 or len(set(labels)) != len(labels):
+        raise TomevalError(f"labels to score must be two or more, all different: {labels!r}")
+    cut = min(min(common_prefix(prompt, ids), len(ids) - 1) for ids in joint)
+    if cut < 1 and not head:
+        raise TomevalError(f"the tokenizer leaves nothing of the prompt before labels {labels!r}")
+    sequences = tuple(tuple(ids[cut:]) for ids in joint)
+    for index, (label, sequence) in enumerate(zip(labels, sequences, strict=True)):
+        if unknown is not None and unknown in sequence:
+            raise TomevalError(f"label {label!r} has a character that the tokenizer does not know")
+        if sequence in sequences[:index] or sequence == tuple(prompt[cut:]):
+            raise TomevalError(f"the tokenizer does not tell label {label!r} apart: {labels!r}")
+    return LabelQuery((*head, *prompt[:cut]), sequences, len(prompt) - cut, group)
+
+
+def extensions(sequences: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return, for every sequence, the indices of those that begin with it and go on."""
+    return [
+        [
+            other
+            for other, long in enumerate(sequences)
+            if len(long) > len(short) and tuple(long[: len(short)]) == tuple(short)
+        ]
+        for short in sequences
+    ]
+
+
+def exclusive(logprobs: Sequence[float], sequences: Sequence[Sequence[int]]) -> list[float]:
+    """Turn P(text begins with label) into P(label is the longest label the text begins with).
+
+    Without it a label whose tokens begin another's would collect the other's probability too.
+
+    Examples
+    --------
+    >>> values = exclusive([math.log(0.5), math.log(0.2)], [(1,), (1, 2)])
+    >>> [round(math.exp(value), 6) for value in values]
+    [0.3, 0.2]
+    """
+    longer = extensions(sequences)
+    result = [float(value) for value in logprobs]
+    # Longest first: subtracting exclusive probabilities never counts a nested label twice.
+    for index in sorted(range(len(sequences)), key=lambda i: -len(sequences[i])):
+        if longer[index] and math.isfinite(result[index]):
+            share = sum(math.exp(result[other] - result[index]) for other in longer[index])
+            result[index] += math.log(max(1.0 - share, _LEAST))
+    return result
+
+
+def uniforms(seed: int) -> np.random.Generator:
+    """Return the source of a request's uniform numbers, one for each token."""
+    return np.random.Generator(np.random.Philox(key=seed))
+
+
+def check_sampling(sampling: Sampling) -> None:
+    """Refuse values that mean nothing, with a `TomevalError`."""
+    for name, fine in (
+        ("temperature", sampling.temperature >= 0),
+        ("top_p", 0 < sampling.top_p <= 1),
+        ("top_k", sampling.top_k >= 0),
+        ("min_p", 0 <= sampling.min_p <= 1),
+        ("max_tokens", sampling.max_tokens >= 1),
+        ("stop", all(sampling.stop)),
+    ):
+        if not fine:
+            raise TomevalError(f"sampling: {name} cannot be {getattr(sampling, name)!r}")
+
+
+def choose(logits: Any, samplings: Sequence[Sampling], draws: Sequence[float]) -> list[int]:
+    """Choose one token a row by inverting its cumulative distribution.
+
+    The distribution is summed in the order of the vocabulary, not of the probabilities: different
+    rounding in a different batch moves its steps by as little as itself and cannot swap tokens.
+
+    `logits` has the shape (rows, vocabulary). Truncation runs temperature, top_k, top_p (of what
+    top_k left), min_p. `draws` holds one uniform number in [0, 1) a row; it is not used at
+    temperature 0. Raises `BackendError` if the logits hold NaN.
+    """
+    torch = require("torch")
+    if bool(torch.isnan(logits).any()):
+        raise BackendError("the model gave logits that are not numbers")
+    if all(sampling.temperature == 0 for sampling in samplings):
+        return [int(token) for token in logits.argmax(-1).tolist()]
+    if logits.device.type == "mps":  # has no float64
+        logits = logits.cpu()
+
+    def column(values: list[float]) -> Any:
+        return torch.tensor(values, dtype=torch.float64, device=logits.device)[:, None]
+
+    temperature = column([sampling.temperature or 1.0 for sampling in samplings])
+    wide = logits.double()
+    probs = torch.softmax((wide - wide.amax(-1, keepdim=True)) / temperature, -1)
+    if any(s.top_k or s.top_p < 1 or s.min_p for s in samplings):
+        probs = _truncate(torch, probs, samplings, column)
+    steps = probs.cumsum(-1)
+    total = steps[:, -1:].contiguous()
+    drawn = torch.searchsorted(steps, column(list(draws)) * total, right=True)
+    # Rounding can put the product on the total; the last token with any probability is meant.
+    drawn = torch.minimum(drawn, torch.searchsorted(steps, total))[:, 0]
+    greedy = logits.argmax(-1)
+    cold = torch.tensor([s.temperature == 0 for s in samplings], device=logits.device)
+    return [int(token) for token in torch.where(cold, greedy, drawn).tolist()]
+
+
+def _truncate(torch: Any, probs: Any, samplings: Sequence[Sampling], column: Any) -> Any:
+    """Set the probability of tokens that a row's settings exclude to 0."""
+    vocabulary = probs.shape[-1]
+    # Equal probabilities keep the order of their ids, so a cut through a tie is defined.
+    ordered, order = probs.sort(dim=-1, descending=True, stable=True)
+    rank = torch.arange(vocabulary, device=probs.device)[None]
+    kept = rank < column([s.top_k or vocabulary for s in samplings])
+    ordered = ordered * kept
+    ordered = ordered / ordered.sum(-1, keepdim=True)
+    before = ordered.cumsum(-1) - ordered
+    nucleus = column([s.top_p for s in samplings])
+    kept = kept & ((before < nucleus) | (nucleus >= 1) | (rank == 0))
+    kept = kept & (ordered >= ordered[:, :1] * column([s.min_p for s in samplings]))
+    return probs * torch.zeros_like(kept).scatter(-1, order, kept)
 
 
 @dataclass(frozen=True)

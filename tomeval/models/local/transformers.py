@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
-from tomeval.core.errors import TomevalError
+from pydantic import BaseModel, ConfigDict, Field
+
+from tomeval.models import check_options
 from tomeval.models.base import (
     Capabilities,
     GenerateRequest,
@@ -24,19 +23,59 @@ from tomeval.models.base import (
     Usage,
     thinking_room,
 )
-from tomeval.models.local.forward import PlainEngine
-from tomeval.models.local.labels import LabelQuery, exclusive, extensions
-from tomeval.models.local.load import load
-from tomeval.models.local.prefix_check import prefix_engine
+from tomeval.models.local.forward import PlainEngine, Threads
+from tomeval.models.local.load import LOADED, context_length, load
+from tomeval.models.local.prefix import prefix_engine
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.local.sampling import check_sampling
-from tomeval.models.local.tasks import Engine, Generated, Scored, Task
-from tomeval.models.local.threads import Threads
+from tomeval.models.local.tasks import (
+    Engine,
+    Generated,
+    LabelQuery,
+    Scored,
+    Task,
+    check_sampling,
+    exclusive,
+    extensions,
+)
 
-_CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len")
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind
 
 logger = logging.getLogger(__name__)
+
+
+class LocalOptions(BaseModel):
+    """What can be set for a model of this machine; unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    # As the weights are stored (float16 on a CPU becomes float32, which is exact and faster there),
+    # or a torch dtype's name.
+    dtype: str = "auto"
+    device: str | None = None  # of torch; by default a GPU if there is one
+    device_map: Any = (
+        None  # for `from_pretrained`: models spread over devices, in place of `device`
+    )
+    quantization: dict[str, Any] | None = None  # given to `from_pretrained`
+    chat: bool | Literal["auto"] = (
+        "auto"  # chat template or plain text; the template if there is one
+    )
+    # The template's thinking switch for generated text; None leaves its default. Labels are always
+    # scored with thinking off, and not at all where it is switched on.
+    thinking: bool | None = None
+    # Tokens for thinking, on top of those that a request allows for the answer. By default 8,192,
+    # or half of a shorter context, if the chat template makes the model think, else 0.
+    thinking_budget: int | None = Field(None, ge=0)
+    system: Literal["auto", "native", "merge", "drop"] = "auto"  # what becomes of system messages
+    batch_tokens: int | None = Field(None, ge=1)  # of a batch; 32,768 on a GPU, else 8,192
+    # Encode every token of an episode once where the model allows it; otherwise every prompt whole.
+    prefix_reuse: bool = True
+    # Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model no
+    # more than 512 MiB or eight times its weights, see `tomeval.models.local.cache`.
+    cache_memory: int | None = Field(None, ge=0)
+    # Threads of a pass on a CPU, see `tomeval.models.local.forward.Threads`.
+    threads: int | None = Field(None, ge=1)
+    local_files_only: bool = False  # this and the next as for `from_pretrained`
+    trust_remote_code: bool = False
 
 
 class TransformersModel(LocalModel):
@@ -48,39 +87,8 @@ class TransformersModel(LocalModel):
         A folder with ``config.json``, or a Hub name such as ``org/model``.
     revision : str, optional
         Branch, tag or commit on the Hub.
-    dtype : str
-        ``auto`` (as the weights are stored; float16 on a CPU becomes float32, which is exact and
-        faster there) or a torch dtype's name.
-    device : str, optional
-        Torch device; by default a GPU if there is one.
-    device_map
-        Given to `from_pretrained`, for models spread over devices; then `device` does not count.
-    quantization : dict, optional
-        Given to `from_pretrained` as the quantisation configuration.
-    chat : bool or "auto"
-        Chat template or plain text; ``auto``: the template if there is one.
-    thinking : bool, optional
-        The template's thinking switch for generated text; None leaves the template's default.
-        Labels are always scored with thinking off, and not at all with ``thinking=True``.
-    thinking_budget : int, optional
-        Tokens for thinking, on top of those that a request allows for the answer. By default 8,192,
-        or half of a shorter context, if the chat template makes the model think, else 0.
-    system : str
-        What becomes of system messages: ``auto``, ``native``, ``merge`` or ``drop``.
-    batch_tokens : int, optional
-        Most tokens of a batch; 32,768 on a GPU and 8,192 elsewhere.
-    prefix_reuse : bool
-        Encode every token of an episode once where the model allows it, see
-        `tomeval.models.local.prefix`; otherwise every prompt whole.
-    cache_memory : int, optional
-        Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model
-        no more than 512 MiB or eight times its weights, see `tomeval.models.local.cache`.
-    threads : int, optional
-        Threads of a pass on a CPU; by default those of the environment (OMP_NUM_THREADS), if it
-        says so, else one for little work and the free cores for more, see
-        `tomeval.models.local.threads`.
-    local_files_only, trust_remote_code : bool
-        As in `from_pretrained`.
+    **options
+        See `LocalOptions`.
 
     Attributes
     ----------
@@ -103,70 +111,28 @@ class TransformersModel(LocalModel):
     settings they take no part; only its end tokens do.
     """
 
-    def __init__(
-        self,
-        path_or_repo: str,
-        revision: str | None = None,
-        *,
-        dtype: str = "auto",
-        device: str | None = None,
-        device_map: Any = None,
-        quantization: dict[str, Any] | None = None,
-        chat: bool | Literal["auto"] = "auto",
-        thinking: bool | None = None,
-        thinking_budget: int | None = None,
-        system: str = "auto",
-        batch_tokens: int | None = None,
-        prefix_reuse: bool = True,
-        cache_memory: int | None = None,
-        threads: int | None = None,
-        local_files_only: bool = False,
-        trust_remote_code: bool = False,
-    ) -> None:
-        check_options(
-            prefix_reuse=prefix_reuse,
-            local_files_only=local_files_only,
-            trust_remote_code=trust_remote_code,
-            thinking=thinking,
-            chat=chat,
-            thinking_budget=thinking_budget,
-            batch_tokens=batch_tokens,
-            cache_memory=cache_memory,
-            threads=threads,
-            quantization=quantization,
-        )
-        loaded = load(
-            str(path_or_repo),
-            revision,
-            dtype=dtype,
-            device=device,
-            device_map=device_map,
-            quantization=quantization,
-            local_files_only=local_files_only,
-            trust_remote_code=trust_remote_code,
-        )
+    def __init__(self, path_or_repo: str, revision: str | None = None, **options: Any) -> None:
+        how = check_options(LocalOptions, options, f"model 'hf:{path_or_repo}'")
+        given = {name: getattr(how, name) for name in LOADED}
+        self.model, self.tokenizer, self.revision = load(str(path_or_repo), revision, **given)
         self.name = f"hf:{path_or_repo}" + (f"@{revision}" if revision else "")
-        self.revision = loaded.revision
         self.capabilities = Capabilities(local=True)
-        self.model, self.tokenizer = loaded.model, loaded.tokenizer
-        self.codec = PromptCodec(self.tokenizer, chat=chat, thinking=thinking, system=system)
+        self.codec = PromptCodec(
+            self.tokenizer, chat=how.chat, thinking=how.thinking, system=how.system
+        )
         self.warnings = self.codec.warnings
-        self._context = _context_length(self.model.config)
-        if thinking_budget is None and self.codec.thinks:
-            thinking_budget = thinking_room(self._context)
-        self.thinking_budget = thinking_budget or 0
-        if batch_tokens is None:
-            batch_tokens = 32_768 if self.model.device.type == "cuda" else 8_192
-        self._threads = Threads(self.model, threads)
-        plain = PlainEngine(self.model, batch_tokens, self._context, self._threads)
-        with self._threads.taking():
-            self.engine: Engine = prefix_engine(plain, cache_memory) if prefix_reuse else plain
+        self._context = context_length(self.model.config)
+        self.thinking_budget = how.thinking_budget or 0
+        if how.thinking_budget is None and self.codec.thinks:
+            self.thinking_budget = thinking_room(self._context)
+        usual = 32_768 if self.model.device.type == "cuda" else 8_192
+        self._threads = Threads(self.model, how.threads)
+        plain = PlainEngine(self.model, how.batch_tokens or usual, self._context, self._threads)
+        self.engine: Engine = plain
+        if how.prefix_reuse:
+            with self._threads.taking():
+                self.engine = prefix_engine(plain, how.cache_memory)
         self._ends = self._end_tokens()
-
-    @property
-    def system_policy(self) -> str:
-        """What becomes of system messages: native, merge or drop."""
-        return self.codec.system_policy
 
     def describe(self) -> dict[str, Any]:
         """Return JSON-ready facts that the numbers depend on, for a run's records."""
@@ -179,7 +145,7 @@ class TransformersModel(LocalModel):
             "chat": self.codec.chat,
             "thinking": self.codec.thinking,
             "thinking_budget": self.thinking_budget,
-            "system": self.system_policy,
+            "system": self.codec.system_policy,
             "bos": self.codec.bos,
             "context_length": self._context,
             "end_tokens": sorted(self._ends),
@@ -291,19 +257,6 @@ class TransformersModel(LocalModel):
                     logger.warning(text)
 
 
-def _check_switches(allowed: tuple[Any, ...] = (False, True), **options: Any) -> None:
-    """Refuse values that are not allowed: a text such as "no" would count as true."""
-    for name, value in options.items():
-        if not any(value is one or (one == "auto" and value == one) for one in allowed):
-            shown = ", ".join("not given" if one is None else str(one).lower() for one in allowed)
-            raise TomevalError(f"{name} must be one of {shown}; is {value!r}")
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if value is not None and (type(value) is not int or value < least):
-        raise TomevalError(f"{name} must be a whole number from {least}, is {value!r}")
-
-
 def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
     logprobs = tuple(exclusive(result.logprobs, query.sequences))
     details: dict[str, Any] = {"processed": result.processed}
@@ -346,60 +299,3 @@ def _first_stop(text: str, stops: Sequence[str]) -> int | None:
     """Return where the earliest stop text begins, or None."""
     found = [at for at in (text.find(stop) for stop in stops) if at >= 0]
     return min(found, default=None)
-
-
-CHECKED = (
-    "prefix_reuse",
-    "local_files_only",
-    "trust_remote_code",
-    "thinking",
-    "chat",
-    "thinking_budget",
-    "batch_tokens",
-    "cache_memory",
-    "threads",
-    "quantization",
-)
-"""The options that `check_options` checks."""
-
-
-def check_options(
-    *,
-    prefix_reuse: bool = True,
-    local_files_only: bool = False,
-    trust_remote_code: bool = False,
-    thinking: bool | None = None,
-    chat: bool | str = "auto",
-    thinking_budget: int | None = None,
-    batch_tokens: int | None = None,
-    cache_memory: int | None = None,
-    threads: int | None = None,
-    quantization: dict[str, Any] | None = None,
-) -> None:
-    """Raise `TomevalError` for values that no model takes; nothing is loaded."""
-    _check_switches(prefix_reuse=prefix_reuse, local_files_only=local_files_only)
-    _check_switches(trust_remote_code=trust_remote_code)
-    _check_switches((None, False, True), thinking=thinking)
-    _check_switches(("auto", False, True), chat=chat)
-    _check_count("thinking_budget", thinking_budget, least=0)
-    _check_count("batch_tokens", batch_tokens, least=1)
-    _check_count("cache_memory", cache_memory, least=0)
-    _check_count("threads", threads, least=1)
-    if quantization is not None and not isinstance(quantization, dict):
-        raise TomevalError(f"quantization must be a table, is {quantization!r}")
-
-
-def configured_context(path: Path) -> int | None:
-    """Return the longest sequence that a ``config.json`` names, or None."""
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise TomevalError(f"{path}: cannot be read: {error}") from None
-    return _context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
-
-
-def _context_length(config: Any) -> int | None:
-    """Return the longest sequence that a configuration names, or None."""
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    values = [getattr(text, name, None) for name in _CONTEXT_NAMES]
-    return next((int(value) for value in values if isinstance(value, int) and value > 0), None)

@@ -13,7 +13,6 @@ import httpx2
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import BackendError, Damaged, Stopped
-from tomeval.models.self_test import SelfTest
 from tomeval.models.served.http_patience import (
     AdaptiveLimiter,
     Patience,
@@ -38,7 +37,7 @@ from tomeval.models.served.http_reading import (
     retry_after,
 )
 from tomeval.models.served.keys import is_loopback, read_key
-from tomeval.models.served.limits import Budget, read_usage
+from tomeval.models.served.limits import Budget, SelfTest, read_usage
 from tomeval.models.served.openai_fields import Mends
 from tomeval.models.waiting import Waiting
 
@@ -96,11 +95,6 @@ class HttpClient:
         self._mends: dict[str, Mends] = {}
         self.self_test: SelfTest | None = None  # while one is under way
         self._client: httpx2.AsyncClient | None = None
-
-    @property
-    def counts_calls(self) -> bool:
-        """Whether a cap holds on the number of calls, so that every question must be one."""
-        return self._budget.max_calls is not None
 
     async def close(self) -> None:
         """Close the connections; a later request opens new ones."""

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import httpx2
 
+from tomeval.core.credentials import confirmed_hosts
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_toml
-from tomeval.models.trust import confirmed_hosts
 
 DEFAULT = "OPENAI_API_KEY"
 """The variable of hosts elsewhere that nothing is known of."""

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from tomeval.models.base import ContextExceeded, ScoreRequest, Unusable
-from tomeval.models.local.labels import LabelQuery, exclusive, split_labels
+from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
 from tomeval.models.served.http_reading import Refused
-from tomeval.models.served.logprob_lists import Ids, Joining
 from tomeval.models.served.logprob_wire import (
     NO_THINKING,
     Query,
@@ -30,6 +29,8 @@ from tomeval.models.served.openai_wire import messages_of, plain_text
 
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 _EQUAL = 1e-6  # nats: what a prompt cache may change
+
+Ids = list[int]
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +68,6 @@ class _ByToken(Route):
 
     def __init__(self) -> None:
         self.lists = True  # whether several contexts go in one request; until one is refused
-        self._joining: Joining[Next] = Joining(self._ask)
 
     @abstractmethod
     async def next_tokens(self, query: Query, contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
@@ -84,9 +84,7 @@ class _ByToken(Route):
             for position, token in enumerate(ids):
                 nexts.setdefault(ids[:position], set()).add(token)
         contexts = [[*labels.prefix, *begun] for begun in nexts]
-        joins = self.lists and not query.probing and not query.client.counts_calls
-        ask = self._joining.ask if joins else self._ask
-        found = await ask(query, contexts, [sorted(wanted) for wanted in nexts.values()])
+        found = await self._ask(query, contexts, [sorted(wanted) for wanted in nexts.values()])
         for wanted, after in zip(nexts.values(), found, strict=True):
             missing = [token for token in wanted if not is_number(after.logprobs.get(token))]
             if missing:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tomeval.models.base import ScoreRequest, Unlisted, Unusable, Usage
-from tomeval.models.local.labels import LabelQuery, split_labels
+from tomeval.models.local.tasks import LabelQuery, split_labels
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.limits import read_usage, total_usage
 from tomeval.models.served.openai_fields import greedy_fields

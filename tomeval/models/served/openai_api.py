@@ -27,12 +27,19 @@ from tomeval.models.base import (
 )
 from tomeval.models.likely import likely
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.self_test import KeptAnswers, SelfTest
 from tomeval.models.served.http_client import HttpClient
 from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.http_reading import Refused
-from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
+from tomeval.models.served.limits import (
+    Budget,
+    KeptAnswers,
+    Price,
+    SelfTest,
+    estimate_tokens,
+    price_of,
+)
 from tomeval.models.served.logprob_routes import Route
+from tomeval.models.served.logprob_top import all_routes, choose, nonsense
 from tomeval.models.served.logprob_wire import Query
 from tomeval.models.served.openai_fields import (
     CHOICE_FORMS,
@@ -45,13 +52,10 @@ from tomeval.models.served.openai_fields import (
 from tomeval.models.served.openai_start import (
     FORM_TESTS,
     PREFILL_TEST,
-    all_routes,
-    choose,
     continues_prefill,
     describe,
     draw,
     judge_draws,
-    nonsense,
     obeyed,
     thinks,
 )
@@ -201,17 +205,10 @@ class OpenAIModel(Model):
         the server cannot do what was asked, such as go on from a prefill, `ContextExceeded` if the
         prompt is too long, and `BudgetExceeded`, without a call, if that would pass a cap.
         """
-        by_ids = self._requests.prefill_by_ids
         try:
             return await self._client.patience.insist(lambda: self._generate(request))
         except Refused as refusal:
-            explained = self._requests.explained(refusal, request.prompt)
-        if by_ids or self._requests.codec is None or not isinstance(explained, TomevalError):
-            raise explained
-        if not self._requests.prefill_by_ids:
-            self._requests.prefill_by_ids = True
-            logger.warning("%s: prefills go through the completions API from now on", self._said)
-        return await self.generate(request)
+            raise self._requests.explained(refusal, request.prompt) from None
 
     async def score(self, request: ScoreRequest) -> Scores:
         """Score labels by the route that `start` found, see `Model.score`.
@@ -377,9 +374,8 @@ class OpenAIModel(Model):
         """Find out whether begun answers are continued, where that depends on the server."""
         ask = self._requests
         known = ask.renders or not ask.chat or ask.kind in (VLLM, SGLANG)
-        by_ids = self._route is None and ask.codec is not None
         continues: bool | None = True
-        if self.options.prefill == "auto" and not known and not by_ids:
+        if self.options.prefill == "auto" and not known:
             query = self._query(ScoreRequest(PREFILL_TEST, ("a", "b")), probing=True)
             continues = await continues_prefill(self._client, query)
             ask.omits_prefill = continues is False

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.models import check_options
 from tomeval.models.base import Sampling
 from tomeval.models.served.http_reading import Refused
 
@@ -162,9 +162,6 @@ def one_field(name: str, kind: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {name: kind}, **only}
 
 
-_Options = TypeVar("_Options", bound=BaseModel)
-
-
 class OpenAIOptions(BaseModel):
     """What can be set for an OpenAI-compatible model; unknown fields are an error."""
 
@@ -218,20 +215,6 @@ class OpenAIOptions(BaseModel):
     def of(cls, fields: Mapping[str, Any]) -> OpenAIOptions:
         """Check fields from an experiment, see `check_options`."""
         return check_options(cls, fields, "openai model")
-
-
-def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -> _Options:
-    """Check a model's options from an experiment; a wrong one is a `TomevalError` that names it."""
-    for field in fields:
-        if field not in kind.model_fields:
-            raise unknown("option", field, kind.model_fields, where)
-    try:
-        return kind(**fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
-        raise TomevalError(f"{where}: {key}: {said}, is {first.get('input')!r}") from None
 
 
 class Mends:

@@ -37,7 +37,6 @@ class Requests:
     choice_form: str = ""  # how answers are held to choices, see `form_fields`; empty: not at all
     schema_form: str = ""  # the same for schemas
     renders: bool = False  # whether scored prompts are put together here or token by token
-    prefill_by_ids: bool = False  # whether prefills go through the completions API, in token ids
     chat: bool = field(init=False)
     omits_prefill: bool = field(init=False)
     room: int = field(init=False)  # tokens for thinking, on top of the answer's
@@ -53,7 +52,8 @@ class Requests:
         self, request: GenerateRequest, prompt: Prompt, room: int
     ) -> tuple[str, dict[str, Any]]:
         """Return path and body of a request to generate, with `room` tokens for thinking."""
-        path, fields = self._prompt_fields(prompt)
+        path = CHAT if self.chat else COMPLETIONS
+        fields = chat_fields(prompt) if self.chat else {"prompt": plain_text(prompt)}
         form = self.form(request)
         sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + room)
         return path, {
@@ -67,8 +67,7 @@ class Requests:
 
     def form(self, request: GenerateRequest) -> str:
         """Return how a reply is held to what the request asks for; empty if it is not."""
-        form = self.schema_form if request.schema else self.choice_form if request.choices else ""
-        return form if self.chat and not (request.prompt.prefill and self.prefill_by_ids) else ""
+        return self.schema_form if request.schema else self.choice_form if request.choices else ""
 
     def thinking_fields(self, path: str) -> dict[str, Any]:
         """Return the fields of a path that say how much to think."""
@@ -94,24 +93,14 @@ class Requests:
 
     def explained(self, refusal: Refused, prompt: Prompt) -> Exception:
         """Return the error to raise for a refusal: a clear one if a prefill is the reason."""
-        by_chat = "continue_final_message" in refusal.message
-        by_ids = self.prefill_by_ids and refusal.status in (400, 404, 405, 422)
-        if not prompt.prefill or not self.chat or not (by_chat or by_ids):
+        if not prompt.prefill or not self.chat or "continue_final_message" not in refusal.message:
             return refusal
         return TomevalError(self._no_prefill(str(refusal)))
-
-    def _prompt_fields(self, prompt: Prompt) -> tuple[str, dict[str, Any]]:
-        """Return the path of the API to use and the fields that hold the prompt."""
-        if self.chat and not (prompt.prefill and self.prefill_by_ids):
-            return CHAT, chat_fields(prompt)
-        if self.chat and self.codec:  # ids, so that the server adds no second start token
-            return COMPLETIONS, {"prompt": self.codec.encode(prompt)[0]}
-        return COMPLETIONS, {"prompt": plain_text(prompt)}
 
     def _no_prefill(self, why: str) -> str:
         return (
             f"{self.name}: this server does not go on from a begun answer (prefill): {why}; "
-            "use api='completions', prefill='omit' or, where it takes token ids, a tokenizer"
+            "use api='completions' or prefill='omit'"
         )
 
 

@@ -23,8 +23,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import sheets, tasks
-from tomeval.plots.rows import MOST_TOGETHER, Page, family_pages, row_panels
+from tomeval.plots.families import MOST_TOGETHER, Page, family_pages, row_panels, sheets, tasks
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, add_head
 from tomeval.runs.cell import RunCell

@@ -19,8 +19,16 @@ from tomeval.plots.drawing import (
     Options,
     sample_words,
 )
-from tomeval.plots.families import MOST_ABREAST, MOST_PANELS, Task, pages, tasks
-from tomeval.plots.rows import MOST_ROWS, MOST_TOGETHER, row_panels
+from tomeval.plots.families import (
+    MOST_ABREAST,
+    MOST_PANELS,
+    MOST_ROWS,
+    MOST_TOGETHER,
+    Task,
+    pages,
+    row_panels,
+    tasks,
+)
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, MARKERS, add_head
 from tomeval.runs.results import Run
