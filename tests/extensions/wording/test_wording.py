@@ -165,7 +165,7 @@ def test_the_commands_and_the_figure(folder, tmp_path, monkeypatch, capsys):
     out("plot", folder, "--only", "sensitivity", "--out", plots)
     assert (plots / "sensitivity.png").stat().st_size > 10_000
     assert "labels" in (plots / "captions.md").read_text(encoding="utf-8")
-    out("report", folder, "-o", tmp_path / "report.html")
+    out("report", folder, "-o", tmp_path / "report.html", "--only", "forest")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "strategy x option_order" in page
 
