@@ -71,12 +71,12 @@ class ModelOptions:
             if not isinstance(getattr(self, name), str):
                 raise TomevalError(f"{name} must be {what}, is {json.dumps(getattr(self, name))}")
 
-    def asking(self, constrain: bool = False) -> Asking:
-        """Return how questions are asked; `constrain` as there."""
+    def asking(self) -> Asking:
+        """Return how questions are asked."""
         given = self.max_tokens
         most, own = (0, given) if isinstance(given, dict) else (given, {})
         sampling = Sampling(self.temperature, self.top_p, self.top_k, self.min_p, most)
-        return Asking(sampling, self.max_attempts, constrain, {**ALLOWANCES, **own})
+        return Asking(sampling, self.max_attempts, {**ALLOWANCES, **own})
 
     @property
     def opening(self) -> tuple[Message, ...]:

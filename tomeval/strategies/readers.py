@@ -1,13 +1,14 @@
 r"""Read the answer that a reply ends in: one rule, for every kind of game.
 
-The answer is what stands on the last line that begins with the marker, or below it if that line ends
-there; a reply that is nothing but the answer needs no marker. The line gives the label: alone, in
-marks, after a word of the question ("Option", "I choose"), or before a reason that follows a comma,
-a dash, a stop or a bracket and names no other label. Text above it is not read, but different
-answers on two marked lines without a whole sentence between them are a list and no answer. Text
-below it may name another label only if its first words, up to a comma, a stop or a dash, name the
-answer. An answer in JSON is the last object with the asked key, and another one is another label.
-Thinking is cut first, and what was cut off or is anything else is invalid.
+The answer is what stands on the last line that begins with the marker, or below it if that line
+ends there; a reply that is nothing but the answer needs no marker. The line gives the label: alone,
+in marks, after a word of the question ("Option", "I choose"), or before a reason that follows a
+comma, a dash, a stop or a bracket and names no other label. Text above it is not read, but
+different answers on two marked lines without a whole sentence between them are a list and no
+answer. Text below it may name another label only if its first words, up to a comma, a stop, a colon
+or a dash, name the answer (a heading of one word aside). An answer in JSON is the last object with
+the asked key, and another one is to it what another label is to a label. Thinking is cut first;
+what was cut off or is anything else is invalid.
 """
 
 from __future__ import annotations
@@ -81,6 +82,10 @@ class Reader(Protocol[T]):
     @property
     def choices(self) -> tuple[str, ...]:
         """Every marked line that can be read if there are few, else empty."""
+
+    @property
+    def schema(self) -> str:
+        """A JSON schema of the object that can be read, as JSON; empty if none is asked for."""
 
     def read(self, text: str, finish: str) -> Read[T]:
         """Read a whole reply; `finish` is ``stop``, ``length`` or ``refusal``."""
@@ -233,6 +238,11 @@ class Labels:
     def choices(self) -> tuple[str, ...]:
         """The marked line of every label."""
         return tuple(f"{MARKER} {label}" for label in self.labels)
+
+    @property
+    def schema(self) -> str:
+        """Empty: no object is asked for."""
+        return ""
 
     def read(self, text: str, finish: str) -> Read[int]:
         """Read the index of the label that a reply names."""

@@ -59,6 +59,7 @@ class Judged:
         self.forced = scored and len(form.labels) == 1
         self._judge, self._scored, self._error = judge, scored, ""
         self._shape = JsonShape(form.key, form.kind, form.size, self._check)
+        self.schema = self._shape.schema
 
     def read(self, text: str, finish: str) -> Read[Meant]:
         """Read a reply; what is wrong with it is kept."""
