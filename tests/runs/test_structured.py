@@ -9,13 +9,14 @@ from typer.testing import CliRunner
 import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
-from tomeval.runs.copies import enforced_notes
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.notes import enforced_notes
 from tomeval.runs.plan import known_models, structured_words
 from tomeval.runs.preview import preview
 from tomeval.strategies.asking import Form, form_of
-from tomeval.strategies.readers import MARKER, Labels
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.readers import MARKER
 from tomeval.strategies.shapes import JsonShape
 
 FORMS = {"structured_outputs", "response_format"}

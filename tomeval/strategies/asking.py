@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import hashlib
 import math
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import ENFORCED, LENIENT, VALID, Invalid, Said
@@ -305,28 +304,6 @@ class Asker:
         self._shown[purpose] = text
         record = {"purpose": purpose, "kind": kind, "step": step}
         return record | {"prompt_same": same, "prompt_rest": text[same:]}
-
-
-class Beside(Generic[T]):
-    """A question under way beside another one of its episode.
-
-    `asking` asks it through `line`, which is its own (see `Asker.fork`): its calls are logged with
-    its answer.
-    """
-
-    def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
-        self._line, self._task = line, asyncio.ensure_future(asking)
-        # Where its episode is broken off nobody waits: an error is then nobody's, and no traceback.
-        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
-
-    async def answer(self) -> Said[T] | Invalid:
-        """Wait for the answer; only the first one returned has its calls."""
-        answer = await self._task
-        return replace(answer, calls=self._line.drain())
-
-    async def settle(self) -> None:
-        """Wait until it is over, however it ends, so that no paid reply is lost."""
-        await asyncio.gather(self._task, return_exceptions=True)
 
 
 def flatten(prompt: Prompt) -> str:

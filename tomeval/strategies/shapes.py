@@ -20,6 +20,7 @@ from tomeval.strategies.readers import (
     first_said,
     has_marker,
     last_line,
+    plain,
     shown_text,
 )
 
@@ -138,7 +139,7 @@ class JsonShape(Generic[T]):
         tail = shown if marked is None else marked.said + marked.below
         below = plain(tail[last.end :])
         named = list(self._lists(below))
-        others = [] if marked is None else [one for one in lists if one != lists[-1]]
+        others = [lists[-1]] if marked is not None and lists != lists[-1:] * len(lists) else []
         if not explains(below, ((start, items == value) for start, items in named)):
             others = [items for _, items in named if items != value]
         if others:

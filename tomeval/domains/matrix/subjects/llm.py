@@ -25,14 +25,13 @@ from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
-from tomeval.strategies.answers import DECIDES, LabelAnswer
-from tomeval.strategies.asking import Asker, Beside, request_seed
+from tomeval.strategies.asking import Asker, request_seed
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
+from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions, templates_of
-from tomeval.strategies.player import LLMPlayer
+from tomeval.strategies.player import DECIDES, Beside, LabelAnswer, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
-from tomeval.strategies.readers import Labels
 from tomeval.strategies.templates import load_prompts
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
