@@ -425,8 +425,16 @@ def held(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, json.loads(body[name].removeprefix("root ::= ").split(" | ")[0])
     if "response_format" in body:
         fields = body["response_format"]["json_schema"]["schema"]["properties"]
-        first = {name: kind["enum"][0] for name, kind in fields.items()}
-        yield "response_format", json.dumps(first)
+        yield "response_format", json.dumps({name: fitting(kind) for name, kind in fields.items()})
+
+
+def fitting(kind: dict[str, Any]) -> Any:
+    """Return the first value that fits a schema; items of a list are different."""
+    if "enum" in kind:
+        return kind["enum"][0]
+    names = [f"w{'abcdefgh'[i]}" for i in range(8)]
+    items = range(1, 9) if kind["items"]["type"] == "integer" else names
+    return list(items)[: kind.get("minItems", 1)]
 
 
 class _Handler(BaseHTTPRequestHandler):

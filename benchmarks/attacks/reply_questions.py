@@ -10,7 +10,8 @@ import numpy as np
 
 from tomeval.domains.decrypto.game import Rules, hint_fault
 from tomeval.domains.decrypto.llm_seats import CODE, hints_shape
-from tomeval.strategies.readers import Labels, Reader
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.readers import Reader
 
 LABELS = (
     ("J", "F"),

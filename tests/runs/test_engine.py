@@ -107,7 +107,7 @@ def noisy(request):
     rng = np.random.default_rng(request.seed)
     if purpose in ("summarise", "reflect", "plan"):
         return f"note {rng.integers(100)}"
-    options = ["Final answer: J", "Final answer: F", "J", "Final answer: K", "<think>"]
+    options = ["Final answer: J", "Final answer: F", "J?", "Final answer: K", "<think>"]
     return str(rng.choice(options, p=[0.4, 0.3, 0.1, 0.1, 0.1]))
 
 
@@ -449,16 +449,6 @@ def test_notes_of_an_unreadable_reply_are_not_kept():
     assert not any("note 2" in text for text in log)
 
 
-def test_constrain_leaves_notes_alone():
-    seen = {}
-    for name in ("QA", "CoT", "Plans + Insights"):
-        script = Known(IPD, IPD.label_set("neutral"))
-        one_episode(name, script, constrain=True)
-        seen[name] = {request.choices for request in script.requests}
-    assert seen["QA"] == {("Final answer: J", "Final answer: F")}
-    assert seen["CoT"] == seen["Plans + Insights"] == {()}
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -563,7 +553,6 @@ def test_small_label_mass_is_warned_of(tmp_path, caplog):
         ({"literal_order": "x"}, "unknown literal_order"),
         ({"option_order": "x"}, "unknown option_order"),
         ({"conditional": "false"}, 'conditional must be true or false, is "false"'),
-        ({"constrain": 1}, "constrain must be true or false"),
         ({"prompts": 3}, "prompts must be the name of a set or a folder"),
         ({"prompts": "nowhere"}, "no such folder of prompts"),
         ({"strategies": "QAA"}, "cannot be read"),

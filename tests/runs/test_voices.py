@@ -11,7 +11,7 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
-from tomeval.strategies.readers import Labels
+from tomeval.strategies.labels import Labels
 
 HORIZON = 3
 LABELS = ("J", "F")

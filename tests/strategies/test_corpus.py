@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tomeval.strategies.readers import Labels, Read, Reader
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.readers import Read, Reader
 from tomeval.strategies.shapes import JsonShape
 
 CORPUS = Path(__file__).parent / "corpus"

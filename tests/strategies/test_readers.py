@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.thinking import without_thinking
-from tomeval.strategies.readers import MARKER, Labels
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.readers import MARKER
 from tomeval.strategies.shapes import JsonShape
 
 JF = ("J", "F")

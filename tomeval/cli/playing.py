@@ -222,6 +222,7 @@ def plan(
         plan_rows,
         plan_totals,
         scoring_words,
+        structured_words,
         too_long,
     )
     from tomeval.runs.preview import token_counter
@@ -241,7 +242,7 @@ def plan(
     if form == "text":
         lines = plan_totals(rows)
         if "calls" in rows[0]:
-            lines.insert(-1, scoring_words(loaded))
+            lines[-1:-1] = [scoring_words(loaded), *structured_words(loaded)]
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH

@@ -115,6 +115,7 @@ def table(
     from tomeval.report.views import Asked
     from tomeval.runs.notes import (
         copies_notes,
+        enforced_notes,
         few_notes,
         interval_notes,
         lacks_interval,
@@ -153,7 +154,8 @@ def table(
         if form == "text" and sys.stdout.isatty():
             notes += _more(opened, rows, view) if what == CELLS else []
         if what in (CELLS, opened.domain.show.first_table):
-            notes += [*copies_notes(opened), *weight_notes(opened, interval)]
+            notes += [*copies_notes(opened), *enforced_notes(opened)]
+            notes += weight_notes(opened, interval)
             if form not in DATA:
                 notes += interval_notes(opened, view.shown or None)
                 notes += opened.domain.show.notes_of_measures(opened, view.shown or opened.measures)

@@ -20,6 +20,9 @@ LENIENT = "lenient"
 """The mark of an answer that was read although its reply is not in the exact form asked for, among
 the details of the answer and in the record of its call."""
 
+ENFORCED = "enforced"
+"""How a server held a reply to a form, in the details of the reply and of the answer."""
+
 COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
 the run is resumed; a void one was ended by an invalid answer and is left out of all measures."""

@@ -12,7 +12,7 @@ from tomeval.report.facts import counted
 from tomeval.runs import tallies
 from tomeval.runs.columns import INVALID, LENIENT
 from tomeval.runs.folder import planned
-from tomeval.runs.notes import copies_notes, interval_notes, weight_notes
+from tomeval.runs.notes import copies_notes, enforced_notes, interval_notes, weight_notes
 from tomeval.runs.outside import lacking
 from tomeval.runs.replies import excerpt
 from tomeval.runs.results import Run
@@ -42,6 +42,7 @@ def notices(run: Run, episodes: Episodes, interval: str, left_out: str = "") -> 
         *_invalid(run, counts, episodes.total),
         *_intervals([counts[c.number].get(COMPLETE, 0) for c in sampled], interval),
         *(Notice("note", _sentence(text)) for text in copies_notes(run)),
+        *(Notice("note", _sentence(text)) for text in enforced_notes(run)),
         *(Notice("note", _sentence(text)) for text in weight_notes(run, interval)),
         *(Notice("note", _sentence(text)) for text in interval_notes(run)),
         *(Notice("serious", text) for text in lacking(run.domain, run.store)),

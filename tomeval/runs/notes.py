@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tomeval.runs.tallies import enforced_cells
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import unmet
 
@@ -70,6 +71,18 @@ def copies_notes(run: Run) -> list[str]:
             "reach those that were not drawn"
         )
     return notes
+
+
+def enforced_notes(run: Run) -> list[str]:
+    """Say in which cells a server held answers to their form (``structured = "auto"``)."""
+    held = enforced_cells(run.store)
+    names = [cell.name for cell in run.cells if cell.number in held]
+    if not names:
+        return []
+    return [
+        f'the server held answers to their form (structured = "auto") in {first_names(names)}: '
+        "that is another distribution than asking again until an answer can be read"
+    ]
 
 
 def sampled_notes(runs: Sequence[Run]) -> list[str]:

@@ -180,6 +180,22 @@ def scoring_words(experiment: Experiment) -> str:
     )
 
 
+def structured_words(experiment: Experiment) -> list[str]:
+    """Say which models are to have answers held to their form."""
+    named = {
+        spec["name"]: None
+        for cell in experiment.cells
+        for spec in cell.models.values()
+        if isinstance(spec, dict) and spec.get("structured") == "auto"
+    }
+    if not named:
+        return []
+    return [
+        'answers without reasoning are held to their form (structured = "auto") where the server '
+        f"of {', '.join(named)} does that: another distribution than asking again"
+    ]
+
+
 def too_long(rows: Sequence[Row]) -> list[int]:
     """Return the cells whose longest prompt and reply may be longer than a model's context."""
     return [

@@ -11,7 +11,7 @@ from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
-from tomeval.strategies.asking import flatten
+from tomeval.strategies.asking import Form, Overheard, flatten, form_of, overhearing
 from tomeval.strategies.templates import using
 
 
@@ -49,7 +49,8 @@ def preview(
         step = usual_step(forms[form])
     if step not in forms[form]:
         raise TomevalError(f"--round must be from {forms[form][0]} to {forms[form][-1]}, is {step}")
-    shown = domain.describe.prompt(cell, seat, form, step)
+    with overhearing() as heard:
+        shown = domain.describe.prompt(cell, seat, form, step)
     count = token_counter(tokenizer) if tokenizer else None
     parts = []
     for index, (what, prompt) in enumerate(shown, 1):
@@ -59,7 +60,20 @@ def preview(
             text += f"\n[or, if it cannot begin so, the last message ends in]\n{prompt.instead}"
         head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
         parts.append(f"{head}\n{text}")
+    spec = cell.models[seat]
+    if isinstance(spec, dict) and spec.get("structured") == "auto":
+        parts += [_held(question) for question in heard[-1:]]
     return "\n\n".join(parts)
+
+
+def _held(question: Overheard) -> str:
+    """Say what a server holds the answer to a question to."""
+    reader = question.reader
+    form = form_of(reader, question.kind, question.explained) if reader else Form()
+    if not any(form):
+        return '--- held to no form (structured = "auto"): it is no answer without reasoning'
+    said = "\n".join(form.choices) or form.schema
+    return f'--- a server that can holds the answer to its form (structured = "auto"):\n{said}'
 
 
 def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[Path]:

@@ -74,7 +74,7 @@ def advice(unread: Unread) -> str:
     # Other kinds have no allowance of their own.
     calls = f" of {kind!r} calls" if kind in ALLOWANCES else ""
     now = f" (now {limit:,})" if limit else ""
-    constrain = "let the server restrict replies (constrain, structured)"
+    held = 'have the server hold answers to their form (structured = "auto")'
     if unread.outcome == "truncated" and _ended_by_itself(unread.call) is not None:
         return (
             "the model ended its reply within its thinking, below the limit: more tokens will not "
@@ -89,9 +89,9 @@ def advice(unread: Unread) -> str:
     return {
         "truncated": f"the reply was cut off: raise max_tokens{calls}{now}",
         "unparsable": "there is no answer in the form asked for: look at question and reply "
-        f"(tomeval transcript), reword the question (prompts), raise max_attempts, or {constrain}",
+        f"(tomeval transcript), reword the question (prompts), raise max_attempts, or {held}",
         "illegal": "the answer cannot be chosen: look at question and reply (tomeval transcript), "
-        f"reword the question (prompts), or {constrain}",
+        f"reword the question (prompts), or {held}",
         "unlisted": "the server tells the likeliest tokens only, and a label is not among them: "
         "raise top_logprobs, name a tokenizer so that labels are asked for by id, or have answers "
         "written (QA)",

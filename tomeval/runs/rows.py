@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.outcomes import FAILED, LENIENT, VALID
+from tomeval.core.outcomes import ENFORCED, FAILED, LENIENT, VALID
 from tomeval.models.base import LOW_MASS
 from tomeval.runs.domain import Block, Row
 from tomeval.runs.schema import pack_json
@@ -39,6 +39,8 @@ class Spent(NamedTuple):
         Scored answers that say how much probability all labels have, and those below `LOW_MASS`.
     lenient : int
         Answers that were read although they were not in the exact form asked for.
+    enforced : int
+        Replies that the server held to a form.
     """
 
     calls: int = 0
@@ -53,6 +55,7 @@ class Spent(NamedTuple):
     scored: int = 0
     low: int = 0
     lenient: int = 0
+    enforced: int = 0
 
 
 def total(parts: Iterable[Sequence[Any]]) -> Spent:
@@ -115,6 +118,7 @@ def _of_call(record: Any) -> Spent:
         int(mass is not None),
         int(mass is not None and mass < LOW_MASS),
         int(record.get(LENIENT) is True),
+        int(ENFORCED in _table(_table(said).get("details"))),
     )
 
 

@@ -213,6 +213,16 @@ def _lenient(store: Store) -> dict[int, int]:
     return found
 
 
+def enforced_cells(store: Store) -> dict[int, int]:
+    """Return how many replies the server held to a form, by cell, where there is any."""
+    held: dict[int, int] = {}
+    if store.query("SELECT 1 FROM calls LIMIT 1"):
+        for (cell, _, _), said in _spent(store).items():
+            if said.enforced:
+                held[cell] = held.get(cell, 0) + said.enforced
+    return held
+
+
 def invalid_rates(store: Store) -> dict[int, float]:
     """Return by cell the share of answers that were invalid; see `rates`."""
     return {cell: found[INVALID.name] for cell, found in rates(store).items()}

@@ -12,9 +12,8 @@ from tomeval.core.thinking import without_thinking
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy
-from tomeval.strategies.contexts import Context
 from tomeval.strategies.parts import Part
-from tomeval.strategies.questions import Foresight, Scene, Told, join, user_prompt
+from tomeval.strategies.questions import Context, Foresight, Scene, Told, join, user_prompt
 from tomeval.strategies.readers import MARKER, above_answer
 
 
@@ -252,3 +251,19 @@ def make_advice(strategy: Strategy) -> Advice:
     if strategy.reflects:
         return Reflexion(strategy)
     return PlansInsights(strategy) if strategy.takes_notes else Advice(strategy)
+
+
+class Planting(Advice):
+    """Given a prediction of what others do; the literal question is asked without it."""
+
+    is_told: ClassVar[bool] = True
+
+    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
+        """Have it drawn, and say it."""
+        belief = self.strategy.part.belief
+        assert belief is not None  # only parts with one are made by this class
+        found = await foresight.planted(belief)
+        if isinstance(found, Invalid):
+            return found
+        how = {"percent": belief.accuracy, "rated": belief.rated}
+        return Told(desk.render(f"advice/belief_{belief.wording}", **how, **found))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import hashlib
 import math
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import LENIENT, VALID, Invalid, Said
+from tomeval.core.outcomes import ENFORCED, LENIENT, VALID, Invalid, Said
 from tomeval.core.prefixes import common_prefix
 from tomeval.core.thinking import without_thinking
 from tomeval.models.base import (
     BackendError,
+    Capabilities,
     ContextExceeded,
     GenerateRequest,
     Model,
@@ -58,15 +58,12 @@ class Asking:
         With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
     max_attempts : int
         How often a question is asked until it gets a readable, legal answer.
-    constrain : bool
-        Have servers that can do so restrict QA replies to the legal ones.
     allowances : mapping of str to int
         Longest replies in tokens, by the keys of `ALLOWANCES`.
     """
 
     sampling: Sampling
     max_attempts: int = 10
-    constrain: bool = False
     allowances: Mapping[str, int] = field(default_factory=lambda: ALLOWANCES)
 
     def allowance(self, kind: str, notes: bool = False) -> int:
@@ -80,6 +77,27 @@ class Asking:
         if self.sampling.max_tokens:
             return self.sampling.max_tokens
         return self.allowances[kind] + notes * self.allowances["plan"]
+
+
+class Form(NamedTuple):
+    """What a reply is held to by servers that do that: one of the choices, or a JSON schema."""
+
+    choices: tuple[str, ...] = ()
+    schema: str = ""
+
+
+def form_of(
+    reader: Reader[Any], kind: str, explained: bool, choices: bool = True, schemas: bool = True
+) -> Form:
+    """Return what an answer is held to where a model can be held to `choices` or `schemas`.
+
+    An answer that is to come after reasoning or with notes is held to nothing.
+    """
+    if kind != "qa" or explained:
+        return Form()
+    if reader.choices and choices:
+        return Form(reader.choices)
+    return Form(schema=reader.schema) if schemas else Form()
 
 
 @dataclass(frozen=True)
@@ -194,11 +212,11 @@ class Asker:
         self.tell(Overheard(self.how, purpose, kind, prompt, step, reader, most, explained))
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
+        can = Capabilities() if self._model is None else self._model.capabilities
+        form = form_of(reader, kind, explained, can.choices, can.schemas)
         for attempt in range(1, attempts + 1):
             try:
-                reply = await self._generate(
-                    purpose, kind, prompt, step, attempt, most, reader.choices
-                )
+                reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
             except ContextExceeded:
                 raise
             except BackendError as error:
@@ -210,9 +228,12 @@ class Asker:
             if read.fault:
                 self._calls[-1]["fault"] = read.fault
             if read.value is not None:
-                details = {LENIENT: True} if read.lenient else None
-                self._calls[-1] |= details or {}
-                return Said(read.value, attempts=attempt, details=details), text
+                details: dict[str, Any] = {}
+                if ENFORCED in reply.details:  # then it has the form that was asked for
+                    details[ENFORCED] = reply.details[ENFORCED]
+                elif read.lenient:
+                    details[LENIENT] = self._calls[-1][LENIENT] = True
+                return Said(read.value, attempts=attempt, details=details or None), text
         return Invalid(outcome, text, attempts), text
 
     async def score(
@@ -254,16 +275,17 @@ class Asker:
         step: int,
         attempt: int,
         most: int,
-        choices: tuple[str, ...] = (),
         group: str = "",
+        form: Form = Form(),  # noqa: B008 (a tuple)
     ) -> Reply:
         """Send one request and log it."""
         sampling = replace(self.how.sampling, max_tokens=most)
         seed = request_seed(self.seed, purpose, step, attempt)
         record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)
-        constrained = choices if self.how.constrain and kind == "qa" else ()
-        request = GenerateRequest(prompt, sampling, seed, self.seed + group, constrained, attempt)
+        request = GenerateRequest(
+            prompt, sampling, seed, self.seed + group, form.choices, attempt, form.schema
+        )
         try:
             reply = await self.model.generate(request)
         except BackendError as error:
@@ -282,28 +304,6 @@ class Asker:
         self._shown[purpose] = text
         record = {"purpose": purpose, "kind": kind, "step": step}
         return record | {"prompt_same": same, "prompt_rest": text[same:]}
-
-
-class Beside(Generic[T]):
-    """A question under way beside another one of its episode.
-
-    `asking` asks it through `line`, which is its own (see `Asker.fork`): its calls are logged with
-    its answer.
-    """
-
-    def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
-        self._line, self._task = line, asyncio.ensure_future(asking)
-        # Where its episode is broken off nobody waits: an error is then nobody's, and no traceback.
-        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
-
-    async def answer(self) -> Said[T] | Invalid:
-        """Wait for the answer; only the first one returned has its calls."""
-        answer = await self._task
-        return replace(answer, calls=self._line.drain())
-
-    async def settle(self) -> None:
-        """Wait until it is over, however it ends, so that no paid reply is lost."""
-        await asyncio.gather(self._task, return_exceptions=True)
 
 
 def flatten(prompt: Prompt) -> str:

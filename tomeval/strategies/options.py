@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +13,14 @@ from tomeval.models.base import Message, Sampling
 from tomeval.strategies.asking import ALLOWANCES, Asking
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.templates import Prompts, load_prompts
+
+SHARED = {"prompts": "default", "system": "none"}
+"""The options of every language-model player that are wording, with what stands for no value."""
+
+WITH_MEMORY = SHARED | {"memory": "restated"}
+"""The same where players can also be told the rules once, see ``memory``."""
+
+_TOLD = ("model", "strategy")  # what has columns of its own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +80,12 @@ class ModelOptions:
             if not isinstance(getattr(self, name), str):
                 raise TomevalError(f"{name} must be {what}, is {json.dumps(getattr(self, name))}")
 
-    def asking(self, constrain: bool = False) -> Asking:
-        """Return how questions are asked; `constrain` as there."""
+    def asking(self) -> Asking:
+        """Return how questions are asked."""
         given = self.max_tokens
         most, own = (0, given) if isinstance(given, dict) else (given, {})
         sampling = Sampling(self.temperature, self.top_p, self.top_k, self.min_p, most)
-        return Asking(sampling, self.max_attempts, constrain, {**ALLOWANCES, **own})
+        return Asking(sampling, self.max_attempts, {**ALLOWANCES, **own})
 
     @property
     def opening(self) -> tuple[Message, ...]:
@@ -110,6 +119,33 @@ def templates_of(spec: Any, domain: str) -> tuple[Path, ...]:
             )
         found[part.templates] = None
     return tuple(found)
+
+
+def split_wording(
+    options: Mapping[str, Any], strategy: str, wording: Mapping[str, str] = SHARED
+) -> tuple[str, dict[str, str]]:
+    """Return a player's name apart from its wording, and its wording by name.
+
+    Parameters
+    ----------
+    options : mapping
+        Those that a player was given; what it was not given has its default.
+    strategy : str
+    wording : mapping of str to str
+        The options that are wording, with their defaults.
+
+    Examples
+    --------
+    >>> split_wording({"strategy": "QA", "temperature": 0, "prompts": "akata"}, "QA")
+    ('QA(temperature=0)', {'prompts': 'akata', 'system': 'none'})
+    """
+    found = {name: str(options.get(name) or default) for name, default in wording.items()}
+    rest = {k: v for k, v in options.items() if k not in wording and k not in _TOLD}
+    inside = ", ".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in rest.items()
+    )
+    return f"{strategy}({inside})" if inside else strategy, found
 
 
 def _check(name: str, value: Any, kinds: Any, low: float, high: float) -> None:

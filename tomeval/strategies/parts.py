@@ -164,7 +164,7 @@ def _believing(key: str) -> Part | None:
 
 
 def _planting(strategy: Any) -> Any:
-    from tomeval.strategies.planting import Planting  # which is made of the parts
+    from tomeval.strategies.advice import Planting  # which is made of the parts
 
     return Planting(strategy)
 

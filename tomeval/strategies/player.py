@@ -2,21 +2,125 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
 from tomeval.core.outcomes import Invalid, Said
-from tomeval.models.base import Prompt
+from tomeval.models.base import LOW_MASS, Prompt, Scores
 from tomeval.strategies.advice import Declared, Desk, make_advice
-from tomeval.strategies.answers import make_answer
-from tomeval.strategies.asking import Asker, Beside
+from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy
-from tomeval.strategies.contexts import Context
-from tomeval.strategies.questions import Foresight, Question, Scene, Told, user_prompt
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.questions import (
+    Context,
+    Foresight,
+    Question,
+    Scene,
+    Style,
+    Told,
+    user_prompt,
+)
 
 T = TypeVar("T")
+
+DECIDES = ("argmax", "sample")
+
+
+class LabelAnswer:
+    """LM: compare the probabilities of the labels as the next tokens.
+
+    `decide` is ``argmax``, the most probable label (ties drawn), or ``sample``, a draw from the
+    normalised probabilities.
+    """
+
+    style = Style("lm")
+
+    def __init__(self, rng: np.random.Generator, decide: str = "argmax") -> None:
+        self.rng, self.decide = rng, decide
+
+    async def ask(
+        self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
+    ) -> tuple[Said[T] | Invalid, str]:
+        """Score the labels and decide; there is no reply that could hold notes."""
+        if not isinstance(question.reader, Labels):
+            raise TypeError("only labels can be scored")
+        labels = question.reader.labels
+        scores = await line.score(question.purpose, prompt, question.step, labels)
+        if isinstance(scores, Invalid):
+            return scores, ""
+        return cast("Said[T]", self._decide(scores)), ""  # T is int: the reader reads labels
+
+    def _decide(self, scores: Scores) -> Said[int]:
+        """Turn log-probabilities into a decision."""
+        logprobs = np.array(scores.logprobs)
+        weights = np.exp(logprobs - logprobs.max())
+        probs = weights / weights.sum()
+        u = self.rng.random()
+        if self.decide == "sample":
+            action = int((u >= np.cumsum(probs)[:-1]).sum())
+        else:
+            tied = np.flatnonzero(logprobs == logprobs.max())
+            action = int(tied[min(int(u * len(tied)), len(tied) - 1)])
+        details = {"method": scores.method, "mass": scores.mass}
+        if scores.mass < LOW_MASS:
+            details["low_mass"] = True
+        if "argmax_is_label" in scores.details:
+            details["argmax_is_label"] = scores.details["argmax_is_label"]
+        return Said(action, tuple(float(p) for p in probs), details=details)
+
+
+class WrittenAnswer:
+    """QA and CoT: a generated reply that ends in a marked answer."""
+
+    def __init__(self, style: Style) -> None:
+        self.style = style
+
+    async def ask(
+        self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
+    ) -> tuple[Said[T] | Invalid, str]:
+        """Generate until a reply can be read; `notes` says that it holds notes as well."""
+        kind = question.kind or self.style.kind
+        most = line.how.allowance(self.style.kind, notes)
+        explained = notes or self.style.kind == "cot"
+        return await line.answer(
+            question.purpose, kind, prompt, question.step, question.reader, most, explained
+        )
+
+
+AnswerPart = LabelAnswer | WrittenAnswer
+
+
+def make_answer(kind: str, rng: np.random.Generator, decide: str = "argmax") -> AnswerPart:
+    """Return the answer part of a strategy: ``lm``, ``qa``, ``cot`` or ``cot_3_shot``."""
+    if kind == LabelAnswer.style.kind:
+        return LabelAnswer(rng, decide)
+    return WrittenAnswer(Style("cot", shots=True) if kind == "cot_3_shot" else Style(kind))
+
+
+class Beside(Generic[T]):
+    """A question under way beside another one of its episode.
+
+    `asking` asks it through `line`, which is its own (see `Asker.fork`): its calls are logged with
+    its answer.
+    """
+
+    def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
+        self._line, self._task = line, asyncio.ensure_future(asking)
+        # Where its episode is broken off nobody waits: an error is then nobody's, and no traceback.
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    async def answer(self) -> Said[T] | Invalid:
+        """Wait for the answer; only the first one returned has its calls."""
+        answer = await self._task
+        return replace(answer, calls=self._line.drain())
+
+    async def settle(self) -> None:
+        """Wait until it is over, however it ends, so that no paid reply is lost."""
+        await asyncio.gather(self._task, return_exceptions=True)
 
 
 @dataclass(frozen=True)

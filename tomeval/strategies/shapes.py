@@ -20,6 +20,7 @@ from tomeval.strategies.readers import (
     first_said,
     has_marker,
     last_line,
+    plain,
     shown_text,
 )
 
@@ -88,6 +89,23 @@ class JsonShape(Generic[T]):
         return ()
 
     @property
+    def schema(self) -> str:
+        """The schema of the object with the one key."""
+        kinds = ["string", "integer"] if self.kind is str and not self.size else []
+        named = "string" if self.kind is str else "integer"
+        value: dict[str, Any] = {"type": "array", "items": {"type": kinds or named}}
+        if self.size:
+            value |= {"minItems": self.size, "maxItems": self.size}
+        return json.dumps(
+            {
+                "type": "object",
+                "properties": {self.key: value},
+                "required": [self.key],
+                "additionalProperties": False,
+            }
+        )
+
+    @property
     def form(self) -> str:
         """What a reply must end in, with dots in place of the answer."""
         item = '"..."' if self.kind is str else "..."
@@ -119,10 +137,13 @@ class JsonShape(Generic[T]):
             return Read("illegal", fault=answer)
         lists = [next(self._given(one.data)) for one in given]
         tail = shown if marked is None else marked.said + marked.below
-        _, below = first_said(".", tail[last.end :])
-        named = [(start, items == value) for start, items in self._lists(below)]
-        if (marked is not None and lists != lists[-1:] * len(lists)) or not explains(below, named):
-            return Read("unparsable", fault="text after the answer gives another")
+        below = plain(tail[last.end :])
+        named = list(self._lists(below))
+        others = [lists[-1]] if marked is not None and lists != lists[-1:] * len(lists) else []
+        if not explains(below, ((start, items == value) for start, items in named)):
+            others = [items for _, items in named if items != value]
+        if others:
+            return Read("unparsable", fault=f"text after the answer gives another: {others[0]}")
         once = True
         if marked is not None and marked.before is not None:
             words, between = marked.before
@@ -151,7 +172,7 @@ class JsonShape(Generic[T]):
         return [Given({self.key: bare}, 0, len(marked.said + marked.below) - len(below))]
 
     def _given(self, data: dict[str, Any]) -> Iterator[Any]:
-        """Yield what an object has under the key, in any case of it; dots are the form, no answer."""
+        """Yield what an object has under the key, in any case of it; dots are no answer."""
         for name, value in data.items():
             dots = isinstance(value, list) and any(item in ("...", "…") for item in value)
             if name.casefold() == self.key and not dots:

@@ -118,7 +118,7 @@ def test_no_object_is_searched_for_within_a_line(text, said) -> None:
         'Final answer: {"code": [2, 4, 1], "why": "x"}',
         '{"reasoning": "1 is worn out", "code": [2, 4, 1]}',
         'Final answer: {"code": [2, 4, 1]}\nI am sure.',
-        'Final answer: {"code": [1, 2, 3]}\nFinal answer: {"code": [2, 4, 1]}',
+        'Final answer: {"code": [1, 2, 3]}\nNo.\nFinal answer: {"code": [2, 4, 1]}',
         '{"code": [1, 2, 3]}\n{"code": [2, 4, 1]}',
         '{"code": [2, 4, 1]}\nBut Eve may know it.',
     ],

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import BACKEND_ERROR, Invalid, Said
 from tomeval.domains.arena.game import Action, Broken, Form
 from tomeval.domains.arena.seats import Answer, Try
+from tomeval.strategies.labels import Labels
 from tomeval.strategies.player import Asked
-from tomeval.strategies.readers import Labels, Read, Reader
+from tomeval.strategies.readers import Read, Reader
 from tomeval.strategies.shapes import JsonShape
 
 ONE_LABEL: Asked[Any] = Asked(Said(0, (1.0,)))
@@ -59,6 +60,7 @@ class Judged:
         self.forced = scored and len(form.labels) == 1
         self._judge, self._scored, self._error = judge, scored, ""
         self._shape = JsonShape(form.key, form.kind, form.size, self._check)
+        self.schema = self._shape.schema
 
     def read(self, text: str, finish: str) -> Read[Meant]:
         """Read a reply; what is wrong with it is kept."""

@@ -20,9 +20,8 @@ from tomeval.domains.arena.sampled import scorable
 from tomeval.domains.arena.seats import Answer, Chair, Seat, Try
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief, plant
-from tomeval.strategies.contexts import Context
 from tomeval.strategies.player import Asked, LLMPlayer
-from tomeval.strategies.questions import Foresight, Question
+from tomeval.strategies.questions import Context, Foresight, Question
 from tomeval.strategies.questions import Form as Use
 from tomeval.strategies.templates import Prompts
 

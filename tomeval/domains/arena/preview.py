@@ -21,7 +21,7 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.capabilities import Doing
 from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.asking import Asker, Overheard
+from tomeval.strategies.asking import Asker, Form, Overheard
 from tomeval.strategies.readers import MARKER
 
 GAMES_TRIED = 12
@@ -81,8 +81,8 @@ class Recorder(Asker):
         step: int,
         attempt: int,
         most: int,
-        choices: tuple[str, ...] = (),
         group: str = "",
+        form: Form = Form(),  # noqa: B008 (a tuple)
     ) -> Reply:
         """Keep the prompt."""
         self._calls.append({})

@@ -34,7 +34,7 @@ from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.runs.tables import Table, always, never
-from tomeval.strategies.wording import WITH_MEMORY, split_wording
+from tomeval.strategies.options import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 1000
 """Games of embedding players that are played and stored together."""

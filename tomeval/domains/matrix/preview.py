@@ -22,7 +22,7 @@ from tomeval.models.base import Prompt, Reply, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.capabilities import Doing
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.asking import Asker, Asking, Overheard
+from tomeval.strategies.asking import Asker, Asking, Form, Overheard
 from tomeval.strategies.ladder import climbed
 from tomeval.strategies.readers import Reader
 
@@ -46,6 +46,7 @@ class Recorder(Asker):
     def __init__(self, how: Asking, note: str = "", keeps_notes: bool = False) -> None:
         super().__init__(ScriptedModel(()), how, "preview")
         self.note = note
+        self._choices: tuple[str, ...] = ()  # of the answer that is asked for; a note has none
         self.keeps_notes = keeps_notes  # whether moves are written with notes
         self.prompts: list[tuple[Doing, Prompt]] = []
         self._read: dict[int, tuple[Reader[Any], Said[Any]]] = {}  # by reader: what it reads
@@ -63,8 +64,10 @@ class Recorder(Asker):
         """Keep the prompt; as every answer is the first that can be given, one is read for all."""
         if id(reader) in self._read:
             self.tell(Overheard(self.how, purpose, kind, prompt, step, reader, most, explained))
-            reply = await self._generate(purpose, kind, prompt, step, 1, most, reader.choices)
+            self._choices = reader.choices
+            reply = await self._generate(purpose, kind, prompt, step, 1, most)
             return self._read[id(reader)][1], reply.text
+        self._choices = reader.choices
         said, text = await super().answer(purpose, kind, prompt, step, reader, most, explained)
         if isinstance(said, Said):
             self._read[id(reader)] = reader, said
@@ -86,10 +89,11 @@ class Recorder(Asker):
         step: int,
         attempt: int,
         most: int,
-        choices: tuple[str, ...] = (),
         group: str = "",
+        form: Form = Form(),  # noqa: B008 (a tuple)
     ) -> Reply:
         """Keep the prompt; an answer is the first that can be given, below notes."""
+        choices, self._choices = self._choices, ()
         again = bool(choices) and self.how.sampling.temperature > 0  # notes are taken as they are
         attempts = self.how.max_attempts if again else 1
         notes = self.keeps_notes and purpose == "act"

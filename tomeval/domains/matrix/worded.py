@@ -10,7 +10,7 @@ from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.store import Store
-from tomeval.strategies.wording import SHARED, split_wording
+from tomeval.strategies.options import SHARED, split_wording
 
 LABELS = "labels"
 OPTIONS = ("option_order", "goal", "literal_order", "examples")

@@ -7,8 +7,8 @@ from tomeval.domains.matrix.asides import Aside
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subjects.base import Seat
+from tomeval.strategies.labels import Labels
 from tomeval.strategies.questions import Question
-from tomeval.strategies.readers import Labels
 
 FORM = "payoff"
 

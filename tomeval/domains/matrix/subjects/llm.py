@@ -25,14 +25,13 @@ from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
 from tomeval.domains.matrix.wording import option_order as option_order_of
-from tomeval.strategies.answers import DECIDES, LabelAnswer
-from tomeval.strategies.asking import Asker, Beside, request_seed
+from tomeval.strategies.asking import Asker, request_seed
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
+from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions, templates_of
-from tomeval.strategies.player import LLMPlayer
+from tomeval.strategies.player import DECIDES, Beside, LabelAnswer, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
-from tomeval.strategies.readers import Labels
 from tomeval.strategies.templates import load_prompts
 
 LITERAL_ORDERS = ("agent_first", "partner_first")
@@ -67,9 +66,6 @@ class SubjectOptions(ModelOptions):
         comes: probabilities of written predictions. 0, or at least 2; predictions that are scored
         state their probabilities and are not drawn, so a subject all of whose strategies score them
         has no draws.
-    constrain : bool
-        Let a server that can restrict QA replies to legal ones; without effect on Plans + Insights,
-        whose replies hold more than the answer.
     """
 
     model: str | dict[str, Any] = ""
@@ -81,7 +77,6 @@ class SubjectOptions(ModelOptions):
     literal: bool = True
     conditional: bool = False
     draws: int = 0
-    constrain: bool = False
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
 
@@ -96,7 +91,7 @@ class SubjectOptions(ModelOptions):
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
-        for name in ("literal", "conditional", "constrain"):
+        for name in ("literal", "conditional"):
             switch = getattr(self, name)
             if not isinstance(switch, bool):
                 raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
@@ -167,8 +162,7 @@ class LLMSubject(Subject, Foresight):
         self.scene = MatrixScene(
             prompts, words, strategy, self.settings.opening, self.settings.examples
         )
-        how = self.settings.asking(self.settings.constrain and not strategy.takes_notes)
-        line = Asker(seat.model, how, seat.name)
+        line = Asker(seat.model, self.settings.asking(), seat.name)
         self.player = LLMPlayer(self.scene, strategy, line, seat.rng, self.settings.decide)
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None

@@ -1,0 +1,87 @@
+"""Answers that a server holds to their form: ``structured = "auto"``."""
+
+import json
+
+import pytest
+from fake_server import FakeServer
+from typer.testing import CliRunner
+
+import tomeval
+from tomeval.cli.app import app
+from tomeval.core.errors import TomevalError
+from tomeval.runs.domain import get_domain
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.notes import enforced_notes
+from tomeval.runs.plan import known_models, structured_words
+from tomeval.runs.preview import preview
+from tomeval.strategies.asking import Form, form_of
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.readers import MARKER
+from tomeval.strategies.shapes import JsonShape
+
+FORMS = {"structured_outputs", "response_format"}
+
+
+def served(address, structured="auto", strategy="QA", **more):
+    model = {"name": f"openai:toy@{address}", "structured": structured}
+    base = {"games": ["IPD"], "partners": "tit_for_tat", "horizon": 2, "episodes": 1}
+    subject = {"strategy": strategy, "max_tokens": 16, "max_attempts": 1, "model": model}
+    return {**base, "labels": "neutral", "subjects": [subject], **more}
+
+
+def test_answers_without_reasoning_are_held_to_their_form():
+    labels = Labels(("J", "F"))
+    pair = JsonShape("pair", int, 2, list)
+    assert form_of(labels, "qa", False) == Form((f"{MARKER} J", f"{MARKER} F"))
+    assert form_of(labels, "qa", False, choices=False) == Form()
+    assert form_of(labels, "cot", True) == form_of(labels, "qa", True) == Form()
+    assert form_of(pair, "qa", False, schemas=False) == Form()
+    schema = json.loads(form_of(pair, "qa", False).schema)
+    assert schema["properties"]["pair"] == {
+        "type": "array",
+        "items": {"type": "integer"},
+        "minItems": 2,
+        "maxItems": 2,
+    }
+    assert (schema["required"], schema["additionalProperties"]) == (["pair"], False)
+
+
+def test_a_run_says_that_answers_were_held(tmp_path):
+    with FakeServer("vllm") as server:
+        server.forms = FORMS
+        with tomeval.run(served(server.url), tmp_path / "held") as held:
+            row = held.rows()[0]
+            [note] = enforced_notes(held)
+            details = held.store.query(
+                "SELECT DISTINCT json_extract(act_details, '$.enforced') FROM steps"
+            )
+        with tomeval.run(served(server.url, "off"), tmp_path / "free") as free:
+            assert enforced_notes(free) == []
+        asked = [
+            body["structured_outputs"]
+            for _, body in server.requests
+            if "structured_outputs" in body
+        ]
+    assert row["episodes"] == 1
+    assert "held answers to their form" in note
+    assert "another distribution" in note
+    assert {"choice": [f"{MARKER} J", f"{MARKER} F"]} in asked
+    table = CliRunner().invoke(app, ["table", str(tmp_path / "held")])
+    assert "another distribution" in table.output
+    assert details == [("choice",)]
+
+
+def test_plan_and_preview_show_it():
+    for strategy, said in (("QA", f"{MARKER} F"), ("CoT", "held to no form")):
+        loaded = make_experiment(served("http://h/v1", strategy=strategy))
+        assert "openai:toy@" in structured_words(loaded)[0]
+        shown = preview(get_domain("matrix"), loaded.cells[0])
+        assert said in shown.rpartition("---")[2]
+    free = make_experiment(served("http://h/v1", "off"))
+    assert structured_words(free) == []
+
+
+def test_a_bad_value_is_one_line():
+    with pytest.raises(TomevalError, match=r"structured: .*'off' or 'auto'.* is 'maybe'") as error:
+        known_models(make_experiment(served("http://h/v1", "maybe")))
+    assert "\n" not in str(error.value)
