@@ -182,7 +182,7 @@ REPLIES = [
     ("Player 1", "unparsable", "format"),
     (said("vote", "Player 0"), "illegal", "target"),
     (said("vote", "Player 9"), "illegal", "target"),
-    (said("vote", "..."), "illegal", "format"),
+    (said("vote", "..."), "unparsable", "format"),
     (said("vote", "Player 1", "Player 2"), "unparsable", "format"),
     (said("vote", 1), "unparsable", "format"),
     (Reply("I would rather", finish="length"), "truncated", "truncated"),

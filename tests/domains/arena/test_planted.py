@@ -170,8 +170,8 @@ def test_what_follows_from_moves_is_not_stated(tmp_path) -> None:
 
 
 def test_where_nothing_can_be_stated_the_strategy_is_refused() -> None:
-    """A board with more allocations than are ever listed."""
-    table = {"game": "blotto", "fields": 7, "units": 75}
+    """A board with more allocations than are listed one by one."""
+    table = {"game": "blotto", "fields": 5, "units": 50}
     game = named_game("large", table, "large").game
     options = LLMOptions(strategy="Belief 50% (own)")
     with pytest.raises(TomevalError, match="there is nothing to state"):

@@ -120,7 +120,7 @@ def test_a_stored_game_is_replayed_to_what_was_paid(played):
         *_, (_, last) = replay(game, first, json.loads(marks), actions_of(rows))
         assert game.rewards(last) == tuple(json.loads(rewards))
         endings.append(any(isinstance(mark, list) for mark in json.loads(marks)))
-        assert [*game_lines(run.store, cell, episode)]
+        assert [*game_lines(run, cell, episode)]
     assert True in endings
     assert False in endings
 
@@ -215,7 +215,7 @@ def test_who_breaks_rules_beside_the_seat_that_forfeits_loses_nothing_by_it(play
     assert row["caused_fatal_percent"] == pytest.approx(100 * len(own) / 60)
     assert row["witnessed_fatal_percent"] == pytest.approx(100 * (len(ended) - len(own)) / 60)
     for record in records:  # the transcript says the same
-        told = " ".join(line.text for line in game_lines(run.store, cell, record.episode))
+        told = " ".join(line.text for line in game_lines(run, cell, record.episode))
         assert told.count("which cost it the game") == (1 if record.errors else 0)
         assert told.count("at no cost") == max(0, len(record.errors) - 1)
 

@@ -66,7 +66,7 @@ def test_a_decision_and_its_event_are_one_step(mafia):
 def test_days_are_headings_and_silence_is_one_line(mafia):
     cell = mafia.cells[2]  # free talk, in which these players say nothing or little
     for episode in range(6):
-        lines = list(game_lines(mafia.store, cell, episode))
+        lines = list(game_lines(mafia, cell, episode))
         days = [line.text for line in lines if line.heading]
         [(rounds,)] = mafia.store.query(
             "SELECT rounds FROM episodes WHERE cell = ? AND episode = ?", (cell.number, episode)
@@ -125,7 +125,7 @@ def test_refused_attempts_and_what_they_cost_are_named(tmp_path):
     with played(tmp_path / "run", lineups, DILEMMA, **options) as run:
         cell = run.cells[0]
         for episode in cell.episodes.tolist():
-            lines = [line.text for line in game_lines(run.store, cell, episode)]
+            lines = [line.text for line in game_lines(run, cell, episode)]
             tries = run.store.query(
                 "SELECT tries, verdict FROM steps WHERE cell = 0 AND episode = ? "
                 "AND tries IS NOT NULL",
@@ -158,7 +158,7 @@ def test_predictions_stand_beside_their_decision(tmp_path):
     """It predicts defection of all: right of who never cooperates, wrong of who repays."""
     with talking(tmp_path / "run", "") as run:
         told = retell(run.store, run.cells[0], 0)
-        lines = [line for line in game_lines(run.store, run.cells[0], 0) if "predicts" in line.text]
+        lines = [line for line in game_lines(run, run.cells[0], 0) if "predicts" in line.text]
     first = [line for line in lines if line.step == 4]
     assert [line.text for line in first] == [
         "[predicts move of Player 1: defect; true: cooperate (certain to an exact observer)]",
