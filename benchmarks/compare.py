@@ -55,7 +55,7 @@ def timed(folder: Path, *command: str) -> dict[str, str]:
     """Run a command and return its wall and CPU seconds and peak memory."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tomeval.cli", *_on(folder, *command)],
+        [sys.executable, "-m", "tomeval", *_on(folder, *command)],
         stdout=subprocess.DEVNULL,
     )
     _, status, used = os.wait4(process.pid, 0)

@@ -20,8 +20,8 @@ COMMANDS = {
     "python -c pass": ["-c", "pass"],
     "import tomeval": ["-c", "import tomeval"],
     "import numpy": ["-c", "import numpy"],
-    "tomeval --help": ["-m", "tomeval.cli", "--help"],
-    "tomeval list games": ["-m", "tomeval.cli", "list", "games"],
+    "tomeval --help": ["-m", "tomeval", "--help"],
+    "tomeval list games": ["-m", "tomeval", "list", "games"],
 }
 
 

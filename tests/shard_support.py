@@ -105,9 +105,10 @@ def part_of(whole: Path, folder: Path, chosen: Iterable[tuple[int, int]], host: 
 
 def rows_of(store: Store, place: tuple[int, int]) -> Rows:
     """Return the stored rows of an episode as they are added to a store."""
-    rows = {table: checksums.rows_of(store.query, table, place) for table in checksums.SUMMED[:-1]}
+    rows = {table: checksums.rows_of(store.query, table, place) for table in checksums.SUMMED}
     episodes = [row[1:-1] for row in rows["episodes"]]
-    return Rows(place[0], episodes, rows["steps"], rows["answers"], rows["calls"])
+    rest = (rows[table] for table in ("steps", "answers", "calls", "spent"))
+    return Rows(place[0], episodes, *rest)
 
 
 def raw(folder: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -30,7 +30,7 @@ def _start(file: Path, folder: Path, model: str, limit: int = 0) -> subprocess.P
     def prepare() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    command = [sys.executable, "-m", "tomeval.cli", "run", str(file), "--out", str(folder)]
+    command = [sys.executable, "-m", "tomeval", "run", str(file), "--out", str(folder)]
     return subprocess.Popen(
         [*command, "--model", model],
         stdout=subprocess.DEVNULL,

@@ -72,7 +72,7 @@ def play(server: FaultServer, folder: Path, kind: Kind, seed: int, told: str = "
     file = folder.with_suffix(".toml")
     common = _EXPERIMENT.format(seed=seed, model=server.model)
     file.write_text(common + _MORE[kind.answers])
-    command = [sys.executable, "-m", "tomeval.cli", "run", str(file), "--out", str(folder)]
+    command = [sys.executable, "-m", "tomeval", "run", str(file), "--out", str(folder)]
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1"}
     started, lines, at = time.monotonic(), [], threading.Event()

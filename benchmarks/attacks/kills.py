@@ -237,7 +237,7 @@ class Killer:
         return sent
 
     def _start(self, folder: Path) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tomeval.cli", "run", str(self._file)]
+        command = [sys.executable, "-m", "tomeval", "run", str(self._file)]
         return subprocess.Popen(
             [*command, "--out", str(folder), *self._options],
             stdout=subprocess.DEVNULL,

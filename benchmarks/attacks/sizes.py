@@ -50,7 +50,7 @@ def used(arguments: list[str]) -> Used:
     A small process stands between: Linux counts what the process that starts another one holds into
     the peak of the new one.
     """
-    command = [sys.executable, "-m", "tomeval.cli", *arguments]
+    command = [sys.executable, "-m", "tomeval", *arguments]
     between = subprocess.run(
         [sys.executable, "-S", "-c", _BETWEEN, *command],
         capture_output=True,

@@ -45,7 +45,7 @@ def clustered(monkeypatch):
 def test_tables_count_clusters(folder, clustered):
     with tomeval.Run(folder) as run:
         row = run.rows("t")[0]
-        numbers, guesses = run.cells[0].played
+        numbers, guesses = (run.cells[0].played[name] for name in ("number", "guess"))
     means = np.abs(guesses - numbers).mean(axis=1).reshape(-1, SIZE).mean(axis=1)
     half = scipy.stats.t.ppf(0.975, len(means) - 1) * scipy.stats.sem(means)
     assert row["loss_per_step"] == pytest.approx(means.mean())
@@ -59,7 +59,9 @@ def test_tables_count_clusters(folder, clustered):
 def test_comparisons_pair_clusters(folder, clustered):
     with tomeval.Run(folder) as run:
         found = compare(run, resamples=199)
-        one, other = (abs(cell.played[1] - cell.played[0]).mean(axis=1) for cell in run.cells)
+        one, other = (
+            abs(p["guess"] - p["number"]).mean(axis=1) for p in (cell.played for cell in run.cells)
+        )
     means = [values.reshape(-1, SIZE).mean(axis=1) for values in (one, other)]
     theirs = scipy.stats.ttest_rel(means[1], means[0])
     assert found.pairs[0, 0] == len(means[0])
@@ -70,7 +72,7 @@ def test_comparisons_pair_clusters(folder, clustered):
 def test_decompositions_count_clusters(folder, clustered, monkeypatch):
     with tomeval.Run(folder) as run:
         parts = Parts("loss_per_step", {"loss": "loss_per_step"})
-        monkeypatch.setattr(type(run.domain), "parts", parts)
+        monkeypatch.setattr(run.domain.compare, "parts", parts)
         found = decompose(run)
     assert found.episodes.tolist()[0] == 24 // SIZE
 
@@ -78,7 +80,7 @@ def test_decompositions_count_clusters(folder, clustered, monkeypatch):
 def test_profiles_resample_clusters(folder, clustered, monkeypatch):
     score = Score("hits", "hits", lambda cell: cell.totals("hit_percent").values / 100)
     with tomeval.Run(folder) as run:
-        monkeypatch.setattr(type(run.domain), "scores", {"hits": score})
+        monkeypatch.setattr(run.domain.compare, "scores", {"hits": score})
         scores = collect_scores(run)
         [hits, _] = [cell.totals("hit_percent").values / 100 for cell in run.cells]
     assert scores.units[0][0].tolist() == (np.arange(24) // SIZE).tolist()

@@ -164,6 +164,8 @@ def test_accepted(text):
         ("[THINK]Final answer: J", "truncated"),
         ("<|channel|>analysis<|message|>So J.\nFinal answer: J", "truncated"),
         ("Final answer: J\nWait, actually F.", "unparsable"),
+        ("Final answer: J\n\nI chose J because F loses.", "unparsable"),
+        ("Final answer: J\nJ was my first thought, but F is better.", "unparsable"),
         ("Final answer: J\n\nActually, on reflection F is better.", "unparsable"),
         ("Final answer: J\n\nHmm, I said J, but F is better.", "unparsable"),
         ("Final answer: J\n\nWait, if I play J they will exploit me. F is better.", "unparsable"),
@@ -213,9 +215,6 @@ def test_rejected(text, outcome):
         ("Final answer: J\nExplanation: it pays more.", "J"),
         ("Final answer: J\nI am fairly sure of that.", "J"),
         # text that explains the answer: it begins with it
-        ("Final answer: J\n\nI chose J because F loses.", "J"),
-        ("Final answer: J\n\n**Explanation:** They answer J with J. F would end that.", "J"),
-        ("Final answer: J\n\nJ (8 in every round) is worth more than F.", "J"),
         # nothing but the answer
         ("J", "J"),
         ("<answer>J</answer>", "J"),

@@ -12,7 +12,6 @@ from tomeval.strategies.readers import (
     MARKS,
     SENTENCE,
     Read,
-    explains,
     find_marked,
     first_said,
     last_line,
@@ -74,9 +73,7 @@ class Labels:
         if action is None:
             wanted, said = " or ".join(self.labels), said.strip()[:40]
             return Read("illegal", fault=f"{said!r} is not an option; choose {wanted}")
-        beside, named = self._named(rest), [] if exact else self._named(below)
-        explained = explains(below, ((start, index == action) for start, index, _ in named))
-        for _, index, name in beside if explained else beside + named:
+        for index, name in self._named(rest) + ([] if exact else self._named(below)):
             if index != action:
                 fault = f"text after the answer names another option: {name!r}"
                 return Read("unparsable", fault=fault)
@@ -133,10 +130,10 @@ class Labels:
             parts.append(word)
         return re.compile("|".join(parts), re.IGNORECASE)
 
-    def _named(self, text: str) -> list[tuple[int, int, str]]:
-        """Return the labels that a text names: where, index, and as written."""
+    def _named(self, text: str) -> list[tuple[int, str]]:
+        """Return the labels that a text names: index, and as written."""
         return [
-            (match.start(), self._names.get(_folded(match[0]), -1), match[0])
+            (self._names.get(_folded(match[0]), -1), match[0])
             for match in self._mentions.finditer(text)
         ]
 

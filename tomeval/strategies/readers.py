@@ -5,8 +5,7 @@ ends there; a reply that is nothing but the answer needs no marker. The line giv
 in marks, after a word of the question ("Option", "I choose"), or before a reason that follows a
 comma, a dash, a stop or a bracket and names no other label. Text above it is not read, but
 different answers on two marked lines without a whole sentence between them are a list and no
-answer. Text below it may name another label only if its first words, up to a comma, a stop, a colon
-or a dash, name the answer (a heading of one word aside). An answer in JSON is the last object with
+answer. Text below it may not name another label. An answer in JSON is the last object with
 the asked key, and another one is to it what another label is to a label. Thinking is cut first;
 what was cut off or is anything else is invalid.
 """
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.thinking import without_thinking
@@ -45,12 +43,11 @@ _MARKED = tuple(
 )
 _ANYWHERE = re.compile(r"final[\s_-]+answer\s*[:=]", re.IGNORECASE)
 _KEY = re.compile(r'(?<=[{,])(?=\s*"(?:final[ _])?answer"\s*:)', re.IGNORECASE)
+_OBJECT = re.compile(r'\A\W*\{\s*"(?:final[ _])?answer"\s*:', re.IGNORECASE)
 _BREAK = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _NOTHING = re.compile(rf"(?:```\w*|~~~\w*)?{MARKS}")
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 
-_HEADING = re.compile(r"[\W_]*(?:[^\W\d_]+[\s*_]*:)?[\W_]*")
-_STOP = re.compile(r"(?<!\d)[.!?](?=\W|$)|[,:;。、]|\s-+\s|[–—]")
 SENTENCE = re.compile(r"\w\W*?[.!?。]")
 
 
@@ -161,7 +158,7 @@ def first_said(said: str, below: str) -> tuple[str, str]:
     while lines and _NOTHING.fullmatch(line):
         line, *lines = lines
     said, below = (line, "".join(lines)) if line.strip() else (said, below)
-    return plain(said), plain(below)
+    return _OBJECT.sub("", plain(said)), plain(below)
 
 
 def above_answer(text: str) -> str | None:
@@ -173,20 +170,6 @@ def above_answer(text: str) -> str | None:
         return marked.above
     objects = list(re.finditer(r"^[`\w]*\s*\{", shown, re.MULTILINE))
     return shown[: objects[-1].start()] if objects else None
-
-
-def explains(below: str, mentions: Iterable[tuple[int, bool]]) -> bool:
-    """Tell whether text below an answer takes nothing back.
-
-    `mentions` says where answers are named in it, and whether it is the one that was given: another
-    may be named only if the first words name that one.
-    """
-    named = sorted(mentions)
-    if all(own for _, own in named):
-        return True
-    heading = _HEADING.match(below)
-    stop = _STOP.search(below, heading.end() if heading else 0)
-    return named[0][1] and (stop is None or named[0][0] < stop.start())
 
 
 def plain(text: str) -> str:

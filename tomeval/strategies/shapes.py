@@ -15,7 +15,6 @@ from tomeval.strategies.readers import (
     SENTENCE,
     Marked,
     Read,
-    explains,
     find_marked,
     first_said,
     has_marker,
@@ -137,11 +136,8 @@ class JsonShape(Generic[T]):
             return Read("illegal", fault=answer)
         lists = [next(self._given(one.data)) for one in given]
         tail = shown if marked is None else marked.said + marked.below
-        below = plain(tail[last.end :])
-        named = list(self._lists(below))
-        others = [lists[-1]] if marked is not None and lists != lists[-1:] * len(lists) else []
-        if not explains(below, ((start, items == value) for start, items in named)):
-            others = [items for _, items in named if items != value]
+        others = [items for items in self._lists(plain(tail[last.end :])) if items != value]
+        others += [lists[-1]] if marked is not None and lists != lists[-1:] * len(lists) else []
         if others:
             return Read("unparsable", fault=f"text after the answer gives another: {others[0]}")
         once = True
@@ -209,7 +205,7 @@ class JsonShape(Generic[T]):
         items = given.data[self.key]
         return isinstance(items, list) and all(type(item) in kinds for item in items)
 
-    def _lists(self, text: str) -> Iterator[tuple[int, list[Any]]]:
+    def _lists(self, text: str) -> Iterator[list[Any]]:
         """Yield the lists in a text that could be the answer: in brackets, or numbers in a row."""
         for row in (_NUMBERS if self.kind is int else _BRACKETS).finditer(text):
             items: list[Any]
@@ -220,7 +216,7 @@ class JsonShape(Generic[T]):
             for value in [[item] for item in items] if self.size == 1 else [items]:
                 fits = self.size in (0, len(value)) and all(type(i) is self.kind for i in value)
                 if value and fits and not isinstance(self.check(value), str):
-                    yield row.start(), value
+                    yield value
 
 
 def _whole(text: str) -> list[int]:

@@ -14,8 +14,8 @@ from tomeval.domains.matrix.partner_specs import PartnerSets, get_partner, get_p
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.storing import read_asides
 from tomeval.runs.transcripts import transcript_lines
+from tomeval.strategies.labels import Labels
 from tomeval.strategies.questions import Question
-from tomeval.strategies.readers import Labels
 
 
 @pytest.fixture

@@ -79,8 +79,8 @@ def test_an_episode_that_is_lost_three_times_fails_as_without_a_reply(tmp_path, 
     tables = dump(tmp_path / "run")
     statuses = {row[1]: row[2] for row in tables["episodes"] if row[0] == 0}
     assert statuses == {0: "complete", 1: "complete", 2: "failed", 3: "complete"}
-    steps = [row for row in tables["steps"] if row[:2] == (0, 2)]
-    assert [row[-1] for row in steps] == ["valid"] * 3 + ["backend_error"]
+    answers = [row for row in tables["answers"] if row[:2] == (0, 2)]
+    assert [row[5] for row in answers] == ["valid"] * 3 + ["backend_error"]
     (lost,) = [row for row in tables["calls"] if row[:2] == (0, 2) and "error" in row[-1]]
     assert "its replica was lost three times: killed" in lost[-1]
     assert len(tables["answered"]) == 3

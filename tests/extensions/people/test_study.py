@@ -22,7 +22,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.people.app import MOST_BYTES, Rate, study_app
 from tomeval.runs.results import Run, iterate_export
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.tallies import statuses
 from tomeval.runs.transcripts import transcript_lines
 from tomeval.strategies.readers import MARKER
 
@@ -267,7 +266,7 @@ def test_conditions_fill_evenly_and_then_the_study_is_full(tmp_path):
         for count in range(1, 7):
             browser().join().finish()
             filled = Counter(
-                {c: [*statuses(desk._store, c).values()].count("complete") for c in desk.cells}
+                {c: [*desk._store.statuses(c).values()].count("complete") for c in desk.cells}
             )
             assert filled.total() == count
             assert max(filled.values()) - min(filled[cell] for cell in desk.cells) <= 1

@@ -395,7 +395,7 @@ def test_what_a_model_reads_and_what_is_kept(tmp_path) -> None:
 
 def test_certain_and_always_right_reads_as_the_oracle() -> None:
     def prompts(strategy, form):
-        cell = example_cell(strategy, {"game": "RPS"})
+        cell = example_cell(strategy, "subject", {"game": "RPS"})
         return [prompt for _, prompt in prompts_of_round(cell.setup, form, 2)]
 
     for form in ("act", "predict"):

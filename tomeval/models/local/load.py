@@ -252,9 +252,10 @@ def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel
 def _open(
     name: str, source: str, revision: str | None, options: dict[str, Any], opening: Opening
 ) -> LocalModel:
-    check_code(options, name)
-    from tomeval.models.local.transformers import TransformersModel
+    from tomeval.models.local.transformers import LocalOptions, TransformersModel
 
+    check_options(LocalOptions, options, f"model {name!r}")
+    check_code(options, name)
     reuse = {} if opening.prefix_reuse else {"prefix_reuse": False}
     return TransformersModel(source, revision, **options, **reuse)
 
