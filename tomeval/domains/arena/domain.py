@@ -177,7 +177,7 @@ ARENA = Domain(
                 "belief": "beliefs:belief_by_day",
             }.items()
         },
-        first_figures=("forest", "literal_against_functional", "ratings"),
+        first_figures=("forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
         notes=run_notes,
