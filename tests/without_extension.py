@@ -18,7 +18,8 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 LIBRARIES = ("numpy", "scipy.stats", "scipy.optimize", "scipy.special", "matplotlib.pyplot")
-LIBRARIES += ("pandas", "typer", "pydantic", "rich.table", "jinja2")
+LIBRARIES += ("pandas", "typer", "pydantic", "rich.markdown", "jinja2", "sqlite3", "asyncio")
+LIBRARIES += ("multiprocessing", "PIL.Image", "matplotlib.backends.backend_svg")
 SUBJECTS = '["random", { kind = "simulated", p = 0.5 }]'
 EXPERIMENT = f"""
 games = ["RPS"]
@@ -134,9 +135,9 @@ def forked(package: str, name: str, folder: str) -> str:
         try:
             main(package, name, Path(folder))
             code = 0
-        except BaseException:
-            failed.write_text(traceback.format_exc(), encoding="utf-8")
         finally:
+            if code:
+                failed.write_text(traceback.format_exc(), encoding="utf-8")
             os._exit(code)
     _, status = os.waitpid(pid, 0)
     if status == 0:
