@@ -14,7 +14,7 @@ import math
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -173,7 +173,7 @@ def request_cases() -> dict[str, Any]:
     return cases
 
 
-# Shipped experiments that play offline, made small; the last ones take long.
+# Shipped experiments that play offline, made small.
 MATRIX = ["horizon=4", "episodes=6"]
 ONE = ["model=pocket-rational"]
 FILES: dict[str, list[str]] = {
@@ -193,8 +193,6 @@ FILES: dict[str, list[str]] = {
     "pocket_held_out": ["horizon=3", "episodes=5", *ONE],
     "sixteen_subjects": ["horizon=20", "episodes=8"],
     "tabular_baseline": ["episodes=20"],
-}
-LONG: dict[str, list[str]] = {
     "arena_quickstart": ["episodes=6"],
     "arena_reference": [],
     "beyond_quickstart": ["horizon=12", "episodes=6"],
@@ -202,6 +200,24 @@ LONG: dict[str, list[str]] = {
     "pocket_strategies": ["horizon=2", "episodes=5"],
     "quickstart": MATRIX,
 }
+QUICK: dict[str, tuple[str, ...]] = {
+    "arena_errors": (),
+    "beyond_adaptation": ("adaptation", "adaptation_checks", "adaptation_pairs"),
+    "beyond_aids": ("aids",),
+    "beyond_planted": ("planted", "trust"),
+    "beyond_reasoning": ("reasoning",),
+    "decrypto_quickstart": (
+        *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),
+        *("differences", "iqm", "profiles", "shares", "correlation"),
+        *("steps", "episodes", "answers"),
+    ),
+    "known_players": (),
+    "pocket_dissociation": (),
+}
+"""What the gate checks of which: these values of ``--what``, or every command where none is named.
+
+Of each domain and of each table one is left; `make slow` checks every command of every experiment.
+"""
 COMPARISONS = (
     *("differences", "mixed", "iqm", "profiles", "shares", "correlation"),
     *("sensitivity", "wording_gap", "rank_stability"),
@@ -279,21 +295,30 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
 
 def experiment_cases() -> dict[str, Any]:
     """Return every shipped experiment by name, as a function of nothing."""
-    return {name: partial(experiment_case, name) for name in (*FILES, *LONG)}
+    return {name: partial(experiment_case, name) for name in FILES}
 
 
-def experiment_case(name: str) -> dict[str, dict[str, Column]]:
-    """Play a shipped experiment, made small; return the digests of what commands print of it."""
+def experiment_case(name: str, wanted: tuple[str, ...] = ()) -> dict[str, dict[str, Column]]:
+    """Play a shipped experiment, made small; return the digests of what commands print of it.
+
+    Where values of ``--what`` are wanted, only these commands are run.
+    """
     with tempfile.TemporaryDirectory() as home:
         folder = f"{home}/run"
-        tomeval.run(load_experiment(name, {**FILES, **LONG}[name]), folder).close()
+        tomeval.run(load_experiment(name, FILES[name]), folder).close()
         approximate = '"pocket' in Path(folder, "experiment.json").read_text(encoding="utf-8")
         return {
             " ".join([command[0], *command[2:]]): columns(
                 printed(*command, "--format", "csv"), approximate
             )
             for command in commands(folder)
+            if not wanted or what(command) in wanted
         }
+
+
+def what(command: Sequence[str]) -> str:
+    """Return the value of ``--what``."""
+    return command[command.index("--what") + 1]
 
 
 def main(wanted: list[str]) -> None:

@@ -22,7 +22,13 @@ def test_outputs_are_left_out(path):
             assert cell["execution_count"] is None
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem != "first_contact"))
+        for path in NOTEBOOKS
+    ],
+)
 @pytest.mark.filterwarnings("ignore")  # of the libraries around kernels
 def test_it_runs(path, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="needs nbclient and ipykernel")

@@ -84,6 +84,7 @@ def test_links_of_the_repository_lead_to_its_files():
                 assert (path.parent / link).exists(), (path, link)
 
 
+@pytest.mark.slow
 def test_search_works_from_a_file_without_a_network(site):
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     if not Path(CHROMIUM).is_file():

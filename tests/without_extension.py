@@ -1,18 +1,25 @@
-"""Run the commands in a process in which a package cannot be imported, for the removal test.
+"""Run the commands in processes in which a package cannot be imported, for the removal test.
 
-python tests/without_extension.py PACKAGE NAME FOLDER
-
-NAME is an extension, a domain, or empty.
+``python tests/without_extension.py`` reads lines of JSON, ``[PACKAGE, NAME, FOLDER]``, where NAME
+is an extension, a domain, or empty. For each it forks a process that has loaded the libraries and
+nothing of tomeval, and prints as a line of JSON what failed there, or an empty text.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
 import sys
+import traceback
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
+LIBRARIES = ("numpy", "scipy.stats", "scipy.optimize", "scipy.special", "matplotlib.pyplot")
+LIBRARIES += ("pandas", "typer", "pydantic", "rich.markdown", "jinja2", "sqlite3", "asyncio")
+LIBRARIES += ("multiprocessing", "PIL.Image", "matplotlib.backends.backend_svg")
 SUBJECTS = '["random", { kind = "simulated", p = 0.5 }]'
 EXPERIMENT = f"""
 games = ["RPS"]
@@ -119,5 +126,36 @@ def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> N
         assert f"the extension {name!r} cannot be loaded" in errors, errors
 
 
+def forked(package: str, name: str, folder: str) -> str:
+    """Call the commands in a fork of this process; return the traceback of what failed."""
+    failed = Path(folder, "failed.txt")
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            main(package, name, Path(folder))
+            code = 0
+        finally:
+            if code:
+                failed.write_text(traceback.format_exc(), encoding="utf-8")
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    if status == 0:
+        return ""
+    return failed.read_text(encoding="utf-8") if failed.exists() else f"wait status {status}"
+
+
+def serve() -> None:
+    """Fork a process for every line of the input."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    for library in LIBRARIES:
+        import_module(library)
+    assert "tomeval" not in sys.modules
+    for line in sys.stdin:
+        print(json.dumps(forked(*json.loads(line))), flush=True)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    serve()

@@ -344,7 +344,7 @@ def test_work_that_tells_nothing_says_each_minute_how_long_it_takes(monkeypatch,
     assert "comparing: 0:00:00 so far\n" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.slow)])
 def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     path = tmp_path / "e.toml"
     (tmp_path / "said.json").write_text(json.dumps([f"{MARKER} J"] * 40))

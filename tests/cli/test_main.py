@@ -314,6 +314,7 @@ def test_a_reader_that_stops_early_is_no_error(folder) -> None:
         assert "Traceback" not in writer.stderr.read()
 
 
+@pytest.mark.slow
 def test_interrupting_a_run_says_how_to_go_on(tmp_path) -> None:
     arguments = ["run", "known_players", "--set", "episodes=200000", "--out", str(tmp_path / "run")]
     running = subprocess.Popen(

@@ -63,7 +63,9 @@ def at_terminal(columns: int, *arguments: object) -> tuple[int, list[str]]:
 # --- table ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize(
+    "columns", [60, *(pytest.param(n, marks=pytest.mark.slow) for n in (80, 120))]
+)
 def test_a_table_fits_the_terminal_and_has_the_best_in_bold(folder, columns) -> None:
     code, lines = at_terminal(columns, "table", folder)
     assert code == 0

@@ -65,6 +65,7 @@ def test_the_needed_pairs_find_and_fewer_do_not(tests, effect) -> None:
     assert flips.of(effect, found - 1) <= 0.81
 
 
+@pytest.mark.slow
 def test_compare_finds_as_often_as_power_says() -> None:
     """One of five levels differs; every comparison is made whole, with Holm over the five."""
     flips = FlipPower(0.8, 0.05 / 5, 9_999)

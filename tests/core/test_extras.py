@@ -52,8 +52,8 @@ def test_commands_without_models_need_no_extra(tmp_path) -> None:
     few = ["--set", "episodes=2"]
     commands = [
         ["run", "known_players", *few, "--set", "horizon=5"],
-        ["run", "decrypto_quickstart"],
-        ["run", "arena_errors", "--set", "episodes=20"],
+        ["run", "decrypto_quickstart", *few],
+        ["run", "arena_errors", "--set", "episodes=4"],
         ["list", "games"],
         ["plan", "quickstart"],
         ["prompt", "S2A + CoT", "--game", "IPD"],

@@ -47,6 +47,7 @@ def test_the_first_figures_of_every_domain_are_few_and_its_own(domain) -> None:
     assert plain == list(found.first_figures[: len(plain)])
 
 
+@pytest.mark.slow
 def test_names_of_files_are_names_of_only(opened, tmp_path) -> None:
     every = draw(opened, every=True)
     drawn = {drawing.name for drawing in every}

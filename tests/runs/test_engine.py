@@ -898,6 +898,7 @@ def assert_no_secret(folder, *texts):
     assert not any(KEY in text for text in texts)
 
 
+@pytest.mark.slow
 def test_kill_and_resume(tmp_path):
     strategies = ["QA", "Reflexion 1", "S2A", "LM"]
     with GameServer() as server:

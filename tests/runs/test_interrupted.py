@@ -73,7 +73,10 @@ def wait_until(true) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 def test_the_first_signal_finishes_what_is_in_flight(tmp_path, number, code) -> None:
     with HeldServer() as server:
         with begin(command(tmp_path, server, tmp_path / "whole")) as whole:

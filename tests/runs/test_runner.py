@@ -207,7 +207,7 @@ def episodes_in(folder: Path) -> int:
         return sum(len(episodes) for episodes in store.finished().values())
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_kill_at_random_moments_then_finish(tmp_path, uninterrupted, workers) -> None:
     # The moments are drawn afresh in every run of the tests: whatever they are, it must hold.
     # They are counted in chunks of work, so that a fast machine is not done before them.

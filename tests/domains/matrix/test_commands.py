@@ -112,6 +112,7 @@ def test_options_that_do_not_fit(tomeval, log, more, message) -> None:
     assert message in errors
 
 
+@pytest.mark.slow
 def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
     run = tmp_path / "run"
     code, out, errors = tomeval("import", log, *HOW, "--out", run)

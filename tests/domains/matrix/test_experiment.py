@@ -205,7 +205,7 @@ keys = ["games", "subjects", "partners", "labels", "horizon", "episodes", "seed"
         "on_invalid", "name"]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(keys), anything, max_size=3))
 def test_any_document_is_an_experiment_or_a_clear_error(changes) -> None:
     found, message = outcome(lambda: cells(**changes))

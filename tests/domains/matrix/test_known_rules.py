@@ -161,13 +161,13 @@ def test_heeding_the_oracle_leaves_no_regret(tmp_path, game):
         return max(range(found.n), key=lambda a: OWN[game][a][theirs])
 
     heeds = Known(found, labels, act=best, predict=lambda step, text: 0)
-    with run(tmp_path / "a", heeds, game, "single_action", ORACLES, episodes=12) as opened:
+    with run(tmp_path / "a", heeds, game, "single_action", ORACLES, episodes=6) as opened:
         for row in opened.rows():
             assert row["delta_functional_per_step"] == 0
             assert row["delta_functional_per_step_ci95_low"] == 0
             assert row["tom_percent"] < 100  # the literal probe was not told
     ignores = Known(found, labels, act=lambda step, text: 0, predict=lambda step, text: 0)
-    with run(tmp_path / "b", ignores, game, "single_action", ORACLES, episodes=12) as opened:
+    with run(tmp_path / "b", ignores, game, "single_action", ORACLES, episodes=6) as opened:
         assert all(row["delta_functional_per_step"] > 0.1 for row in opened.rows())
 
 
@@ -290,7 +290,7 @@ def test_following_one_s_plan_costs_what_the_plan_costs(tmp_path, game):
     n, pay = found.n, OWN[game]
     rng = np.random.default_rng(5)
     given = 0
-    for attempt in range(12):
+    for attempt in range(6):
         belief, first = rng.integers(0, n, n), int(rng.integers(n))  # by the own last action
 
         def plan(t, said, belief=belief):

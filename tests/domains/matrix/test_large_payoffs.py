@@ -24,7 +24,7 @@ from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.stationary import stationary_reward
 
-LONG = 10_000
+LONG = 4_000
 # Nearly the same payoffs, a million above 0: the second action is better by 1 against everything.
 CLOSE = make_game([[1_000_000, 1_000_000], [1_000_001, 1_000_001]])
 shifts = st.sampled_from([-1e9, 1e3, 1e6, 1e9])
@@ -69,7 +69,7 @@ def test_a_small_difference_counts_in_every_step_of_a_long_episode(spec) -> None
     assert stationary_reward(rewards, transitions, partner.start) == pytest.approx(1_000_001)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @example(GAMES["RPS"], 189, "stochastic", 1e9)
 @given(games, st.integers(0, 10**6), kinds, shifts)
 def test_a_shift_leaves_every_plan_of_a_long_episode(game, seed, kind, shift) -> None:

@@ -49,6 +49,7 @@ def shown(page, what):
     return int(text.replace(",", ""))
 
 
+@pytest.mark.slow
 def test_numbers_grow_without_reload_and_no_planted_script_runs(opened, tmp_path) -> None:
     folder = tmp_path / "run"
     with writing(folder, 0.03) as writer:
@@ -145,6 +146,7 @@ def test_what_a_reader_chose_stays_when_parts_are_renewed(opened, tmp_path) -> N
         page.close()
 
 
+@pytest.mark.slow
 def test_a_page_whose_server_has_gone_says_so(chromium, tmp_path) -> None:
     folder = tmp_path / "run"
     with writing(folder, 0) as writer:

@@ -139,6 +139,7 @@ def expected(acts, predictions):
     ]
 
 
+@pytest.mark.slow
 def test_five_people_at_once_each_get_their_own_game(person, served):
     folder, _ = served
     plans = [
@@ -194,6 +195,7 @@ def test_back_reload_and_a_double_click_are_harmless(person, served):
     assert episodes(folder) == [expected([1, 0, 1, 0], [0, 1, 1, 0])]
 
 
+@pytest.mark.slow
 def test_the_old_consent_page_begins_nobody_new(person, served):
     folder, _ = served
     page = person()
@@ -204,6 +206,7 @@ def test_the_old_consent_page_begins_nobody_new(person, served):
         assert db.execute("SELECT COUNT(*) FROM sessions").fetchall() == [(1,)]
 
 
+@pytest.mark.slow
 def test_without_javascript_on_a_narrow_screen(person, served):
     folder, _ = served
     page = person(java_script_enabled=False, viewport={"width": 420, "height": 800})
@@ -217,6 +220,7 @@ def test_without_javascript_on_a_narrow_screen(person, served):
     assert episodes(folder) == [expected([0, 1, 0, 1], [0] * 4)]
 
 
+@pytest.mark.slow
 def test_pages_fit_a_narrow_screen_and_can_be_used_by_keys(person, served):
     page = person(viewport={"width": 420, "height": 800}, color_scheme="dark")
     begin(page)
@@ -236,6 +240,7 @@ def test_pages_fit_a_narrow_screen_and_can_be_used_by_keys(person, served):
     assert place(page) == "check-2"
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_missing_is_held_back(person, served):
     page = person()
     begin(page)

@@ -325,6 +325,7 @@ def test_quick_ratings_weigh_clusters_as_copies_do():
     )
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth():
     """A small version of benchmarks/rating_calibration.py."""
     truth = np.array([0.5, 0.2, 0, -0.1, -0.2, -0.4])

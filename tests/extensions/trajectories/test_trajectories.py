@@ -352,7 +352,7 @@ VALUES = st.recursive(
 FIXTURE = [HealthCheck.function_scoped_fixture]  # every example writes the file anew
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=FIXTURE)
+@settings(max_examples=60, deadline=None, suppress_health_check=FIXTURE)
 @given(data=st.data())
 def test_whatever_stands_in_a_field_is_read_or_one_line(tmp_path, data):
     lines = data.draw(st.sampled_from([ipd_lines(), blotto_lines(), mafia_lines()]))

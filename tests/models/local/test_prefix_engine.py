@@ -99,7 +99,7 @@ class Play:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(seed=st.integers(0, 10**9), memory=st.sampled_from([None, 0, 300_000, 2_000_000]))
 def test_reuse_gives_what_plain_encoding_gives(models, family, seed, memory):

@@ -24,6 +24,8 @@ for _module in _NEEDED:  # by name only: importing them all takes seconds
 _LONGEST_START = 120  # seconds
 _COMMAND = "from transformers.cli.transformers import main; main()"
 _SAMPLE = {"generation_config": json.dumps({"do_sample": True})}
+# The imitated servers of the other modules here stand for it in the gate.
+pytestmark = pytest.mark.slow
 PROMPT = Prompt((Message("user", "Choose J or F."),))
 
 

@@ -18,6 +18,7 @@ from tomeval.domains.arena.games.blotto.replies import best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
 
 BOARDS = [(3, 4, 2), (3, 3, 2), (3, 2, 2), (2, 3, 3), (4, 2, 2)]
+LARGE = [pytest.param(board, marks=pytest.mark.slow) for board in BOARDS[3:]]
 PROBE = Probe("allocation", 1)
 
 
@@ -55,7 +56,7 @@ def oracle(game, seat, policy):
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", sorted(POLICIES))
-@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("board", [*BOARDS[:3], *LARGE])
 def test_values_are_those_of_brute_force(board, name, seat):
     """V*, every Q* and the posterior, before the first round and along a random match."""
     fields, units, rounds = board
@@ -96,7 +97,7 @@ def test_values_are_those_of_brute_force(board, name, seat):
         follower.observe(game.view(belief[0][1], seat))
 
 
-@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("board", [*BOARDS[:3], *LARGE])
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_the_value_of_chance_is_that_of_brute_force(board, name):
     class Random(BruteForce):

@@ -116,7 +116,10 @@ def test_four_players_without_talk(names, pick, rules, seat, seed):
     check_path(game, seat, policies, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("options", [{"pick": "random"}, {"pick": "next", "noise": 0.25}])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param({"pick": "random"}, marks=pytest.mark.slow), {"pick": "next", "noise": 0.25}],
+)
 def test_four_players_that_draw(options):
     game = make(players=4)
     assert check_path(game, 1, table(game, 1, "reactive", **options), np.random.default_rng(6))
@@ -194,6 +197,7 @@ def test_values_do_not_depend_on_what_was_asked_before():
     ][::-1]
 
 
+@pytest.mark.slow
 def test_seats_are_alike_if_scripts_do_not_tell_them_apart():
     game = make(players=4)
     values = [
