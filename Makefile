@@ -13,7 +13,7 @@ help:
 	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
 	@echo "make test        everything that must pass before a commit: check, tests, doctests"
 	@echo "make check       ruff, ruff format, mypy"
-	@echo "make slow        the tests that take more than half a minute each; a free search of the drawn ones"
+	@echo "make slow        the tests that take long, and a free search of the drawn ones"
 	@echo "make ray         Ray itself: two nodes on this machine, one of which is lost; a minute"
 	@echo "make docs        the manual as a site, into site/; built in the tests too"
 	@echo "make bench       the benchmarks behind docs/speed.md"

@@ -24,7 +24,7 @@ from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.stationary import stationary_reward
 
-LONG = 4_000
+LONG = 10_000
 # Nearly the same payoffs, a million above 0: the second action is better by 1 against everything.
 CLOSE = make_game([[1_000_000, 1_000_000], [1_000_001, 1_000_001]])
 shifts = st.sampled_from([-1e9, 1e3, 1e6, 1e9])
