@@ -38,7 +38,7 @@ class Labels:
     >>> reader = Labels(("J", "F"))
     >>> reader.read("J looks good.\nFinal answer: F", "stop")
     Read(outcome='valid', value=1, fault='', lenient=False)
-    >>> reader.read("### Final answer:\n**Option F** (Defect)\n\nI chose F, as J loses.", "stop")
+    >>> reader.read("### Final answer:\n**Option F** (Defect)\n\nI chose F to be safe.", "stop")
     Read(outcome='valid', value=1, fault='', lenient=True)
     >>> reader.read("Final answer: J\n\nWait, F is better.", "stop").fault
     "text after the answer names another option: 'F'"

@@ -71,15 +71,15 @@ def _partners() -> Json:
     weights = {"type": "array", "items": {"type": "number", "minimum": 0}}
     keys = {"partners": _TEXTS, "weights": weights, "name": _NAME}
     about = "A kind of subject with its default options, in the partner's seat."
-    kinds = [name for name, made in all_subjects().items() if made.by_run]
+    kinds = sorted(name for name, made in all_subjects().items() if made.by_run)
     kind = {"enum": kinds, "description": about}
     player = table({SUBJECT: kind, "name": _NAME}, [SUBJECT])
-    more = [resolved(kind).schema(name) for kind in parts("partner_sets").values()]
+    more = [resolved(kind).schema(name) for _, kind in sorted(parts("partner_sets").items())]
     return {"anyOf": [name, table(keys, ["partners"]), *more, player, ref("subject")]}
 
 
 def _subject() -> Json:
-    kinds = list(all_subjects())
+    kinds = sorted(all_subjects())  # whatever was loaded first
     name = {
         "enum": kinds,
         "description": "A kind of subject with its default options, see `tomeval list subjects`.",
