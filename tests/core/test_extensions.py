@@ -36,6 +36,8 @@ def test_the_table_says_what_an_extension_brings(name) -> None:
         assert list(line.names(kind)) == list(getattr(extension, kind)), kind
     by_domain = {*extension.measures, *extension.tables, *extension.figures}
     assert set(line.data) == by_domain
+    drawn = {name for of in extension.figures.values() for name in resolved(of)}
+    assert {*extension.first_figures} <= drawn
     for command, (panel, about) in line.commands.items():
         made = resolved(extension.commands[command])
         said = made.info.help if isinstance(made, typer.Typer) else made.__doc__

@@ -37,6 +37,9 @@ class Extension:
     figures : mapping of str to mapping
         By domain, then by name: functions of a run and `tomeval.plots.drawing.Options` that return
         drawings. One with the name of a table is offered where the table is.
+    first_figures : tuple of str
+        Those of them that ``tomeval plot`` and the report draw, after the domain's own few, unless
+        others are named.
     lists : mapping
         What ``tomeval list`` can list: name to a function that returns rows.
     commands : mapping
@@ -92,6 +95,7 @@ class Extension:
     measures: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
+    first_figures: tuple[str, ...] = ()
     lists: Mapping[str, Any] = field(default_factory=dict)
     commands: Mapping[str, Any] = field(default_factory=dict)
     engines: Mapping[str, Any] = field(default_factory=dict)
@@ -228,7 +232,8 @@ _TAKERS: dict[str, Callable[[str, Any], None]] = {}
 FILE_PREFIX = "tomeval_plugin_"
 """What the module of a file that ``--plugin`` names begins with."""
 
-FIELDS = tuple(one.name for one in fields(Extension) if one.name not in ("name", "about", "docs"))
+_OF_ITSELF = ("name", "about", "first_figures", "docs")
+FIELDS = tuple(one.name for one in fields(Extension) if one.name not in _OF_ITSELF)
 """What an extension can bring."""
 
 BY_NAME = tuple(kind for kind in FIELDS if kind not in ("measures", "tables", "figures"))

@@ -56,7 +56,7 @@ def chosen(
     """Return the names of the figures to draw, see `draw_one`.
 
     Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
-    `Show.first_figures`, and of extensions, that do.
+    `Show.first_figures`, and of `Extension.first_figures`, that do.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def chosen(
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
-    first += run.added_figures
+    first += run.first_added
     names = drawable(run) if every or options.by else first
     return [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
 

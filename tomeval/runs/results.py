@@ -174,6 +174,13 @@ class Run:
         }
 
     @property
+    def first_added(self) -> list[str]:
+        """Those of `added_figures` that are drawn unless others are named."""
+        extensions = extensions_for(self.domain, self.store)
+        first = {name for extension in extensions for name in extension.first_figures}
+        return [name for name in self.added_figures if name in first]
+
+    @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of the measures."""
         return tuple(self.measures)

@@ -31,7 +31,7 @@ from tomeval.extensions.probabilistic.measures import (
 )
 from tomeval.extensions.probabilistic.posterior import bayes_predictions
 from tomeval.extensions.probabilistic.tables import base_rates
-from tomeval.plots import draw
+from tomeval.plots import chosen, draw, drawable
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -392,10 +392,13 @@ def test_measures_reach_comparisons_and_figures(tmp_path, subjects):
         [row] = [one for one in found.rows() if one["scope"] == "all tasks"][:1] or found.rows()[:1]
         shown = {one["subject"]: one["log_loss"] for one in table(run)}
         [drawing] = draw(run, ["probabilistic"])
+        offered, first = drawable(run), chosen(run)
         curves = table(run, "calibration")
     gap = shown["forecaster"] - shown["stubborn"]
     assert abs(row["difference"]) == pytest.approx(abs(gap))
     assert "Bayes 0.27" in drawing.description  # ln 3 over four steps
+    assert "probabilistic" in offered
+    assert first == ["forest", "literal_against_functional", "decomposition"]
     assert {one["subject"] for one in curves} == {"stubborn", "forecaster"}
     assert sum(one["forecasts"] for one in curves) == 2 * 8 * 4
 

@@ -8,6 +8,7 @@ EXTENSION = Extension(
     measures={"matrix": "tomeval.extensions.aids.measures:GROUPS"},
     tables={"matrix": "tomeval.extensions.aids.tables:TABLES"},
     figures={"matrix": {"aids": "tomeval.extensions.aids.figure:aids"}},
+    first_figures=("aids",),
     subjects={"laddered": "tomeval.extensions.aids.laddered:Laddered"},
     asides={"computing": "tomeval.extensions.aids.payoffs:PAYOFFS"},
 )

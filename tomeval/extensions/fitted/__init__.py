@@ -10,6 +10,7 @@ EXTENSION = Extension(
     measures={"matrix": f"{_HERE}.measures:GROUPS"},
     tables={"matrix": f"{_HERE}.tables:TABLES", "arena": f"{_HERE}.arena:TABLES"},
     figures={"matrix": {"fitted": f"{_HERE}.figure:fitted_pairings"}},
+    first_figures=("fitted",),
     players={"matrix partner": f"{_HERE}.duel:DUEL"},
     docs="docs/measures.md",
 )

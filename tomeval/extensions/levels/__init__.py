@@ -8,6 +8,7 @@ EXTENSION = Extension(
     measures={"decrypto": "tomeval.extensions.levels.measures:GROUPS"},
     tables={"decrypto": "tomeval.extensions.levels.tables:TABLES"},
     figures={"decrypto": {"levels": "tomeval.extensions.levels.figure:levels"}},
+    first_figures=("levels",),
     players={"decrypto rsa": "tomeval.extensions.levels.seats:RSA"},
     docs="docs/measures.md",
 )

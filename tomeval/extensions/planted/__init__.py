@@ -8,4 +8,5 @@ EXTENSION = Extension(
     measures={"matrix": "tomeval.extensions.planted.measures:GROUPS"},
     tables={"matrix": "tomeval.extensions.planted.tables:TABLES"},
     figures={"matrix": {"planted": "tomeval.extensions.planted.figure:planted"}},
+    first_figures=("planted",),
 )
