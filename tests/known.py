@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.games import GAMES, MatrixGame
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode_async, run_now
 from tomeval.domains.matrix.steps import Steps
@@ -165,3 +165,15 @@ def fixed(game: MatrixGame, actions: list[int], name: str = "fixed") -> Partner:
 def variant(script: Known, **changes: Any) -> Known:
     """Return a fresh script with some rules changed."""
     return replace(script, log=[], requests=[], **changes)
+
+
+def drawn(request: Any, chances: tuple[float, float] = (0.6, 0.4)) -> Any:
+    """Answer written questions of the prisoner's dilemma by seeds, as at a temperature."""
+    if not hasattr(request, "seed"):
+        return np.log(chances).tolist()
+    u = np.random.default_rng(request.seed).random()
+    last = request.prompt.messages[-1].content
+    if "Rewrite the text" in last:
+        return "note"
+    label = GAMES["IPD"].label_set().own[int(u > chances[0])]
+    return f"Final answer: {label}" if u < 0.95 else "I cannot say."

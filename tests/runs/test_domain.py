@@ -80,7 +80,7 @@ def test_what_does_not_keep_the_contract_is_refused_in_one_line(part, given, mes
     assert str(caught.value).startswith("domain 'toy': ")
     assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
-    with pytest.raises(TomevalError, match="domain 'int': int is not a Domain"):
+    with pytest.raises(TomevalError, match="object of the class Domain, not 3"):
         register_domain(3)
 
 

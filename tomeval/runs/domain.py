@@ -203,9 +203,9 @@ def check_domain(domain: object) -> Domain:
     """
     from tomeval.runs.experiment import Experiment
 
-    name = str(getattr(domain, "name", type(domain).__name__))
     if not isinstance(domain, Domain):
-        raise TomevalError(f"domain {name!r}: {type(domain).__name__} is not a Domain")
+        raise TomevalError(f"a domain is an object of the class Domain, not {domain!r:.60}")
+    name = str(domain.name)
     keys, play, show, compare = domain.experiment, domain.play, domain.show, domain.compare
     if not (isinstance(keys, type) and issubclass(keys, Experiment)):
         raise _faulty(name, "experiment", f"{keys.__name__} is not a subclass of Experiment")

@@ -2,9 +2,8 @@
 
 import asyncio
 
-import numpy as np
 import pytest
-from known import Known, make_setup, play
+from known import Known, drawn, make_setup, play
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES
@@ -17,18 +16,6 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.plan import plan_rows
 
 IPD = GAMES["IPD"]
-
-
-def drawn(request, chances=(0.6, 0.4)):
-    """Answer written questions by their seeds alone, as a model at a temperature does."""
-    if not hasattr(request, "seed"):
-        return np.log(chances).tolist()
-    u = np.random.default_rng(request.seed).random()
-    last = request.prompt.messages[-1].content
-    if "Rewrite the text" in last:
-        return "note"
-    label = IPD.label_set().own[int(u > chances[0])]
-    return f"Final answer: {label}" if u < 0.95 else "I cannot say."
 
 
 ASKED = {"horizon": 3, "max_attempts": 1}

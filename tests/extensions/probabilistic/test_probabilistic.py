@@ -9,6 +9,7 @@ from forecast_coverage import coverage
 from forecast_truth import expected_forecast
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from known import drawn
 from support import ALL_GAMES, random_partner, scripts
 
 import tomeval
@@ -404,18 +405,6 @@ def test_measures_reach_comparisons_and_figures(tmp_path, subjects):
 
 
 # Draws
-
-
-def drawn(request, chances=(0.6, 0.4)):
-    """Answer written questions by their seeds alone, as a model at a temperature does."""
-    if not hasattr(request, "seed"):
-        return np.log(chances).tolist()
-    u = np.random.default_rng(request.seed).random()
-    last = request.prompt.messages[-1].content
-    if "Rewrite the text" in last:
-        return "note"
-    label = IPD.label_set().own[int(u > chances[0])]
-    return f"Final answer: {label}" if u < 0.95 else "I cannot say."
 
 
 def test_draws_in_a_run(tmp_path):
