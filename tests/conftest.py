@@ -16,7 +16,7 @@ from tomeval.core.extensions import _LOADED
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import SCRIPTS
-from tomeval.runs.outside import LOADED
+from tomeval.runs.outside import _ADOPTED, LOADED
 
 # Loaded as a module of its own for doctests, it would register a second domain of the same name.
 collect_ignore = ["toy_domain.py"]
@@ -42,7 +42,14 @@ def restored() -> Iterator[None]:
     with ExitStack() as stack:
         for registry in REGISTRIES:
             stack.enter_context(mock.patch.dict(registry))
+        adopted = {name: dict(brought) for name, brought in _ADOPTED.items()}
         yield
+        for name, brought in _ADOPTED.items():  # measures that extensions gave to domains
+            if new := brought.keys() - adopted.get(name, {}).keys():
+                domain = LOADED[name]
+                domain.measures = {n: m for n, m in domain.measures.items() if n not in new}
+        _ADOPTED.clear()
+        _ADOPTED.update(adopted)
 
 
 # What a module's own fixtures register lasts as long as they do.

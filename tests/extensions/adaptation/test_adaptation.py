@@ -86,6 +86,13 @@ def test_by_hand():
     assert one[0] == pytest.approx(np.mean([*_guesses(8)]), abs=0.01)
 
 
+def test_the_cost_of_a_change_ends_with_the_window():
+    """Paper against Paper loses a point in each of eight steps, of which five are in the window."""
+    cell = played(RPS, ROCK_PAPER, [[0] + [1] * 11], [[0] * 12])
+    assert adaptation(cell).steps.loss[0].tolist() == [1, 0, 0, 0] + [1] * 8
+    assert values(cell, "change_cost") == [5 - 5 * 0.25]
+
+
 def _guesses(count):
     """Return whether rows of random actions show a turn, by the rule in words."""
     rng = np.random.default_rng(1)

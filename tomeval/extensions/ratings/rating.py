@@ -132,10 +132,10 @@ def rate(
     return _assembled(fit, rng)
 
 
-def quick_ratings(contests: Contests, fixed: FloatArray | None = None) -> QuickRatings:
+def quick_ratings(contests: Contests) -> QuickRatings:
     """Return what refits ratings under other weights of the clusters, for resampling."""
-    given = np.full(len(contests.names) + len(contests.sides), np.nan) if fixed is None else fixed
-    return QuickRatings(Fit(contests, given, "profile"))
+    none_known = np.full(len(contests.names) + len(contests.sides), np.nan)
+    return QuickRatings(Fit(contests, none_known, "profile"))
 
 
 class QuickRatings:
@@ -148,7 +148,7 @@ class QuickRatings:
     def __call__(self, weights: FloatArray | None = None) -> FloatArray:
         """Return the ratings (P,) in logits; `weights`, (G,), say how often each cluster counts."""
         place = self._fit.choices.peak(1 / PRIOR**2, weights=weights, start=self._start).place
-        return self._fit.players @ place + self._fit.known
+        return self._fit.players @ place
 
 
 def _assembled(fit: Fit, rng: np.random.Generator) -> Ratings:
