@@ -63,9 +63,8 @@ ray: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/simulate.py
-	$(BIN)/python benchmarks/metrics_bca.py
 	$(BIN)/python benchmarks/harness_overhead.py --out $(VENV)/harness_overhead.png
-	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/large_run.py --only simulated
 	$(BIN)/python benchmarks/decrypto_games.py
 	$(BIN)/python benchmarks/arena_speed.py
 	$(BIN)/python benchmarks/small_models.py

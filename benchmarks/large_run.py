@@ -1,9 +1,10 @@
 """Time and memory of looking at, starting and resuming large runs: many cells, many episodes.
 
 Makes run folders through `Store.add` with rows as language models leave them: a few episodes of
-every task are played by a scripted model, with short prompts, and written again and again. Then
-runs each command as a user does. With `--before`, a file that an earlier call wrote with `--json`,
-prints how many times less it takes now.
+every task are played by a scripted model, with short prompts, and written again and again; and one
+of 1,000,000 steps that sixteen simulated subjects play. Then runs each command as a user does, and
+prints seconds, interpreter included, and peak memory. With `--before`, a file that an earlier call
+wrote with `--json`, prints how many times less it takes now.
 
     python benchmarks/large_run.py --keep /tmp/large [--share 0.25] [--only cells] [--json now.json]
 """
@@ -13,20 +14,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from compare import timed
 from one_thread import use_one_thread
 
+import tomeval
 from tomeval.models.base import GenerateRequest, Reply, ScoreRequest, Scores, Usage
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.tables import render
 from tomeval.runs.domain import Block, Cell, Row, get_domain
-from tomeval.runs.experiment import Experiment, make_experiment
+from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
 from tomeval.runs.rows import Rows
 from tomeval.runs.store import Store
@@ -76,6 +81,21 @@ SIZES: dict[str, Size] = {
         },
         calls=False,
     ),
+    # 16 simulated subjects x 3 games x 2 partner sets = 96 cells
+    "simulated": Size(
+        {
+            "games": ["RPS", "IBS", "IPD"],
+            "partners": ["single_action", "tit_for_tat"],
+            "subjects": [
+                {"kind": "simulated", "name": f"p = {p}, q = {q}", "p": p, "q": q}
+                for p in (0.6, 0.8, 0.9, 1.0)
+                for q in (0.2, 0.5, 0.8, 1.0)
+            ],
+            "horizon": 100,
+            "episodes": 105,
+            "seed": 1,
+        }
+    ),
     "scored": Size(
         {
             "games": ["RPS", "IPD"],
@@ -100,9 +120,13 @@ def says(request: GenerateRequest | ScoreRequest) -> Reply | Scores:
     return Reply(f"I think so.\nFinal answer: {label}", usage=Usage(400, 12, 350))
 
 
-def make(folder: Path, size: Size, share: float = 1.0) -> Experiment:
-    """Make a run folder with a `share` of the episodes, and its experiment's file; return that."""
+def make(folder: Path, size: Size, share: float = 1.0) -> None:
+    """Make a run folder with a `share` of the episodes, and its experiment's file."""
     keys = {**size.keys, "episodes": max(1, round(share * size.keys["episodes"]))}
+    if "models" not in keys:
+        write(folder, keys)
+        tomeval.run(keys, folder).close()
+        return
     for name in keys["models"].values():
         path = folder.parent / name.partition(":")[2]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,8 +137,7 @@ def make(folder: Path, size: Size, share: float = 1.0) -> Experiment:
         alias: f"scripted:{folder.parent / name.partition(':')[2]}"
         for alias, name in keys["models"].items()
     }
-    lines = (f"{name} = {_toml(value)}\n" for name, value in keys.items())
-    folder.with_suffix(".toml").write_text("".join(lines))
+    write(folder, keys)
     experiment = make_experiment(keys)
     domain = get_domain(experiment.domain)
     make_folder(folder)
@@ -131,7 +154,13 @@ def make(folder: Path, size: Size, share: float = 1.0) -> Experiment:
             numbers = range(first, min(count, first + 1000))
             store.add(number, _repeated(played[key], number, numbers))
     store.close()
-    return experiment
+
+
+def write(folder: Path, keys: Mapping[str, Any]) -> None:
+    """Write the experiment's file beside its run folder."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lines = (f"{name} = {_toml(value)}\n" for name, value in keys.items())
+    folder.with_suffix(".toml").write_text("".join(lines))
 
 
 def _played(domain: Any, cell: Cell, calls: bool) -> Block:
@@ -187,12 +216,32 @@ COMMANDS = (
     ("table",),
     ("table", "--metric", "tom", "--where", "game=RPS"),
     ("table", "--all"),
+    ("table", "--interval", "bca"),
+    ("compare", "--by", "strategy"),
+    ("compare", "--by", "strategy", "--what", "mixed", "--metric", "tom"),
     ("export", "--what", "cells"),
     ("transcript",),
     ("plot",),
     ("report",),
     ("run",),
 )
+
+
+def timed(folder: Path, *command: str) -> dict[str, str]:
+    """Run a command on a folder; return its wall and CPU seconds and peak memory."""
+    on = [str(folder.with_suffix(".toml")), "--out", str(folder)]
+    words = [command[0], *(on if command[0] == "run" else [str(folder)]), *command[1:]]
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "tomeval", *words], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"tomeval {' '.join(words)} failed")
+    return {
+        "wall, s": f"{time.perf_counter() - start:.2f}",
+        "CPU, s": f"{used.ru_utime + used.ru_stime:.2f}",
+        "peak, MiB": f"{used.ru_maxrss / 1024:.0f}",
+    }
+
 
 WRITTEN = {"export": "cells.csv", "plot": "pictures", "report": "report.html"}
 """Where commands write to that need to be told."""

@@ -167,17 +167,3 @@ def test_pairs_are_looked_up_by_task(folder) -> None:
     column = dict(zip(pairing.levels, pairing.alone.T.tolist(), strict=True))
     assert column["fictitious_play"] == [12] * 4
     assert all(column[level] == [6] * 4 for level in pairing.levels if "simulated" in level)
-
-
-def test_the_attack_measures_commands(tmp_path) -> None:
-    from attacks.sizes import commands, judged, matrix_run, used
-
-    run = matrix_run(tmp_path / "many", games=1, horizon=2, episodes=2, seed=0)
-    reads = commands(run, "subject")
-    row = judged("two", {name: reads[name] for name in ("status", "table")})
-    assert (row.tried, row.survived, row.lost) == (2, 2, 0)
-    held = np.ones(700 * 2**17)  # 700 MiB that are not the command's
-    assert used(["--version"]).mib < 500 < held.nbytes / 2**20
-    bad = used(["status", str(tmp_path / "nothing")])
-    assert bad.code == 2
-    assert "nothing" in bad.errors

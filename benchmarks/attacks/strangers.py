@@ -1,4 +1,4 @@
-"""Keys that must not leave, and files of strangers that must not do anything but be read."""
+"""Files of strangers that must not do anything but be read, and servers that repeat the key."""
 
 from __future__ import annotations
 
@@ -11,30 +11,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from httpx2 import URL
-
 from attacks import strange_files as strange
 from attacks.base import Attack, Row, scaled
 from attacks.commands import Called, call, call_apart
 from attacks.listener import Asked, Listener, Reply, chat
 from tomeval.core.resources import shipped
-from tomeval.models.served.keys import is_loopback
 
 KEY = strange.SECRET
 _SECONDS, _MEMORY = 120, 6 << 30  # for one command on one file
-_STRANGE = (
-    *("http://203.0.113.7/v1", "https://203.0.113.7/v1", "https://llm.example.org/v1"),
-    *("https://api.openai.com.example.org/v1", "https://example.org/api.openai.com/v1"),
-    *("https://api.openai.com@example.org/v1", "https://example.org#@api.openai.com/v1"),
-    *("https://example.org\\@api.openai.com/v1", "https://api.openai.com\\@example.org/v1"),
-    *("http://api.openai.com/v1", "https://api.openai.com:8443/v1", "https://api.openai.com./v1"),
-    *("https://api.opena\u0131.com/v1", "https://evil-openai.azure.com/v1"),
-    *("http://localhost.example.org/v1", "http://127.0.0.1.example.org/v1"),
-    *("http://0.0.0.0:9/v1", "http://2130706433/v1", "http://0x7f.1/v1", "http://[::]:9/v1"),
-    *("https://openrouter.ai.example.org/v1", "https://user:pass@llm.example.org/v1"),
-    *("https://llm.example.org/v1?x=1", "https://LLM.EXAMPLE.ORG/v1", "https://[2001:db8::7]/v1"),
-    *("http://127.0.0.1:9/v1", "http://localhost:9/v1", "http://[::1]:9/v1", "http://127.8.9.1/v1"),
-)
 _NAMES = (
     *(None, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "HF_TOKEN"),
     *("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "SSH_PRIVATE_KEY"),
@@ -87,205 +71,6 @@ class _Count:
         """Return the row."""
         note = "; ".join(self.notes[:4])
         return Row(case, self.tried, self.tried - self.lost, self.lost, None, note)
-
-
-def _refused(told: Called) -> Iterator[str]:
-    """Yield what is wrong with an answer that should be one error."""
-    if told.crash:
-        yield f"a traceback: {told.crash.splitlines()[-1]}"
-    elif not told.is_one_error:
-        yield f"exit code {told.code}: {(told.errors or told.out)[-200:]!r}"
-    if KEY in told.out + told.errors:
-        yield "the key is printed"
-
-
-def _for_its_host(told: Called) -> Iterator[str]:
-    """Yield a fault if a command was refused for anything but its address or variable."""
-    if not any(word in told.errors for word in ("--trust-host", "key_env", "base URL", "address")):
-        yield f"refused for another reason: {told.errors[-200:]!r}"
-
-
-def _hosts(size: float, seed: int, work: Path) -> Iterator[Row]:
-    """Send every variable to every strange address; a proxy sees whatever leaves."""
-    # A port of this machine gets no key where none is named, which is tried by `_loopback`.
-    pairs = [(u, n) for u in _STRANGE for n in _NAMES if n or not is_loopback(URL(u).host)]
-    random.Random(seed).shuffle(pairs)
-    kept, count = pairs[: scaled(len(pairs), size)], _Count()
-    with Listener(lambda _: (502, {}, "no")) as proxy:
-        proxies = dict.fromkeys(
-            ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), proxy.url
-        )
-        with _environment(work, **proxies, NO_PROXY="", no_proxy=""):
-            for url, name in kept:
-                model = {"name": f"openai:m@{url}", **({"key_env": name} if name else {})}
-                before, out = len(proxy.asked), work / "hosts"
-                told = call("run", _experiment(work, model), "--out", out)
-                faults = [*_refused(told), *_for_its_host(told)]
-                faults += [f"was sent {asked.path}" for asked in proxy.asked[before:]]
-                faults += ["a run folder is there"] if out.exists() else []
-                count.add(f"{url} {name}", faults)
-    yield count.row("a variable named by an experiment, to an address named by it")
-    yield _loopback(work)
-    yield _confirmed(work)
-    yield _inspect(work)
-
-
-def _loopback(work: Path) -> Row:
-    """Listen at ports of this machine: no variable arrives that was not confirmed for the port."""
-    count = _Count()
-    hosts = ("127.0.0.1", "localhost")
-    with _environment(work), Listener(lambda _: (404, {}, "no")) as server:
-        port = server.url.rpartition(":")[2]
-        for host in hosts:
-            for name in _NAMES:
-                for trusted in ("", f"http://{host}:{int(port) - 1}", f"http://{host}"):
-                    model = {"name": f"openai:m@http://{host}:{port}/v1", "retry_budget": 0}
-                    model |= {"key_env": name} if name else {}
-                    options = ["--trust-host", f"{trusted}={name or 'HF_TOKEN'}"] * bool(trusted)
-                    before = len(server.asked)
-                    told = call("run", _experiment(work, model), *options, "--out", work / "loop")
-                    faults = list(_refused(told))
-                    faults += [f"sent {a.path}" for a in server.asked[before:] if KEY in str(a)]
-                    faults += ["was asked"] if name and server.asked[before:] else []
-                    count.add(f"{host} {name} {trusted}", faults)
-    return count.row("a variable named by an experiment, to a port of this machine")
-
-
-def _kept(work: Path) -> Row:
-    """Write secrets into options and addresses, which are stored with results."""
-    count = _Count()
-    secret = "c4n4ry7e579d1f0b2a"
-    with _environment(work), Listener(lambda _: chat("Final answer: J")) as server:
-        for path, options in (
-            *((f"{before}{secret}/v1", {}) for before in ("", "sk-", "u/", "key-", "a/b/")),
-            *((f"v1{mark}{secret}", {}) for mark in ("?key=", "#", "?", ";token=")),
-            *(
-                ("v1", {"extra_body": body})
-                for body in (
-                    {"api_key": secret},
-                    {"headers": {"Authorization": secret}},
-                    {"x": [{"accessToken": secret}]},
-                    {"user": f"sk-{secret}{secret}"},
-                    {"user": f"Bearer {secret}{secret}"},
-                    {"user": f"{KEY}-HF_TOKEN"},
-                    {"hook": f"https://example.org/{secret}"},
-                )
-            ),
-        ):
-            for alias in (False, True):
-                model = {"name": f"openai:m@{server.url}/{path}", **options}
-                more = {"models": {"M": model}} if alias else {}
-                place = work / f"kept{count.tried}"
-                file = _experiment(work, "M" if alias else model, **more)
-                told = call("run", file, "--out", place)
-                faults = [f"a traceback: {told.crash[-200:]}"] if told.crash else []
-                # The path of an aliased model's address is not stored, whatever it holds.
-                allowed = alias and not options and not {"?", "#"} & set(path)
-                faults += [] if allowed and told.code in (0, 1) else _refused(told)
-                faults += ["is printed"] if secret in told.out + told.errors else []
-                found = [p for p in place.rglob("*") if p.is_file()]
-                faults += [f"in {p.name}" for p in found if secret.encode() in p.read_bytes()]
-                count.add(f"{path} {options} {alias}", faults)
-    return count.row("secrets in options and in addresses, searched for in what is stored")
-
-
-def _confirmed(work: Path) -> Row:
-    """Confirm a host by flag or file: that variable arrives there, and no other one."""
-    count = _Count()
-    config = work / "config" / "tomeval" / "hosts.toml"
-    config.parent.mkdir(parents=True)
-    host = "203.0.113.7:81"
-    with (
-        Listener(lambda _: (404, {}, "no")) as proxy,
-        _environment(work, HTTP_PROXY=proxy.url, http_proxy=proxy.url, NO_PROXY="", no_proxy=""),
-    ):
-        for text, options, arrives in (
-            ("", ("--trust-host", f"http://{host}=GITHUB_TOKEN"), True),
-            ("", ("--trust-host", f"{host}=GITHUB_TOKEN"), False),
-            ("", ("--trust-host", f"http://{host}=HF_TOKEN"), False),
-            ("", ("--trust-host", "http://203.0.113.7:82=GITHUB_TOKEN"), False),
-            ("", ("--trust-host", "http://203.0.113.7=GITHUB_TOKEN"), False),
-            ("", ("--trust-host", f"http://{host}"), False),
-            (f'"http://{host}" = "GITHUB_TOKEN"', (), True),
-            (f'"http://{host}" = ["HF_TOKEN", "GITHUB_TOKEN"]', (), True),
-            (f'"{host}" = "GITHUB_TOKEN"', (), False),
-            ('"203" = "GITHUB_TOKEN"', (), False),
-            (f'"http://{host}" = 5', (), False),
-            ("this is no TOML", (), False),
-        ):
-            config.write_text(text)
-            model: dict[str, Any] = {"name": f"openai:m@http://{host}/v1"}
-            model |= {"key_env": "GITHUB_TOKEN", "retry_budget": 0}
-            before = len(proxy.asked)
-            told = call("run", _experiment(work, model), *options, "--out", work / "confirmed")
-            sent = {asked.headers.get("Authorization") for asked in proxy.asked[before:]}
-            wanted = {f"Bearer {KEY}-GITHUB_TOKEN"} if arrives else set()
-            faults = list(_refused(told))
-            faults += [f"sent {sent}, expected {wanted}"] if sent != wanted else []
-            count.add(f"{text} {options}", faults)
-    config.unlink()
-    return count.row("hosts confirmed by flag or file, and nearly so")
-
-
-def _inspect(work: Path) -> Row:
-    """Name addresses and keys for inspect_ai, which would send the provider's key there."""
-    count = _Count()
-    url = "https://llm.example.org/v1"
-    with _environment(work):
-        for name, options in (
-            ("inspect:openai/m", {"base_url": url}),
-            ("inspect:openai/m", {"model_args": {"base_url": url}}),
-            ("inspect:openai/m", {"base_url": "http://127.0.0.1:81/v1"}),
-            ("inspect:openai/m", {"model_args": {"http": {"proxies": [url]}}}),
-            ("inspect:openai/m", {"model_args": {"host": "llm.example.org"}}),
-            ("inspect:openai/m", {"model_args": {"azure_endpoint": "llm.example.org"}}),
-            ("inspect:openai/m", {"model_args": {"api_key": "k"}}),
-            ("inspect:openai/m", {"model_args": {"default_headers": {"Authorization": "k"}}}),
-            ("inspect:openai-api/github/m", {"base_url": url}),
-            ("inspect:anthropic/m", {"base_url": "https://api.openai.com/v1"}),
-            ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}),
-            ("inspect:vllm/m", {"model_args": {"trust-remote-code": ""}}),
-        ):
-            told = call("plan", _experiment(work, {"name": name, **options}))
-            faults = list(_refused(told))
-            faults += ["not refused for its address"] if "pip install" in told.errors else []
-            count.add(f"{name} {options}", faults)
-    return count.row("addresses, keys and code named for inspect_ai")
-
-
-def _redirects(work: Path) -> Row:
-    """Answer with redirects to another server, which must hear nothing."""
-    count = _Count()
-    with Listener(lambda _: chat("J")) as other, _environment(work):
-        for status in (301, 302, 303, 307, 308):
-            for target in (
-                other.url,
-                other.url.replace("127.0.0.1", "localhost"),
-                "//" + other.url[7:],
-            ):
-                for only_posts in (False, True):
-
-                    def answer(asked: Asked, s: int = status, t: str = target) -> Reply:
-                        if only_posts and asked.method == "GET":  # noqa: B023 (asked at once)
-                            return 200, {}, '{"data": [{"id": "m"}]}'
-                        return s, {"Location": f"{t}{asked.path}"}, ""
-
-                    with Listener(answer) as server:
-                        model = {"name": f"openai:m@{server.url}/v1", "retry_budget": 0}
-                        told = call(
-                            "run", _experiment(work, model), "--out", work / f"r{count.tried}"
-                        )
-                        count.add(f"{status} {target}", _heard(told, server, other))
-    return count.row("redirects (301, 302, 303, 307, 308) to another server")
-
-
-def _heard(told: Called, server: Listener, other: Listener) -> Iterator[str]:
-    yield from _refused(told)
-    if not server.asked:
-        yield "the server was not asked"
-    if other.asked:
-        yield f"the other server was asked {other.asked[0].path}"
-        other.asked.clear()
 
 
 def _echoes(work: Path) -> Row:
@@ -540,9 +325,6 @@ def _fuzzed(size: float, seed: int, work: Path) -> Row:
 
 def _play(size: float, seed: int, work: Path) -> list[Row]:
     return [
-        *_hosts(size, seed, work),
-        _kept(work),
-        _redirects(work),
         _echoes(work),
         *_files(size, work),
         _fuzzed(size, seed, work),
@@ -550,11 +332,11 @@ def _play(size: float, seed: int, work: Path) -> list[Row]:
 
 
 ATTACK = Attack(
-    "Secrets and files of strangers",
-    "Experiments name environment variables and addresses, servers redirect and repeat keys, and "
-    "templates, partners, games, recordings, tables, word vectors and models come from strangers. "
-    "Lost: anything is sent to a host and port that is not confirmed, this machine included, a key "
-    "is written or printed, code runs, a file outside is read, a command takes more than two "
-    "minutes or 6 GiB of address space, or ends in anything but success or one error.",
+    "Files of strangers",
+    "Templates, partners, games, recordings, tables, vectors, models and experiments come from "
+    "strangers, and servers repeat the key that they were sent. Lost: a key is written or printed, "
+    "code runs, a file outside is read, a command takes more than two minutes or 6 GiB of address "
+    "space, or ends in anything but success or one error. Which key goes to which host is tested "
+    "in `tests/models/served/test_keys.py`.",
     _play,
 )
