@@ -53,6 +53,6 @@ class Kind:
     presets: Mapping[str, Mapping[str, Any]]
     make: Callable[[Any], ArenaGame[Any]]
     policies: Mapping[str, type[Policy]]
-    solver: Callable[[ArenaGame[Any], int, Mapping[int, Policy]], Solver | None]
+    solver: Callable[[Any, int, Mapping[int, Policy]], Solver | None]
     endings: Mapping[str, str]
-    fit: Callable[[ArenaGame[Any], Sequence[Seen]], Policy] | None = None
+    fit: Callable[[Any, Sequence[Seen]], Policy] | None = None

@@ -1,8 +1,7 @@
 """Colonel Blotto: two players divide their units among fields, hidden from each other."""
 
 from tomeval.domains.arena.games.blotto.exact import solver
-from tomeval.domains.arena.games.blotto.fit import fit
-from tomeval.domains.arena.games.blotto.policies import POLICIES
+from tomeval.domains.arena.games.blotto.policies import POLICIES, fit
 from tomeval.domains.arena.games.blotto.rules import ENDINGS, PRESETS, Blotto, BlottoRules
 from tomeval.domains.arena.kinds import Kind
 

@@ -2,7 +2,7 @@
 
 from tomeval.domains.arena.games.codenames.exact import solver
 from tomeval.domains.arena.games.codenames.policies import POLICIES
-from tomeval.domains.arena.games.codenames.rules import make
+from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import ENDINGS, CodenamesRules
 from tomeval.domains.arena.kinds import Kind
 
@@ -11,7 +11,7 @@ KIND = Kind(
     title="Codenames",
     rules=CodenamesRules,
     presets={"small": {"red": 3, "blue": 3, "neutral": 2, "assassin": 1}},
-    make=make,
+    make=Codenames,
     policies=POLICIES,
     solver=solver,
     endings=ENDINGS,

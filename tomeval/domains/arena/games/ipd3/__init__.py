@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tomeval.domains.arena.games.ipd3.drawn import Drawn
 from tomeval.domains.arena.games.ipd3.exact import solver
-from tomeval.domains.arena.games.ipd3.fit import fit
+from tomeval.domains.arena.games.ipd3.named import NAMED, fit
 from tomeval.domains.arena.games.ipd3.parameters import Rules
-from tomeval.domains.arena.games.ipd3.policies import POLICIES
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.kinds import Kind
 
@@ -18,7 +18,7 @@ KIND = Kind(
         "silent": {"talk": 0},
     },
     make=Ipd3,
-    policies=POLICIES,
+    policies={**NAMED, "drawn": Drawn},
     solver=solver,
     endings={
         "played": "all rounds were played",
