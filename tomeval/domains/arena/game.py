@@ -462,7 +462,8 @@ class ArenaGame(ABC, Generic[S]):
     def probe_form(self, view: Any, probe: Probe) -> Form:
         """Return how the answer to a probe is written. Default: as `forms` says, or its answers."""
         return self.forms.get(probe.name) or _form_of(
-            probe.name, [[answer] for answer in self.answers(view, probe)]
+            probe.name,
+            [self.written_probe(view, probe, answer) for answer in self.answers(view, probe)],
         )
 
     def read_probe(self, view: Any, probe: Probe, items: Sequence[Any]) -> Action | Broken:

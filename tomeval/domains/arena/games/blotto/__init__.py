@@ -3,6 +3,7 @@
 from tomeval.domains.arena.games.blotto.exact import solver
 from tomeval.domains.arena.games.blotto.policies import POLICIES, fit
 from tomeval.domains.arena.games.blotto.rules import ENDINGS, PRESETS, Blotto, BlottoRules
+from tomeval.domains.arena.games.blotto.wording import BlottoWording
 from tomeval.domains.arena.kinds import Kind
 
 KIND = Kind(
@@ -14,5 +15,6 @@ KIND = Kind(
     policies=POLICIES,
     solver=solver,
     endings=ENDINGS,
+    wording=BlottoWording(),
     fit=fit,
 )

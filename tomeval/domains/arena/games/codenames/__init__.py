@@ -4,6 +4,7 @@ from tomeval.domains.arena.games.codenames.exact import solver
 from tomeval.domains.arena.games.codenames.policies import POLICIES
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import ENDINGS, CodenamesRules
+from tomeval.domains.arena.games.codenames.wording import CodenamesWording
 from tomeval.domains.arena.kinds import Kind
 
 KIND = Kind(
@@ -15,4 +16,5 @@ KIND = Kind(
     policies=POLICIES,
     solver=solver,
     endings=ENDINGS,
+    wording=CodenamesWording(),
 )

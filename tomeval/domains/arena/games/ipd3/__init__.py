@@ -7,6 +7,7 @@ from tomeval.domains.arena.games.ipd3.exact import solver
 from tomeval.domains.arena.games.ipd3.named import NAMED, fit
 from tomeval.domains.arena.games.ipd3.parameters import Rules
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
+from tomeval.domains.arena.games.ipd3.wording import Ipd3Wording
 from tomeval.domains.arena.kinds import Kind
 
 KIND = Kind(
@@ -25,6 +26,7 @@ KIND = Kind(
         "forfeit": "a player broke the rules for good and lost",
         "alone": "two players were eliminated",
     },
+    wording=Ipd3Wording(),
     fit=fit,
 )
 """The game, as the arena's registry knows it."""
