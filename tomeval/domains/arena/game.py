@@ -289,9 +289,10 @@ class ArenaGame(ABC, Generic[S]):
         if options := self.options(view, ask):
             if action in options:
                 return None
-            labels = self.form(view, ask).labels
-            known = ", ".join(labels) or "; ".join(map(words, options))
-            return Broken("format", f"{words(action)!r} is not one of {known}")
+            known = dict.fromkeys(i for one in options for i in self.written(view, ask, one))
+            items = self.written(view, ask, action)
+            wrong = next((item for item in items if item not in known), words(action))
+            return Broken("format", f"{wrong!r} is not one of {', '.join(map(str, known))}")
         limit = self.form(view, ask).limit
         if limit and len(action) > limit:
             return Broken("rule", f"the message has {len(action):,} characters, above {limit:,}")
