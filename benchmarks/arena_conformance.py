@@ -23,9 +23,8 @@ from textarena_games import IDS, available, lines, our_position
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
-from tomeval.domains.arena.games import get_kind
+from tomeval.extensions.trajectories.file import Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
-from tomeval.extensions.trajectories.matches import Match, read_trajectories
 from tomeval.report.tables import render
 
 PAGE = Path(__file__).parent.parent / "docs" / "arena" / "textarena.md"
@@ -52,7 +51,7 @@ def difference(match: Match, end: list[Any], rules: str | None = None) -> str:
 
     `rules` are TextArena's, unless others are given.
     """
-    kind = get_kind(match.wording.kind)
+    kind = match.kind
     parameters = dict(match.wording.parameters(match.game, match.seats))
     if rules is not None:
         parameters["rules"] = rules

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tomeval.domains.arena.games.ipd3.policies import POLICIES
+from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.play import Table, _scored, play_game
 from tomeval.domains.arena.scripted_seats import PolicySeat
@@ -39,7 +39,7 @@ def test_probability_of_the_truth(probs, given, scores):
     names = ["always_cooperate", "tit_for_tat", "always_defect"]
     rng = np.random.default_rng(0)
     players = [
-        (Scorer if not seat else PolicySeat)(POLICIES[name](), Chair(seat, rng), 0.0, "format")
+        (Scorer if not seat else PolicySeat)(KIND.policies[name](), Chair(seat, rng), 0.0, "format")
         for seat, name in enumerate(names)
     ]
     players[0].probs = probs

@@ -63,7 +63,7 @@ def test_mistakes_are_told_and_asked_again():
     played, screen, _ = sit("ipd3", lines, ["grim"], rules=IPD)
     assert played is None
     assert "2 are asked for, 1 were typed. Try again" in screen
-    assert "'maybe' is no move: cooperate or defect. Try again" in screen
+    assert "'maybe' is not one of cooperate, defect. Try again" in screen
     assert "Type 2 texts, such as: one, two" in screen
     assert screen.count("You are Player 0.") == 2
     assert "End of round 1 of 2" in screen

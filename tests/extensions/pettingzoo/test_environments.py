@@ -8,8 +8,8 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.games import get_kind
+from tomeval.domains.arena.games.blotto.allocations import every
 from tomeval.extensions.pettingzoo.aec import aec_env
-from tomeval.extensions.pettingzoo.menus import AllocationMenu, menu_of
 
 needs_package = pytest.mark.skipif(
     importlib.util.find_spec("pettingzoo") is None,
@@ -124,14 +124,9 @@ def test_what_is_hidden_is_not_observed():
 
 
 def test_allocations_by_number_are_all_of_them_in_order():
-    from tomeval.domains.arena.games.blotto.allocations import every
-
-    menu = AllocationMenu(3, 20)
-    assert [list(menu.allocation(i)) for i in range(menu.size)] == every(3, 20).tolist()
-    large = AllocationMenu(7, 75)
-    assert large.size == 324_540_216
-    assert large.allocation(large.size - 1) == (75, 0, 0, 0, 0, 0, 0)
-    assert large.allocation(0) == (0, 0, 0, 0, 0, 0, 75)
+    game = get_kind("blotto").make(get_kind("blotto").rules())
+    menu = game.menu(0)
+    assert [list(menu.action(None, None, i)) for i in range(menu.size)] == every(3, 20).tolist()
 
 
 @pytest.mark.parametrize(("name", "rules"), GAMES)
@@ -148,15 +143,15 @@ def test_masked_actions_are_those_that_the_judge_allows(name, rules):
             break
         actions = {}
         for ask in due:
-            view, menu = game.view(state, ask.seat), menu_of(game, ask.seat)
-            legal = np.ones(min(menu.size, 300)) if not menu.masked else menu.mask(view, ask)
+            view, menu = game.view(state, ask.seat), game.menu(ask.seat)
+            legal = np.ones(min(menu.size, 300)) if menu.legal is None else menu.mask(view, ask)
             places = np.flatnonzero(legal)
             assert len(places)
             tried = rng.choice(min(len(legal), 5000), 20)
             for place in tried[legal[tried] == 1]:
                 assert game.fault(view, ask, menu.action(view, ask, int(place))) is None
             actions[ask.seat] = menu.action(view, ask, int(rng.choice(places)))
-            if menu.masked:
+            if menu.legal is not None:
                 assert not menu.mask(view, None).any()
         _, state = game.after(state, actions, rng)
 

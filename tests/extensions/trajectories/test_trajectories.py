@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.trajectories.lines import FIELDS
+from tomeval.extensions.trajectories.file import FIELDS
 from tomeval.extensions.trajectories.recording import TrajectoryKeys, recorded_games
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run

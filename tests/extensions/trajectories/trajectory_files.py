@@ -4,16 +4,14 @@ import json
 
 import numpy as np
 
-from tomeval.domains.arena.games import get_kind
-from tomeval.domains.arena.wordings import wording_of
+from tomeval.domains.arena.games import textarena_kind
 
 PROMPT = "You are Player {seat}.\nYour role: {role}\n\nPlayers: {players}\n\n"
 
 
 def lines_of(name, seats, episode, seed, players=None):
     """Return a random game of ours as lines; the last line of every seat has its reward."""
-    wording, plain, _ = wording_of(name)
-    kind = get_kind(wording.kind)
+    kind, wording, plain, _ = textarena_kind(name)
     game = kind.make(kind.rules(**wording.parameters(plain, seats)))
     rng = np.random.default_rng(seed)
     first = state = game.deal(rng)
@@ -27,7 +25,7 @@ def lines_of(name, seats, episode, seed, players=None):
             lines.append({"seat": ask.seat, "action": text})
         _, state = game.after(state, actions, rng)
     finish(lines, name, episode, game.rewards(state), players)
-    show_deal(lines, wording.kind, game, first)
+    show_deal(lines, kind.name, game, first)
     return lines, game, state
 
 

@@ -12,11 +12,15 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.menus import Menu
+
 Action = Any
 """What a seat does: text, a number, None or a tuple of these; hashable, and JSON-ready but for
 tuples, which JSON knows as lists (see `ArenaGame.read`)."""
 
 S = TypeVar("S")
+T = TypeVar("T")
 
 ERRORS = ("format", "rule", "target", "truncated", "refusal", "backend")
 """How an answer can break the rules: it has not the form that was asked for; it has, but is
@@ -75,16 +79,29 @@ class Form(NamedTuple):
         Number of items; 0: any number.
     labels : tuple of str
         With size 1: all that may be said, as text, so that a model can score it; empty: too many.
+    limit : int
+        The most characters of a text; 0: any number.
     """
 
     key: str
     kind: type[str] | type[int]
     size: int = 1
     labels: tuple[str, ...] = ()
+    limit: int = 0
 
     def items(self, label: str) -> list[Any]:
         """Return the items that one of the labels stands for."""
         return [self.kind(label)]
+
+    def fault(self, items: Sequence[Any]) -> Broken | None:
+        """Return how items have not this form: how many they are, and their type."""
+        if self.size and len(items) != self.size:
+            return Broken("format", f"{self.size} asked for, {len(items)} given")
+        for item in items:
+            if type(item) is not self.kind:
+                what = "text" if self.kind is str else "whole number"
+                return Broken("format", f"{item!r} is no {what}")
+        return None
 
 
 class Probe(NamedTuple):
@@ -146,7 +163,7 @@ class View(Generic[S]):
 
     __slots__ = ("_state", "game", "seat")
 
-    def __init__(self, game: ArenaGame[S], state: S, seat: int) -> None:
+    def __init__(self, game: Any, state: S, seat: int) -> None:
         self.game, self._state, self.seat = game, state, seat
 
     @property
@@ -155,8 +172,32 @@ class View(Generic[S]):
         return tuple(e for e in self.game.events(self._state) if e.seen_by(self.seat))
 
 
+class Public(Generic[T]):
+    """A property of views that everybody may know: the field of the state with its name.
+
+    Or with another one, such as ``turn = Public[int]("begun")``.
+    """
+
+    def __init__(self, field: str = "") -> None:
+        self.field = field
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the name of the property, unless the field has one of its own."""
+        self.field = self.field or name
+
+    def __get__(self, view: View[Any], owner: type) -> T:
+        """Return the field."""
+        found: T = getattr(view._state, self.field)
+        return found
+
+
 class ArenaGame(ABC, Generic[S]):
     """A game with its parameters; states are immutable, so any can be cloned by keeping it.
+
+    What a game must say is abstract. All else has a default, from what the game declares: class
+    attributes, `options` of its decisions, `answers` to its probes, and the fields ``log``
+    (events), ``round`` (rounds begun), ``ending`` (empty while the game goes on) and ``lost``
+    (seats that forfeited) of its states, which are named tuples.
 
     Attributes
     ----------
@@ -174,12 +215,31 @@ class ArenaGame(ABC, Generic[S]):
         Which of ``forfeit``, ``eliminate`` and ``default`` the game knows; see `struck`, `default`.
     round_word : str
         What `rounds` counts, in the singular, such as ``day``.
+    views : type of View
+        What seats see; policies and the methods below get views of this type.
+    role : str or tuple of str
+        The role of all seats, or of each.
+    sides : tuple of tuple of int
+        The seats by team; empty: every seat is one of its own.
+    forms : mapping of str to Form
+        How decisions (by kind) and answers to probes (by name) are written that are not one of a
+        list of `options` or `answers`, or that are written under another key.
+    questions : mapping of str to str
+        What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
+    lines : mapping of str to str
+        Events by kind as lines for readers, with ``{who}``, ``{what}`` and ``{data}``; see `line`.
     """
 
     name: ClassVar[str]
     round_word: ClassVar[str] = "round"
     without_chance: bool = False
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit",)
+    views: ClassVar[type[View[Any]]] = View
+    role: ClassVar[str | tuple[str, ...]] = "player"
+    sides: ClassVar[tuple[tuple[int, ...], ...]] = ()
+    forms: Mapping[str, Form] = {}
+    questions: ClassVar[Mapping[str, str]] = {}
+    lines: ClassVar[Mapping[str, str]] = {}
     seats: int
     length: int
     usual: int
@@ -194,47 +254,79 @@ class ArenaGame(ABC, Generic[S]):
     def due(self, state: S) -> tuple[Ask, ...]:
         """Return the decisions of the coming stage, by seat; empty if the game is over."""
 
-    @abstractmethod
+    def then(self, state: S, actions: Mapping[int, Action]) -> S:
+        """Return the state after a stage that leaves nothing to chance; see `outcomes`."""
+        raise NotImplementedError(f"{self.name} says neither what is `then` nor its `outcomes`")
+
     def outcomes(self, state: S, actions: Mapping[int, Action]) -> Sequence[tuple[float, S]]:
         """Return the states that may follow a stage, with probabilities that sum to 1.
 
         `actions` are legal, one for every seat that is due. Equal calls return equal lists, so that
-        the place in the list is a record of chance.
+        the place in the list is a record of chance. Default: the one state of `then`.
         """
+        return ((1.0, self.then(state, actions)),)
 
     def after(
         self, state: S, actions: Mapping[int, Action], rng: np.random.Generator
     ) -> tuple[int, S]:
         """Draw what follows a stage: its place among `outcomes`, and the state."""
-        found = self.outcomes(state, actions)
-        if len(found) == 1:
-            return 0, found[0][1]
-        bounds = np.cumsum([weight for weight, _ in found])
-        place = min(int((rng.random() * bounds[-1] >= bounds).sum()), len(found) - 1)
-        return place, found[place][1]
+        outcomes = self.outcomes(state, actions)
+        if len(outcomes) == 1:
+            return 0, outcomes[0][1]
+        bounds = np.cumsum([weight for weight, _ in outcomes])
+        index = min(int((rng.random() * bounds[-1] >= bounds).sum()), len(outcomes) - 1)
+        return index, outcomes[index][1]
 
-    @abstractmethod
-    def fault(self, view: View[S], ask: Ask, action: Action) -> Broken | None:
-        """Return how an action, of the right type, breaks the rules; None if it is legal."""
+    def options(self, view: Any, ask: Ask) -> Sequence[Action]:
+        """Return all legal actions, in the order that breaks ties; empty: they are not listed."""
+        return ()
 
-    def default(self, view: View[S], ask: Ask) -> Action:
+    def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
+        """Return how an action, of the right type, breaks the rules; None if it is legal.
+
+        Default: one that is not among the `options`; a text above the `limit` of its form.
+        """
+        if options := self.options(view, ask):
+            if action in options:
+                return None
+            known = dict.fromkeys(i for one in options for i in self.written(view, ask, one))
+            items = self.written(view, ask, action)
+            wrong = next((item for item in items if item not in known), words(action))
+            return Broken("format", f"{wrong!r} is not one of {', '.join(map(str, known))}")
+        limit = self.form(view, ask).limit
+        if limit and len(action) > limit:
+            return Broken("rule", f"the message has {len(action):,} characters, above {limit:,}")
+        return None
+
+    def default(self, view: Any, ask: Ask) -> Action:
         """Return the action that counts in place of a broken one under the policy ``default``.
 
-        Asked for only if `on_broken` holds it.
+        Default: the first of the `options`; without, silence.
         """
-        raise NotImplementedError(f"{self.name} has no default action")
+        return next(iter(self.options(view, ask)), "")
 
-    @abstractmethod
-    def random(self, view: View[S], ask: Ask, rng: np.random.Generator) -> Action:
+    def random(self, view: Any, ask: Ask, rng: np.random.Generator) -> Action:
         """Draw a legal action, uniformly where there are finitely many; talk says nothing."""
+        options = self.options(view, ask)
+        return options[int(rng.integers(len(options)))] if options else ""
 
-    @abstractmethod
     def struck(self, state: S, ask: Ask, how: str) -> S:
         """Return the state after a seat broke the rules for good: ``forfeit`` or ``eliminate``.
 
         ``forfeit`` ends the game, and the seat (with its team) has lost; ``eliminate`` takes the
-        seat out, and the others go on if they can.
+        seat out, and the others go on if they can. Default: the first.
         """
+        now: Any = state
+        struck: S = now._replace(
+            ending="forfeit",
+            lost=(*now.lost, ask.seat),
+            log=(*now.log, Event("struck", ask.seat, how)),
+        )
+        return struck
+
+    def menu(self, seat: int) -> Menu:
+        """Return all that a seat can ever do, by number, for programs that choose numbers."""
+        raise TomevalError(f"game {self.name!r} has no list of actions for such programs")
 
     # What it came to
 
@@ -242,25 +334,34 @@ class ArenaGame(ABC, Generic[S]):
     def rewards(self, state: S) -> tuple[float, ...]:
         """Return what every seat got in a game that is over."""
 
-    @abstractmethod
     def wins(self, state: S) -> tuple[float, ...]:
-        """Return every seat's share of the win in a game that is over: 1, 0 or between in a tie."""
+        """Return every seat's share of the win in a game that is over: 1, 0 or between in a tie.
 
-    @abstractmethod
+        Default: the teams with the highest reward share it, and each of their seats has the share.
+        """
+        rewards, teams = self.rewards(state), self.teams(state)
+        top = max(rewards)
+        first = [team for team in teams if rewards[team[0]] == top]
+        return tuple(
+            1 / len(first) if any(seat in team for team in first) else 0.0
+            for seat in range(self.seats)
+        )
+
     def ending(self, state: S) -> str:
         """Return in one word with underscores how a game ended; see `Kind.endings`."""
+        return str(getattr(state, "ending"))  # noqa: B009 (a convention, not a type)
 
-    @abstractmethod
     def rounds(self, state: S) -> int:
         """Return how many rounds, days or turns were begun."""
+        return int(getattr(state, "round"))  # noqa: B009
 
-    @abstractmethod
     def roles(self, state: S) -> tuple[str, ...]:
         """Return the role of every seat, such as ``villager``; one word for all without roles."""
+        return (self.role,) * self.seats if isinstance(self.role, str) else self.role
 
-    @abstractmethod
     def teams(self, state: S) -> tuple[tuple[int, ...], ...]:
         """Return the seats by team; without teams every seat is one of its own."""
+        return self.sides or tuple((seat,) for seat in range(self.seats))
 
     @property
     def rotations(self) -> tuple[tuple[int, ...], ...]:
@@ -274,21 +375,23 @@ class ArenaGame(ABC, Generic[S]):
 
     # What seats know
 
-    @abstractmethod
     def events(self, state: S) -> tuple[Event, ...]:
         """Return all that has happened, oldest first, hidden events too."""
+        log: tuple[Event, ...] = getattr(state, "log")  # noqa: B009
+        return log
 
-    @abstractmethod
-    def view(self, state: S, seat: int) -> View[S]:
+    def view(self, state: S, seat: int) -> Any:
         """Return what a seat may know, in constant time."""
+        return self.views(self, state, seat)
 
-    @abstractmethod
     def seat_name(self, seat: int) -> str:
         """Return what a seat is called at the table, such as ``Player 2`` or ``red spymaster``."""
+        return f"Player {seat}"
 
-    @abstractmethod
     def line(self, event: Event) -> str:
         """Return an event as a line for readers, such as ``Player 2 votes for Player 0``."""
+        who = "" if event.seat is None else self.seat_name(event.seat)
+        return self.lines[event.kind].format(who=who, what=words(event.data), data=event.data)
 
     def silent(self, event: Event) -> bool:
         """Tell whether a seat had its say and said nothing, which readers need not be told."""
@@ -300,8 +403,10 @@ class ArenaGame(ABC, Generic[S]):
 
     def asked(self, probe: Probe) -> str:
         """Return what a probe asks for in words for readers, such as ``move of Player 2``."""
-        name = probe.name.replace("_", " ")
-        return name if probe.about is None else f"{name} of {self.seat_name(probe.about)}"
+        plain = probe.name.replace("_", " ")
+        if probe.about is None:
+            return self.questions.get(probe.name, plain)
+        return self.questions.get(probe.name, plain + " of {}").format(self.seat_name(probe.about))
 
     def told(self, probe: Probe, answer: Action) -> str:
         """Return an answer to a probe, said or true, in words for readers."""
@@ -309,23 +414,36 @@ class ArenaGame(ABC, Generic[S]):
 
     # Questions and answers
 
-    @abstractmethod
-    def form(self, view: View[S], ask: Ask) -> Form:
-        """Return how a decision is written."""
+    def form(self, view: Any, ask: Ask) -> Form:
+        """Return how a decision is written. Default: as `forms` says, or as one of its options."""
+        return self.forms.get(ask.kind) or _form_of(
+            ask.kind, [self.written(view, ask, action) for action in self.options(view, ask)]
+        )
 
-    @abstractmethod
-    def read(self, view: View[S], ask: Ask, items: Sequence[Any]) -> Action | Broken:
+    def read(self, view: Any, ask: Ask, items: Sequence[Any]) -> Action | Broken:
         """Return the action that the items of a `Form` stand for, if it is legal."""
+        action = self.form(view, ask).fault(items) or self.meant(view, ask, items)
+        return action if isinstance(action, Broken) else self.fault(view, ask, action) or action
 
-    @abstractmethod
-    def written(self, view: View[S], ask: Ask, action: Action) -> list[Any]:
+    def meant(self, view: Any, ask: Ask, items: Sequence[Any]) -> Action | Broken:
+        """Return the action that items of the right number and type stand for, legal or not.
+
+        Default: the option that is written so, whatever the case; else the item, or all of them.
+        """
+        for action in self.options(view, ask):
+            if _folded(self.written(view, ask, action)) == _folded(items):
+                return action
+        return items[0] if len(items) == 1 else tuple(items)
+
+    def written(self, view: Any, ask: Ask, action: Action) -> list[Any]:
         """Return the items that `read` reads as an action."""
+        return list(action) if isinstance(action, tuple) else [action]
 
-    @abstractmethod
-    def probes(self, view: View[S], ask: Ask) -> tuple[Probe, ...]:
+    def probes(self, view: Any, ask: Ask) -> tuple[Probe, ...]:
         """Return the literal questions that belong to a decision; empty if it has none."""
+        return ()
 
-    def probes_after(self, view: View[S], ask: Ask, action: Action) -> tuple[Probe, ...]:
+    def probes_after(self, view: Any, ask: Ask, action: Action) -> tuple[Probe, ...]:
         """Return the literal questions on what follows from a decision, asked once it is made.
 
         They are asked of what the seat saw before the decision, and say in `Probe.given` what it
@@ -333,52 +451,92 @@ class ArenaGame(ABC, Generic[S]):
         """
         return ()
 
-    @abstractmethod
-    def probe_form(self, view: View[S], probe: Probe) -> Form:
-        """Return how the answer to a probe is written."""
+    def answers(self, view: Any, probe: Probe) -> tuple[Action, ...]:
+        """Return all that a probe's answer can be, for beliefs to be drawn from.
 
-    @abstractmethod
-    def read_probe(self, view: View[S], probe: Probe, items: Sequence[Any]) -> Action | Broken:
+        Empty if nothing is stated of it: there are too many answers, or they follow from others.
+        Default: the labels of its form in `forms`.
+        """
+        form = self.forms.get(probe.name)
+        return tuple(form.items(label)[0] for label in form.labels) if form else ()
+
+    def probe_form(self, view: Any, probe: Probe) -> Form:
+        """Return how the answer to a probe is written. Default: as `forms` says, or its answers."""
+        return self.forms.get(probe.name) or _form_of(
+            probe.name,
+            [self.written_probe(view, probe, answer) for answer in self.answers(view, probe)],
+        )
+
+    def read_probe(self, view: Any, probe: Probe, items: Sequence[Any]) -> Action | Broken:
         """Return what the items of a `Form` say, if it can be true."""
+        wrong = self.probe_form(view, probe).fault(items)
+        return wrong or self.stated(view, probe, items)
 
-    def written_probe(self, view: View[S], probe: Probe, action: Action) -> list[Any]:
+    def stated(self, view: Any, probe: Probe, items: Sequence[Any]) -> Action | Broken:
+        """Return what items of the right number and type say, if it can be true.
+
+        Default: the label that is written so, whatever the case.
+        """
+        form = self.probe_form(view, probe)
+        for label in form.labels:
+            if _folded(form.items(label)) == _folded(items):
+                return form.items(label)[0]
+        return Broken("format", f"{words(tuple(items))!r} is not one of {', '.join(form.labels)}")
+
+    def written_probe(self, view: Any, probe: Probe, action: Action) -> list[Any]:
         """Return the items that `read_probe` reads as an answer, as an oracle is told the truth.
 
         Default: the items of a tuple, or the answer itself.
         """
         return list(action) if isinstance(action, tuple) else [action]
 
-    def answers(self, view: View[S], probe: Probe) -> tuple[Action, ...]:
-        """Return all that a probe's answer can be, for beliefs to be drawn from.
-
-        Empty if nothing is stated of it: there are too many answers, or they follow from others.
-        Default: those of the labels that can be true.
-        """
-        form = self.probe_form(view, probe)
-        found = [self.read_probe(view, probe, form.items(label)) for label in form.labels]
-        return tuple(one for one in found if not isinstance(one, Broken))
-
-    @abstractmethod
     def truth(self, probe: Probe, seat: int, trail: Sequence[Stage[S]], at: int, end: S) -> Action:
         """Return the true answer to a probe that `seat` was asked in stage `at` of a whole game.
 
-        `trail` are the stages of the game and `end` its last state. None: it never showed.
+        `trail` are the stages of the game and `end` its last state. None: it never showed. Default:
+        what the seat that the probe is about did in the stage.
         """
+        if probe.about is None or at >= len(trail):
+            return None
+        return trail[at].actions.get(probe.about)
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return how right an answer is, from 0 to 1; default: 1 if it is the truth, else 0."""
         return float(said == truth)
 
-    def step_reply(self, view: View[S], said: Mapping[Probe, Action]) -> Action | None:
+    # One-step payoffs
+
+    def payoff(self, state: S, seat: int, actions: Mapping[int, Action]) -> float | None:
+        """Return what a stage adds to a seat's reward; None where the game has no such payoffs."""
+        return None
+
+    def supposed(self, view: Any, said: Mapping[Probe, Action]) -> Mapping[int, Action] | None:
+        """Return what the others do in the stage if what a seat stated is true.
+
+        None if that does not follow. Default: answers are the actions of whom probes are about.
+        """
+        others = {ask.seat for ask in self.due(view._state)} - {view.seat}
+        stated = {probe.about: answer for probe, answer in said.items() if probe.about in others}
+        return stated if stated.keys() == others else None
+
+    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> Action | None:
         """Return the best reply to what a seat stated, as far as this stage's payoff goes.
 
         None where the game has no one-step payoffs, or where nothing follows from what was stated.
+        Default: the first of its `options` with the highest `payoff` against what is `supposed`.
         """
-        return None
+        supposed, state, seat = self.supposed(view, said), view._state, view.seat
+        ask = next((ask for ask in self.due(state) if ask.seat == seat), None)
+        if supposed is None or ask is None:
+            return None
+        paid = [
+            (self.payoff(state, seat, {**supposed, seat: action}), action)
+            for action in self.options(view, ask)
+        ]
+        known = [(worth, action) for worth, action in paid if worth is not None]
+        return max(known, key=lambda pair: pair[0])[1] if known else None
 
-    def replies_to(
-        self, view: View[S], action: Action, said: Mapping[Probe, Action]
-    ) -> bool | None:
+    def replies_to(self, view: Any, action: Action, said: Mapping[Probe, Action]) -> bool | None:
         """Tell whether an action is a best reply to what was stated, in this stage's payoff.
 
         None where the game leaves it to `step_reply` and the solver, which know one best reply.
@@ -390,9 +548,33 @@ class ArenaGame(ABC, Generic[S]):
     ) -> Stepwise | None:
         """Return the one-step payoffs of a decision; None where the game has none.
 
-        `actions` are those of the whole stage, `reply` is what `step_reply` returned.
+        `actions` are those of the whole stage, `reply` is what `step_reply` returned. Default: by
+        `payoff`; where no `options` are listed, such as for talk, all actions are taken to pay the
+        same.
         """
-        return None
+        chosen = self.payoff(state, seat, actions)
+        if chosen is None:
+            return None
+        ask = next(ask for ask in self.due(state) if ask.seat == seat)
+        paid = {
+            action: self.payoff(state, seat, {**actions, seat: action}) or 0.0
+            for action in self.options(self.view(state, seat), ask)
+        }
+        if not paid:
+            return Stepwise(chosen, chosen, chosen)
+        return Stepwise(chosen, max(paid.values()), paid.get(reply, float("nan")))
+
+
+def _form_of(key: str, written: Sequence[list[Any]]) -> Form:
+    """Return the form of an answer that is one of a list, given as items."""
+    first = written[0]
+    labels = tuple(str(items[0]) for items in written) if len(first) == 1 else ()
+    return Form(key, type(first[0]), len(first), labels)
+
+
+def _folded(items: Sequence[Any]) -> list[Any]:
+    """Return items with texts in one case and without needless blanks."""
+    return [" ".join(i.casefold().split()) if isinstance(i, str) else i for i in items]
 
 
 def words(action: Action) -> str:

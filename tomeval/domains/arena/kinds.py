@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from tomeval.domains.arena.game import ArenaGame, Stage
 from tomeval.domains.arena.policy import Policy
 from tomeval.domains.arena.solver import Solver
+from tomeval.domains.arena.wording import Wording
 
 
 class Seen(NamedTuple):
@@ -42,6 +43,8 @@ class Kind:
         or None where not even bounds are known.
     endings : mapping of str to str
         What the words of `ArenaGame.ending` mean.
+    wording : Wording or None
+        How TextArena plays it and its players write, for games that were played there.
     fit : callable or None
         Given the game and what one player did in some games, returns the policy of few parameters
         that is likeliest; None: none is fitted.
@@ -53,6 +56,7 @@ class Kind:
     presets: Mapping[str, Mapping[str, Any]]
     make: Callable[[Any], ArenaGame[Any]]
     policies: Mapping[str, type[Policy]]
-    solver: Callable[[ArenaGame[Any], int, Mapping[int, Policy]], Solver | None]
+    solver: Callable[[Any, int, Mapping[int, Policy]], Solver | None]
     endings: Mapping[str, str]
-    fit: Callable[[ArenaGame[Any], Sequence[Seen]], Policy] | None = None
+    wording: Wording | None = None
+    fit: Callable[[Any, Sequence[Seen]], Policy] | None = None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.domains.arena.game import Action, Ask, Probe
 
 Memory = Any
 """What a policy remembers: hashable."""
@@ -20,7 +20,8 @@ class Policy(ABC):
     """A scripted player of one game; immutable, so one object sits in any number of games.
 
     A subclass is a frozen dataclass whose fields are its options, JSON-ready, as experiments give
-    them; it raises a `TomevalError` for options that make no sense.
+    them; it raises a `TomevalError` for options that make no sense. Its methods get views of its
+    game's own type, see `ArenaGame.views`.
 
     Attributes
     ----------
@@ -38,28 +39,28 @@ class Policy(ABC):
         """Whether it never draws, whatever it sees."""
         return False
 
-    def fits(self, game: ArenaGame[Any]) -> None:  # noqa: B027 (most fit every game)
+    def fits(self, game: Any) -> None:  # noqa: B027 (most fit every game)
         """Raise a `TomevalError` if it cannot play a game with these parameters."""
 
-    def start(self, view: View[Any]) -> Memory:
+    def start(self, view: Any) -> Memory:
         """Return the memory with which a seat begins, given what it was dealt."""
         return None
 
     @abstractmethod
-    def choices(self, view: View[Any], ask: Ask, memory: Memory) -> Choices:
+    def choices(self, view: Any, ask: Ask, memory: Memory) -> Choices:
         """Return what it does, with probabilities."""
 
-    def observe(self, view: View[Any], memory: Memory) -> Memory:
+    def observe(self, view: Any, memory: Memory) -> Memory:
         """Return the memory after a stage; called once after every stage if it `remembers`."""
         return memory
 
     def predict(
-        self, view: View[Any], ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
+        self, view: Any, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
     ) -> Action | None:
         """Answer a literal question, as the measured player; None: it has nothing to say."""
         return None
 
-    def act(self, view: View[Any], ask: Ask, memory: Memory, rng: np.random.Generator) -> Action:
+    def act(self, view: Any, ask: Ask, memory: Memory, rng: np.random.Generator) -> Action:
         """Draw what it does; a choice without alternative draws nothing."""
         return draw(self.choices(view, ask, memory), rng)
 

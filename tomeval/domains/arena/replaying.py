@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.game import Action, ArenaGame, Ask
 from tomeval.domains.arena.played import Mark
-from tomeval.domains.arena.wordings import Wording, get_wording
+from tomeval.domains.arena.wording import Wording
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.results import ArenaRunCell
@@ -27,7 +27,8 @@ def first_state(cell: ArenaRunCell, episode: int, deal: int) -> Any:
     """Return the state after the deal of a game of a run."""
     game = cell.table.game
     if "deals" in cell.definition:  # it was played elsewhere
-        wording = get_wording(cell.table.kind.name)
+        wording = cell.table.kind.wording
+        assert wording is not None
         return wording.dealt(game, {}, cell.definition["deals"][episode])
     return game.deal(Stream.of(cell.seed, "arena", "deal", cell.table.stream).episode(deal))
 
@@ -36,10 +37,8 @@ def replayed(
     cell: ArenaRunCell, first: Any, record: Sequence[Any], actions: Actions
 ) -> Iterator[tuple[int, Any]]:
     """Yield the states of a game of a run, see `replay`."""
-    if "deals" in cell.definition:
-        wording = get_wording(cell.table.kind.name)
-        return replay(cell.table.game, first, record, actions, wording)
-    return replay(cell.table.game, first, record, actions)
+    wording = cell.table.kind.wording if "deals" in cell.definition else None
+    return replay(cell.table.game, first, record, actions, wording)
 
 
 def replay(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.games import get_kind
+from tomeval.core.extras import need
+from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.policy import Policy
-from tomeval.runs.experiment import read_table
 
 REWARDS = ("payoff", "regret")
-
-_INSTALL = "pip install 'tomeval[pettingzoo]'"
 
 
 def aec_env(
@@ -30,8 +27,8 @@ def aec_env(
     Agents are called ``seat_0``, ``seat_1``, ...; those of one stage decide one after the other and
     do not see each other's decisions. Actions are numbers: the four pairs of moves and nine
     sentences in the dilemma, all allocations in Blotto, every clue of the bank with every number
-    and every word or a pass in Codenames, targets and speech acts in Secret Mafia; see `menus`
-    beside this module. An observation is all that the seat has learnt: a text, as UTF-8 bytes
+    and every word or a pass in Codenames, targets and speech acts in Secret Mafia; see
+    `ArenaGame.menu`. An observation is all that the seat has learnt: a text, as UTF-8 bytes
     followed by zeros, with the mask of legal actions, which Blotto does not need. The
     agent's info has it as ``text``. Chance follows from the seed of `reset`.
 
@@ -63,14 +60,8 @@ def aec_env(
     """
     if reward not in REWARDS:
         raise unknown("reward", reward, REWARDS)
-    kind = get_kind(name)
-    entry = dict(rules or {})
-    preset = entry.pop("preset", None)
-    if preset is not None and preset not in kind.presets:
-        raise unknown(f"preset of {name}", preset, kind.presets)
-    known = {**kind.presets[preset], **entry} if preset is not None else entry
-    game = kind.make(read_table(kind.rules, known, f"games.{name}"))
-    others = dict(policies or {})
+    named = named_game(name, {**(rules or {}), "game": name}, f"games.{name}")
+    game, others = named.game, dict(policies or {})
     for seat, policy in others.items():
         if seat not in range(game.seats):
             raise TomevalError(f"policies: {name} has seats 0 to {game.seats - 1}, not {seat!r}")
@@ -84,18 +75,14 @@ def aec_env(
             raise TomevalError(
                 f"reward 'regret': needs policies in all seats but one; {agents} have none"
             )
-        solver = kind.solver(game, agents[0], others)
+        solver = named.kind.solver(game, agents[0], others)
         if solver is None:
             raise TomevalError(
                 f"reward 'regret': no values are known in {name} with these policies"
             )
-    try:
-        module = importlib.import_module("tomeval.extensions.pettingzoo.environment")
-        wrappers = importlib.import_module("pettingzoo.utils.wrappers")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] not in ("pettingzoo", "gymnasium"):
-            raise
-        raise TomevalError(f"environments of PettingZoo need its package: {_INSTALL}") from None
+    what = "environments of PettingZoo"
+    wrappers = need("pettingzoo.utils.wrappers", "pettingzoo", what)
+    module = need("tomeval.extensions.pettingzoo.environment", "pettingzoo", what)
     return wrappers.OrderEnforcingWrapper(
         module.ArenaEnv(game, others, solver, observation_size, render_mode)
     )

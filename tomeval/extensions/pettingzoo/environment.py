@@ -13,7 +13,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask
 from tomeval.domains.arena.policy import Policy
 from tomeval.domains.arena.solver import Follower, Solver
-from tomeval.extensions.pettingzoo.menus import menu_of
 
 
 class ArenaEnv(pettingzoo.AECEnv):  # type: ignore[misc]
@@ -37,7 +36,7 @@ class ArenaEnv(pettingzoo.AECEnv):  # type: ignore[misc]
         self.render_mode = render_mode
         self.seat_of = {f"seat_{i}": i for i in range(game.seats) if i not in policies}
         self.possible_agents = list(self.seat_of)
-        self._menus = {agent: menu_of(game, seat) for agent, seat in self.seat_of.items()}
+        self._menus = {agent: game.menu(seat) for agent, seat in self.seat_of.items()}
         self.action_spaces = {
             agent: gymnasium.spaces.Discrete(menu.size) for agent, menu in self._menus.items()
         }
@@ -47,10 +46,8 @@ class ArenaEnv(pettingzoo.AECEnv):  # type: ignore[misc]
     def _space(self, agent: str) -> Any:
         """Return the space of what a seat sees: a text as bytes, and which actions are legal."""
         menu = self._menus[agent]
-        found: dict[str, Any] = {
-            "observation": gymnasium.spaces.Box(0, 255, (self.size,), np.uint8)
-        }
-        if menu.masked:
+        found = {"observation": gymnasium.spaces.Box(0, 255, (self.size,), np.uint8)}
+        if menu.legal is not None:
             found["action_mask"] = gymnasium.spaces.Box(0, 1, (menu.size,), np.int8)
         return gymnasium.spaces.Dict(found)
 
@@ -144,9 +141,11 @@ class ArenaEnv(pettingzoo.AECEnv):  # type: ignore[misc]
         if action is None or not 0 <= int(action) < self._menus[agent].size:
             raise TomevalError(f"{agent}: {action!r} is no action of {self.action_spaces[agent]}")
         chosen = self._menus[agent].action(view, ask, int(action))
-        wrong = self._wrong(agent, ask, int(action), chosen)
-        if wrong:
-            raise TomevalError(f"{agent}, {ask.kind}: action {int(action)}: {wrong}")
+        menu = self._menus[agent]
+        if menu.legal is not None and not menu.mask(view, ask)[int(action)]:
+            broken = self.game.fault(view, ask, chosen)
+            why = broken.text if broken else "it is for another kind of decision"
+            raise TomevalError(f"{agent}, {ask.kind}: action {int(action)}: {why}")
         self._cumulative_rewards[agent] = 0.0
         self.rewards = dict.fromkeys(self.agents, 0.0)
         if self._follower is not None:
@@ -160,15 +159,6 @@ class ArenaEnv(pettingzoo.AECEnv):  # type: ignore[misc]
             self._begin()
         self._accumulate_rewards()
         self._tell()
-
-    def _wrong(self, agent: str, ask: Ask, index: int, chosen: Action) -> str:
-        """Return why an action is illegal; empty if it is not."""
-        view = self.game.view(self.state_now, ask.seat)
-        menu = self._menus[agent]
-        if menu.masked and not menu.mask(view, ask)[index]:
-            broken = self.game.fault(view, ask, chosen)
-            return broken.text if broken else "it is for another kind of decision"
-        return ""
 
     def _regret(self, agent: str, view: Any, ask: Ask, chosen: Action) -> float:
         """Return V* - Q* of an action."""
@@ -206,7 +196,7 @@ class ArenaEnv(pettingzoo.AECEnv):  # type: ignore[misc]
         observation[: len(written)] = np.frombuffer(written, np.uint8)
         found: dict[str, Any] = {"observation": observation}
         menu = self._menus[agent]
-        if menu.masked:
+        if menu.legal is not None:
             ask = next((ask for ask in self._pending if ask.seat == seat), None)
             found["action_mask"] = menu.mask(view, ask)
         return found

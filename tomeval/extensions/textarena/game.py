@@ -22,7 +22,6 @@ from tomeval.domains.arena.game import (
     Form,
     Probe,
     Stage,
-    View,
 )
 from tomeval.extensions.textarena.library import PREFIX, Entry, find_entry
 from tomeval.extensions.textarena.state import (
@@ -52,8 +51,9 @@ class TextArenaGame(ArenaGame[State]):
     """
 
     name: ClassVar[str] = "textarena"
-    on_broken: ClassVar[tuple[str, ...]] = ("forfeit",)
+    views = TextArenaView
     usual = 1
+    forms = {kind: Form("action", str) for kind in (ASK, NEXT)}  # noqa: RUF012
 
     def __init__(self, rules: Rules, entry: Entry) -> None:
         self.rules, self.entry = rules, entry
@@ -114,15 +114,13 @@ class TextArenaGame(ArenaGame[State]):
         """Return the one decision that TextArena asks for."""
         return () if state.seat is None else (Ask(state.seat, ASK),)
 
-    def outcomes(
-        self, state: State, actions: Mapping[int, Action]
-    ) -> Sequence[tuple[float, State]]:
+    def then(self, state: State, actions: Mapping[int, Action]) -> State:
         """Return the one state that follows: chance was dealt as a seed."""
         assert state.seat is not None
-        found = self._tried(state, actions[state.seat])
-        if isinstance(found, Broken):
-            raise TomevalError(f"{PREFIX}{self.entry.id}: {found.text}")
-        return [(1.0, found)]
+        after = self._tried(state, actions[state.seat])
+        if isinstance(after, Broken):
+            raise TomevalError(f"{PREFIX}{self.entry.id}: {after.text}")
+        return after
 
     def _tried(self, state: State, text: str) -> State | Broken:
         """Return what follows an action, or how it breaks the rules."""
@@ -156,7 +154,7 @@ class TextArenaGame(ArenaGame[State]):
             )
         return behind
 
-    def fault(self, view: View[State], ask: Ask, action: Action) -> Broken | None:
+    def fault(self, view: TextArenaView, ask: Ask, action: Action) -> Broken | None:
         """Let the environment judge an action; one that it refuses leaves no trace in the game."""
         if not action.strip():
             return Broken("format", "the answer is empty")
@@ -169,7 +167,7 @@ class TextArenaGame(ArenaGame[State]):
         found = self._tried(view._state, action)
         return found if isinstance(found, Broken) else None
 
-    def random(self, view: View[State], ask: Ask, rng: np.random.Generator) -> NoReturn:
+    def random(self, view: TextArenaView, ask: Ask, rng: np.random.Generator) -> NoReturn:
         """Refuse: nobody knows which actions are legal."""
         raise TomevalError(
             f"{PREFIX}{self.entry.id}: no random action can be drawn: TextArena does not "
@@ -220,19 +218,11 @@ class TextArenaGame(ArenaGame[State]):
         """Return TextArena's roles; ``player`` for all without."""
         return state.roles
 
-    def teams(self, state: State) -> tuple[tuple[int, ...], ...]:
-        """Return every seat as a team of its own: TextArena does not say who plays with whom."""
-        return tuple((seat,) for seat in range(self.seats))
-
     # What seats know
 
     def events(self, state: State) -> tuple[Event, ...]:
         """Return all messages."""
         return state.news
-
-    def view(self, state: State, seat: int) -> TextArenaView:
-        """Return what a seat may know."""
-        return TextArenaView(self, state, seat)
 
     def seat_name(self, seat: int) -> str:
         """Return TextArena's name of a seat."""
@@ -245,27 +235,11 @@ class TextArenaGame(ArenaGame[State]):
 
     # Questions and answers
 
-    def form(self, view: View[State], ask: Ask) -> Form:
-        """Return one text."""
-        return Form("action", str)
-
-    def read(self, view: View[State], ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Return the text, if the environment takes it."""
-        return self.fault(view, ask, items[0]) or items[0]
-
-    def written(self, view: View[State], ask: Ask, action: Action) -> list[Any]:
-        """Return the text."""
-        return [action]
-
-    def probes(self, view: View[State], ask: Ask) -> tuple[Probe, ...]:
+    def probes(self, view: TextArenaView, ask: Ask) -> tuple[Probe, ...]:
         """Return the question for the next action of another seat; none if it is free talk."""
         return (Probe(NEXT),) if self.entry.bracketed else ()
 
-    def probe_form(self, view: View[State], probe: Probe) -> Form:
-        """Return one text."""
-        return Form("action", str)
-
-    def read_probe(self, view: View[State], probe: Probe, items: Sequence[Any]) -> Action | Broken:
+    def stated(self, view: TextArenaView, probe: Probe, items: Sequence[Any]) -> Action | Broken:
         """Return the command that is predicted."""
         return command(items[0]) or Broken("format", "the prediction is empty")
 

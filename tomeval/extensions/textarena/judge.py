@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.domains.arena.wordings.ipd3 import decisions
+from tomeval.domains.arena.games.ipd3.wording import decisions
 
 _WORDS = {
     "IteratedPrisonersDilemmaEnv": ("cooperate", "defect"),

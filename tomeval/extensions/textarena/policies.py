@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.game import Action, Ask, View
+from tomeval.domains.arena.game import Action, Ask
 from tomeval.domains.arena.policy import Choices, Memory, Policy, draw
 from tomeval.extensions.textarena.state import TextArenaView
 
@@ -49,9 +48,8 @@ class Texts(Policy):
         if not isinstance(self.legal, bool):
             raise TomevalError(f"legal: {self.legal!r} is neither true nor false")
 
-    def choices(self, view: View[Any], ask: Ask, memory: Memory) -> Choices:
+    def choices(self, view: TextArenaView, ask: Ask, memory: Memory) -> Choices:
         """Return the texts with their probabilities."""
-        assert isinstance(view, TextArenaView)
         texts = tuple(dict.fromkeys(self.texts)) if self.order == "random" else self.texts
         if self.order == "cycle":
             first = view.acted % len(texts)
@@ -64,7 +62,9 @@ class Texts(Policy):
             texts = tuple(t for t in texts if view.game.fault(view, ask, t) is None) or texts
         return tuple((1 / len(texts), text) for text in texts)
 
-    def act(self, view: View[Any], ask: Ask, memory: Memory, rng: np.random.Generator) -> Action:
+    def act(
+        self, view: TextArenaView, ask: Ask, memory: Memory, rng: np.random.Generator
+    ) -> Action:
         """Draw one of `choices`, and try no more texts than that needs.
 
         The first legal text of a random order is every legal text with the same probability.

@@ -12,8 +12,7 @@ from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.game import ArenaGame, Ask
 from tomeval.domains.arena.played import Decision, Mark, PlayedGame
 from tomeval.domains.arena.seats import Answer, Try
-from tomeval.extensions.trajectories.lines import Line
-from tomeval.extensions.trajectories.matches import Match
+from tomeval.extensions.trajectories.file import Line, Match
 
 CLOSE = 1e-6
 """How far a reward may be from ours: files round."""
@@ -81,7 +80,7 @@ def judged(
     state = wording.dealt(game, seen, match.deal)
     if isinstance(state, str):
         name = "deal" if match.deal is not None else "observation"
-        raise match.wrong(match.lines[0], name, state)
+        raise match.lines[0].wrong(name, state)
     waiting = [_Point(state)]
     first: tuple[int, TomevalError] | None = None
     while waiting:
@@ -125,10 +124,8 @@ def _after(match: Match, game: ArenaGame[Any], point: _Point) -> list[_Point]:
         if seat not in pending or seat in stage.actions:
             kinds = sorted({ask.kind for ask in pending.values()})
             seats = ", ".join(map(str, sorted(pending)))
-            error = match.wrong(
-                line, "seat", f"{seat} acts, but {'/'.join(kinds)} of seat {seats} is due"
-            )
-            raise _Misfit(stage.at, error)
+            text = f"{seat} acts, but {'/'.join(kinds)} of seat {seats} is due"
+            raise _Misfit(stage.at, line.wrong("seat", text))
         _decide(match, game, stage, pending[seat])
     found = match.wording.outcomes(game, stage.state, stage.actions, stage.decided)
     return [
@@ -142,11 +139,8 @@ def _line(match: Match, at: int, pending: dict[int, Ask]) -> Line:
     if at < len(match.lines):
         return match.lines[at]
     seats = ", ".join(map(str, sorted(pending)))
-    last = match.lines[-1]
-    error = match.wrong(
-        last, "step", f"game {match.name!r} breaks off: seat {seats} was still to act"
-    )
-    raise _Misfit(at, error)
+    text = f"game {match.name!r} breaks off: seat {seats} was still to act"
+    raise _Misfit(at, match.lines[-1].wrong("step", text))
 
 
 def _decide(match: Match, game: ArenaGame[Any], stage: _Open, ask: Ask) -> None:
@@ -162,7 +156,7 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Open, ask: Ask) -> None:
         line = _line(match, stage.at, {ask.seat: ask})
         if line.data["seat"] != ask.seat:
             text = f"{line.data['seat']} acts, but seat {ask.seat}, whose text was refused, is due"
-            raise _Misfit(stage.at, match.wrong(line, "seat", text))
+            raise _Misfit(stage.at, line.wrong("seat", text))
         text = line.data["action"]
         reading = wording.read(view, ask, text if match.raw else wording.wrapped(text))
         stage.at += 1
@@ -198,23 +192,17 @@ def _finished(
     """Return a game that is over, if the file says the same of how it ended."""
     if point.at < len(match.lines):
         line = match.lines[point.at]
-        error = match.wrong(
-            line, "step", f"{line.data['step']}, but game {match.name!r} was over before"
-        )
-        raise _Misfit(point.at, error)
+        text = f"{line.data['step']}, but game {match.name!r} was over before"
+        raise _Misfit(point.at, line.wrong("step", text))
     rewards = game.rewards(point.state)
     for seat, (ours, theirs) in enumerate(zip(rewards, match.rewards, strict=True)):
         if not math.isnan(theirs) and abs(ours - theirs) > CLOSE:
-            own = [line for line in match.lines if line.data["seat"] == seat]
-            error = match.wrong(
-                (own or match.lines)[-1],
-                "reward",
-                f"{theirs:g} for seat {seat}, but by the actions it is {ours:g}",
-            )
-            raise _Misfit(point.at, error)
+            own = [line for line in match.lines if line.data["seat"] == seat] or match.lines
+            text = f"{theirs:g} for seat {seat}, but by the actions it is {ours:g}"
+            raise _Misfit(point.at, own[-1].wrong("reward", text))
     if not fits(point.state):
-        error = match.wrong(match.lines[-1], "step", "the game ends in another position")
-        raise _Misfit(point.at, error)
+        text = "the game ends in another position"
+        raise _Misfit(point.at, match.lines[-1].wrong("step", text))
     return PlayedGame(
         0,
         0,

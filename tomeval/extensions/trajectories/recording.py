@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.storing import as_block
+from tomeval.extensions.trajectories.file import Left, Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
-from tomeval.extensions.trajectories.matches import Left, Match, read_trajectories
 from tomeval.runs.importing import Recorded
 
 RECORDED = "recorded"
@@ -93,10 +92,10 @@ def _left_lines(path: Path, left: list[Left]) -> list[str]:
 
 def _add(lineups: dict[str, _Lineup], match: Match, deal: int, subject: str) -> None:
     """Judge a match and add it to its line-up."""
-    kind = get_kind(match.wording.kind)
-    rules = kind.rules(**match.wording.parameters(match.game, match.seats))
-    played, dealt = judged(match, kind.make(rules))
-    played.deal, played.seats = deal, _slots(match, played, subject)
+    rules = match.kind.rules(**match.wording.parameters(match.game, match.seats))
+    game = match.kind.make(rules)
+    played, dealt = judged(match, game)
+    played.deal, played.seats = deal, _slots(match, game.sides, subject)
     slots = {seat: slot for slot, seat in enumerate(played.seats)}
     for decision in played.decisions:
         decision.slot = slots[decision.seat]
@@ -110,28 +109,29 @@ def _add(lineups: dict[str, _Lineup], match: Match, deal: int, subject: str) -> 
     lineup.deals.append(dealt)
 
 
-def _slots(match: Match, played: PlayedGame, subject: str) -> tuple[int, ...]:
+def _slots(match: Match, sides: Sequence[tuple[int, ...]], subject: str) -> tuple[int, ...]:
     """Return the seats in the order of players: who is measured, its mates, the others by name.
 
     Where teams are dealt, as in Secret Mafia, mates are not known and count as others.
     """
     players = match.players
     first = players.index(subject) if subject in players else 0
-    fixed = match.wording.kind == "codenames"
-    mates = next(team for team in played.teams if first in team) if fixed else ()
+    mates = next((team for team in sides if first in team), ())
     rest = [seat for seat in range(match.seats) if seat != first]
     return (first, *sorted(rest, key=lambda seat: (seat not in mates, players[seat], seat)))
 
 
 def _definition(lineup: _Lineup, source: dict[str, str]) -> dict[str, Any]:
     """Return what a line-up is."""
-    wording = lineup.match.wording
+    match = lineup.match
+    several = len(match.wording.seats) > 1
+    name = f"{match.game}, {match.seats} players" if several else match.game
     known = {"kind": RECORDED, "options": {}, "model": "", "strategy": ""}
     return {
-        "game": {"name": _game_name(lineup.match), "kind": wording.kind, "rules": lineup.rules},
-        "players": [{"name": name, **known} for name in lineup.names],
-        "on_invalid": wording.policy,
-        "attempts": wording.attempts,
+        "game": {"name": name, "kind": match.kind.name, "rules": lineup.rules},
+        "players": [{"name": player, **known} for player in lineup.names],
+        "on_invalid": match.wording.policy,
+        "attempts": match.wording.attempts,
         "probes": False,
         "values": False,
         "templates": "",
@@ -143,9 +143,3 @@ def _definition(lineup: _Lineup, source: dict[str, str]) -> dict[str, Any]:
         "matches": lineup.matches,
         "deals": lineup.deals,
     }
-
-
-def _game_name(match: Match) -> str:
-    """Return the id, with the number of players where that is a parameter."""
-    varies = match.wording.kind == "mafia"
-    return f"{match.game}, {match.seats} players" if varies else match.game

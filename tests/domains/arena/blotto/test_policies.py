@@ -8,8 +8,7 @@ import pytest
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Ask, Stage
 from tomeval.domains.arena.games.blotto.allocations import every, result
-from tomeval.domains.arena.games.blotto.fit import fit
-from tomeval.domains.arena.games.blotto.policies import POLICIES
+from tomeval.domains.arena.games.blotto.policies import POLICIES, fit
 from tomeval.domains.arena.games.blotto.replies import best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
 from tomeval.domains.arena.kinds import Seen

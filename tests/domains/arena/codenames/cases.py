@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tomeval.domains.arena.games.codenames.rules import make
+from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CodenamesRules
 from tomeval.lexicon.embedding_files import save_embedding
 from tomeval.lexicon.embeddings import Embedding
@@ -29,7 +29,7 @@ def small_game(folder, counts, seed=0, clues=6, levels=None, **rules):
         save_embedding(path, Embedding.of(name, WORDS[:size] + CLUES[:clues], vectors))
         paths.append(str(path))
     red, blue, neutral, assassin = counts
-    made = make(
+    made = Codenames(
         CodenamesRules(
             red=red,
             blue=blue,

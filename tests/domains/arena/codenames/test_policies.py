@@ -20,7 +20,7 @@ from tomeval.domains.arena.games.codenames.probes import (
     common_start,
     overlap,
 )
-from tomeval.domains.arena.games.codenames.rules import make
+from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CodenamesRules
 from tomeval.domains.arena.games.codenames.worths import _sorted_rows
 from tomeval.domains.arena.sampled import all_probes
@@ -71,7 +71,7 @@ def test_spymaster_from_the_definition(tmp_path, seed, risk):
 def test_rounded_cosines_leave_the_best_clue_in(monkeypatch, risk):
     """The clue found by way of rounded cosines is that of the table of all exact ones."""
     monkeypatch.setattr(scores, "_KEPT", 2 * 5362 * 60)  # so that rows are thrown away
-    game, player = make(CodenamesRules(number=8)), EmbeddingPlayer(risk=risk)
+    game, player = Codenames(CodenamesRules(number=8)), EmbeddingPlayer(risk=risk)
     for seed in range(6):
         state = game.deal(np.random.default_rng(seed))
         state = state._replace(covered=state.covered & ~(seed * 0x24924), seat=2 * (seed % 2))

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Probe
 from tomeval.domains.arena.games.mafia import KIND
-from tomeval.domains.arena.games.mafia.answers import legal
 from tomeval.domains.arena.games.mafia.exact import MafiaSolver
 from tomeval.domains.arena.games.mafia.policies import POLICIES
 from tomeval.domains.arena.games.mafia.talk import acts, say
@@ -24,7 +23,11 @@ def make(**parameters):
 
 
 def messages(view, ask):
-    return tuple(say(a) for a in acts(view.others)) if ask.kind == "talk" else legal(view, ask)
+    return (
+        tuple(say(a) for a in acts(view.others))
+        if ask.kind == "talk"
+        else view.game.options(view, ask)
+    )
 
 
 def table(game, seat, *names, **options):
@@ -175,7 +178,7 @@ def test_bounds_hold(look, talk, seat):
         ask = next((a for a in game.due(game.dealt(roles)) if a.seat == seat), None)
         if ask is not None:
             wide, narrow = (s.follow(view).values(view, ask) for s in (loose, tight))
-            for action in legal(view, ask):
+            for action in view.game.options(view, ask):
                 low, high = wide.of(action)
                 assert low - 1e-9 <= narrow.of(action).low <= high + 1e-9
 
@@ -190,7 +193,7 @@ def test_values_do_not_depend_on_what_was_asked_before():
     def values(solver, view):
         ask = game.due(game.dealt(view._state.roles))[0]
         found = solver.follow(view).values(view, ask)
-        return [found.of(action) for action in legal(view, ask)]
+        return [found.of(action) for action in view.game.options(view, ask)]
 
     assert [values(one, view) for view in views] == [
         values(other, view) for view in reversed(views)

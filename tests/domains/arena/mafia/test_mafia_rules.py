@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Ask, Event, Probe, Stage
 from tomeval.domains.arena.games.mafia import KIND
-from tomeval.domains.arena.games.mafia.answers import legal
+from tomeval.domains.arena.games.mafia.answers import PROBES
 from tomeval.domains.arena.games.mafia.policies import MODELS, POLICIES
 from tomeval.domains.arena.games.mafia.polls import most_voted, poll
 from tomeval.domains.arena.games.mafia.positions import Positions
-from tomeval.domains.arena.games.mafia.probing import PROBES
 from tomeval.domains.arena.games.mafia.state import MafiaView
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, heard, label, parse, say
 from tomeval.strategies.templates import Prompts
@@ -333,7 +332,7 @@ def test_a_poll_is_what_listing_all_votes_says(ballots):
 
 
 def test_probes_and_truths():
-    game = make(probes=PROBES)
+    game = make(probes=list(PROBES))
     start = game.dealt(ROLES)
     vote = at_vote(game)
     end = after(game, vote, {0: 2, 1: 2, 2: 0, 3: 2, 4: 2})
@@ -380,7 +379,7 @@ def test_templates_render_for_every_seat(talk, rules):
                 view = game.view(state, ask.seat)
                 values = {"game": game, "view": view, "ask": ask}
                 probes = game.probes(view, ask)
-                probes += game.probes_after(view, ask, (*legal(view, ask), "")[0])
+                probes += game.probes_after(view, ask, (*view.game.options(view, ask), "")[0])
                 texts = [prompts.render(f"mafia/ask/{ask.kind}", **values)]
                 texts += [
                     prompts.render(f"mafia/probe/{p.name}", **values, probe=p) for p in probes

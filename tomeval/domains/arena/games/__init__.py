@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from tomeval.core.errors import unknown
 from tomeval.core.extensions import named, part
 from tomeval.domains.arena.kinds import Kind
+from tomeval.domains.arena.wording import Wording
 
 GAMES: dict[str, str] = {
     "ipd3": "tomeval.domains.arena.games.ipd3:KIND",
@@ -40,3 +41,25 @@ def get_kind(name: str, where: str = "") -> Kind:
         raise unknown("game", name, GAMES, where)
     assert isinstance(found, Kind)
     return found
+
+
+def textarena_kind(name: str, where: str = "") -> tuple[Kind, Wording, str, bool]:
+    """Return our game that an id of TextArena stands for, and how that is written there.
+
+    Then the id without what TextArena adds to it for other wrappers, and whether there are none.
+
+    Raises
+    ------
+    TomevalError
+        An id that none of our games stands for, with the near match.
+    """
+    known = {
+        plain: (kind, kind.wording)
+        for kind in map(get_kind, GAMES)
+        if kind.wording is not None
+        for plain in kind.wording.ids
+    }
+    plain = name if name in known else name.removesuffix("-train").removesuffix("-raw")
+    if plain not in known:
+        raise unknown("game", name, known, where)
+    return (*known[plain], plain, name.endswith("-raw"))

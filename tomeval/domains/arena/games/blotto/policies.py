@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.games.blotto.allocations import Allocation, count, orders, result
 from tomeval.domains.arena.games.blotto.commander import (
     Commander,
@@ -23,6 +23,7 @@ from tomeval.domains.arena.games.blotto.equilibrium import MOST, equilibrium
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.planners import Copy, Reply, Shift
 from tomeval.domains.arena.games.blotto.rules import Blotto
+from tomeval.domains.arena.kinds import Seen
 from tomeval.domains.arena.policy import Memory, Policy
 
 PERMUTED = 10_000
@@ -83,7 +84,7 @@ class Mixture(Commander):
             )
         freeze(self, "weights", tuple(self.weights))
 
-    def fits(self, game: ArenaGame[Any]) -> None:
+    def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if an allocation is not one of this board."""
         check_board(game, "mixture: allocations", self.allocations)
         try:
@@ -121,9 +122,8 @@ class Equilibrium(Commander):
     about: ClassVar[str] = "an optimal strategy of one round, on boards where it can be computed"
     kind: ClassVar[Literal["stationary"]] = "stationary"
 
-    def fits(self, game: ArenaGame[Any]) -> None:
+    def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` on boards that are too large."""
-        assert isinstance(game, Blotto)
         size = count(game.fields, game.units)
         if size > MOST:
             raise TomevalError(
@@ -168,7 +168,7 @@ class ByResult(Commander):
             freeze(self, name, allocations_of(given, f"by_result: {name}"))
         check_noise(self.noise, "by_result")
 
-    def fits(self, game: ArenaGame[Any]) -> None:
+    def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if an allocation is not one of this board."""
         for name in ("won", "lost", "tied", "first"):
             check_board(game, f"by_result: {name}", getattr(self, name))
@@ -201,6 +201,19 @@ class ByResult(Commander):
             name: Mix.of([tuple(a) for a in getattr(self, name)], noise=self.noise)
             for name in ("won", "lost", "tied", "first")
         }
+
+
+def fit(game: Blotto, seen: Sequence[Seen]) -> Mixture:
+    """Return the mixture of the allocations that a player was seen to play.
+
+    It is the posterior mean under a Dirichlet prior that weighs as much as one allocation, spread
+    evenly over all: of n that were seen each counts 1 / (n + 1), and a uniform draw as much. That
+    it may react is ignored.
+    """
+    counts = Counter(stage.actions[player.seat] for player in seen for stage in player.trail)
+    if not counts:
+        return Mixture([game.evenly], noise=1.0)
+    return Mixture(list(counts), list(map(float, counts.values())), noise=1 / (counts.total() + 1))
 
 
 POLICIES: dict[str, type[Policy]] = {

@@ -22,7 +22,6 @@ from tomeval.domains.arena.game import (
     Event,
     Form,
     Probe,
-    Stage,
     Stepwise,
     View,
 )
@@ -32,13 +31,16 @@ from tomeval.domains.arena.games.blotto.allocations import (
     count,
     drawn,
     even,
+    every,
     listed,
     result,
 )
 from tomeval.domains.arena.games.blotto.replies import best_reply, best_result
+from tomeval.domains.arena.menus import Menu
 
 FIELD_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+ALLOCATE = "allocate"
 PROBE = "allocation"
 """The literal question: what will the other seat allocate in the coming round?"""
 
@@ -173,6 +175,9 @@ class Blotto(ArenaGame[State]):
     name: ClassVar[str] = "blotto"
     without_chance = True
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit", "default")
+    views = BlottoView
+    role = "commander"
+    seats = 2
 
     def __init__(self, rules: BlottoRules) -> None:
         if (size := count(rules.fields, rules.units)) > LISTED:
@@ -198,7 +203,9 @@ class Blotto(ArenaGame[State]):
         self.rules = rules
         self.fields, self.units = rules.fields, rules.units
         self.field_names = tuple(FIELD_NAMES[: rules.fields])
-        self.seats, self.length, self.usual = 2, 2 * rules.rounds, rules.rounds
+        self.length, self.usual = 2 * rules.rounds, rules.rounds
+        written = Form(PROBE, int, rules.fields)
+        self.forms = {ALLOCATE: written, PROBE: written}
         self.evenly = even(rules.fields, rules.units)
         #: Rounds that win the match at once; None if all are played.
         self.needed = rules.rounds // 2 + 1 if rules.reward == "match" else None
@@ -211,25 +218,32 @@ class Blotto(ArenaGame[State]):
         """Return both seats, until the match is over."""
         return () if self._over(state) else _BOTH
 
-    def outcomes(self, state: State, actions: Mapping[int, Action]) -> list[tuple[float, State]]:
-        """Return the one state that follows a round."""
+    def then(self, state: State, actions: Mapping[int, Action]) -> State:
+        """Return what follows a round."""
         first, second = actions[0], actions[1]
-        taken, found = state.taken, result(first, second)
-        if found:
-            taken = (taken[0] + (found > 0), taken[1] + (found < 0))
-        return [(1.0, State((*state.past, (first, second)), taken))]
+        taken, sign = state.taken, result(first, second)
+        if sign:
+            taken = (taken[0] + (sign > 0), taken[1] + (sign < 0))
+        return State((*state.past, (first, second)), taken)
 
-    def fault(self, view: View[State], ask: Ask, action: Action) -> Broken | None:
+    def fault(self, view: BlottoView, ask: Ask, action: Action) -> Broken | None:
         """Return how an allocation breaks the rules: its length, a negative number, its sum."""
         return self.broken(action)
 
-    def default(self, view: View[State], ask: Ask) -> Allocation:
+    def default(self, view: BlottoView, ask: Ask) -> Allocation:
         """Return the even split, the remainder on the first fields."""
         return self.evenly
 
-    def random(self, view: View[State], ask: Ask, rng: np.random.Generator) -> Allocation:
+    def random(self, view: BlottoView, ask: Ask, rng: np.random.Generator) -> Allocation:
         """Draw an allocation, each with the same probability."""
         return drawn(self.fields, self.units, rng)
+
+    def menu(self, seat: int) -> Menu:
+        """Return all allocations in lexicographic order; each is always legal."""
+        return Menu(
+            count(self.fields, self.units),
+            lambda view, ask, index: tuple(every(self.fields, self.units)[index].tolist()),
+        )
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the match as lost by the seat; nobody can be taken out of a game of two."""
@@ -245,14 +259,6 @@ class Blotto(ArenaGame[State]):
         lead = state.taken[0] - state.taken[1]
         return self.rules.worth(lead), self.rules.worth(-lead)
 
-    def wins(self, state: State) -> tuple[float, float]:
-        """Return 1 for the winner and 0 for the loser, 0.5 each in a tie."""
-        if state.forfeited is not None:
-            return (0.0, 1.0) if state.forfeited == 0 else (1.0, 0.0)
-        first, second = state.taken
-        share = 0.5 if first == second else float(first > second)
-        return share, 1 - share
-
     def ending(self, state: State) -> str:
         """Return one of `ENDINGS`."""
         if state.forfeited is not None:
@@ -266,14 +272,6 @@ class Blotto(ArenaGame[State]):
         """Return how many rounds were begun: the one in which a seat forfeits is one."""
         return len(state.past) + (state.forfeited is not None or bool(self.due(state)))
 
-    def roles(self, state: State) -> tuple[str, str]:
-        """Return ``commander`` for both."""
-        return "commander", "commander"
-
-    def teams(self, state: State) -> tuple[tuple[int, ...], ...]:
-        """Return each seat as a team of its own."""
-        return (0,), (1,)
-
     def events(self, state: State) -> tuple[Event, ...]:
         """Return the rounds: number, both allocations, who took it, rounds taken by then."""
         found, taken = [], [0, 0]
@@ -286,14 +284,6 @@ class Blotto(ArenaGame[State]):
         if state.forfeited is not None:
             found.append(Event("forfeit", state.forfeited, len(state.past) + 1))
         return tuple(found)
-
-    def view(self, state: State, seat: int) -> BlottoView:
-        """Return what a seat knows."""
-        return BlottoView(self, state, seat)
-
-    def seat_name(self, seat: int) -> str:
-        """Return ``Player 0`` or ``Player 1``."""
-        return f"Player {seat}"
 
     def line(self, event: Event) -> str:
         """Return a round, or a forfeit, as a line."""
@@ -310,64 +300,32 @@ class Blotto(ArenaGame[State]):
         """Return an allocation with the names of the fields, such as ``A 7, B 7, C 6``."""
         return ", ".join(f"{n} {u}" for n, u in zip(self.field_names, allocation, strict=True))
 
-    def form(self, view: View[State], ask: Ask) -> Form:
-        """Return a list of one integer per field."""
-        return Form("allocation", int, self.fields)
-
-    def read(self, view: View[State], ask: Ask, items: Sequence[Any]) -> Allocation | Broken:
-        """Return the items as an allocation, if it is legal."""
-        return self.broken(items) or tuple(items)
-
-    def written(self, view: View[State], ask: Ask, action: Action) -> list[Any]:
-        """Return the units by field."""
-        return list(action)
-
-    def probes(self, view: View[State], ask: Ask) -> tuple[Probe, ...]:
+    def probes(self, view: BlottoView, ask: Ask) -> tuple[Probe, ...]:
         """Return the question for the other seat's allocation in the same round."""
         return (Probe(PROBE, 1 - ask.seat),)
 
-    def probe_form(self, view: View[State], probe: Probe) -> Form:
-        """Return a list of one integer per field."""
-        return Form("allocation", int, self.fields)
-
-    def read_probe(
-        self, view: View[State], probe: Probe, items: Sequence[Any]
-    ) -> Allocation | Broken:
-        """Return the items as an allocation, if the other seat may play it."""
-        return self.broken(items) or tuple(items)
-
-    def answers(self, view: View[State], probe: Probe) -> tuple[Action, ...]:
-        """Return every allocation, if there are few enough to be listed as tuples."""
+    def answers(self, view: BlottoView, probe: Probe) -> tuple[Action, ...]:
+        """Return every allocation, if they are listed."""
         return listed(self.fields, self.units)
 
-    def truth(
-        self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
-    ) -> Allocation | None:
-        """Return what the other seat allocated; None if the round was never finished."""
-        if at >= len(trail) or probe.about is None:
-            return None
-        found: Allocation | None = trail[at].actions.get(probe.about)
-        return found
+    def stated(self, view: BlottoView, probe: Probe, items: Sequence[Any]) -> Any:
+        """Return the items as an allocation, if the other seat may play it."""
+        return self.broken(items) or tuple(items)
 
     def acted(self, kind: str, action: Action) -> str:
         """Return an allocation with the names of the fields."""
         return self.shown(action)
 
-    def asked(self, probe: Probe) -> str:
-        """Return what a probe asks for in words."""
-        assert probe.about is not None
-        return f"allocation of {self.seat_name(probe.about)}"
-
     def told(self, probe: Probe, answer: Action) -> str:
         """Return an allocation with the names of the fields."""
         return "nothing" if answer is None else self.shown(answer)
 
-    def step_reply(self, view: View[State], said: Mapping[Probe, Action]) -> Allocation | None:
+    def step_reply(self, view: BlottoView, said: Mapping[Probe, Action]) -> Allocation | None:
         """Return the best reply to the stated allocation, see `replies.best_reply`."""
         return stated_reply(said)
 
     def replies_to(
-        self, view: View[State], action: Action, said: Mapping[Probe, Action]
+        self, view: BlottoView, action: Action, said: Mapping[Probe, Action]
     ) -> bool | None:
         """Tell whether an allocation does as well as any against the stated one."""
         stated = [tuple(answer) for probe, answer in said.items() if probe.name == PROBE]
@@ -416,4 +374,4 @@ def stated_reply(said: Mapping[Probe, Action]) -> Allocation | None:
     return best_reply(tuple(stated[0])) if stated else None
 
 
-_BOTH = (Ask(0, "allocate"), Ask(1, "allocate"))
+_BOTH = (Ask(0, ALLOCATE), Ask(1, ALLOCATE))

@@ -2,8 +2,9 @@
 
 from tomeval.domains.arena.games.codenames.exact import solver
 from tomeval.domains.arena.games.codenames.policies import POLICIES
-from tomeval.domains.arena.games.codenames.rules import make
+from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import ENDINGS, CodenamesRules
+from tomeval.domains.arena.games.codenames.wording import CodenamesWording
 from tomeval.domains.arena.kinds import Kind
 
 KIND = Kind(
@@ -11,8 +12,9 @@ KIND = Kind(
     title="Codenames",
     rules=CodenamesRules,
     presets={"small": {"red": 3, "blue": 3, "neutral": 2, "assassin": 1}},
-    make=make,
+    make=Codenames,
     policies=POLICIES,
     solver=solver,
     endings=ENDINGS,
+    wording=CodenamesWording(),
 )

@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.codenames.board import members
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.scores import Scores, Words
-from tomeval.domains.arena.games.codenames.state import CLUE, State
-from tomeval.domains.arena.games.codenames.view import as_seen
+from tomeval.domains.arena.games.codenames.state import CLUE, CodenamesView
 from tomeval.domains.arena.games.codenames.worths import (
     FEW,
     ROUGH_ERROR,
@@ -103,15 +102,13 @@ class EmbeddingPlayer(Policy):
         """Whether it always takes the best clue and the nearest word."""
         return self.temperature == self.guess_temperature == 0
 
-    def fits(self, game: ArenaGame[Any]) -> None:
+    def fits(self, game: Codenames) -> None:
         """Open the embedding; words without a vector are a `TomevalError`."""
-        assert isinstance(game, Codenames)
         game.scores(self.embedding)
 
-    def choices(self, view: View[State], ask: Ask, memory: Memory) -> Choices:
+    def choices(self, view: CodenamesView, ask: Ask, memory: Memory) -> Choices:
         """Return its clues or its guesses."""
-        view, game = as_seen(view), view.game
-        assert isinstance(game, Codenames)
+        game = view.game
         if view.masks is not None:
             game.legal_clues(view.words)
             own, assassin = view.masks[view.seat // 2], view.masks[3]
@@ -131,14 +128,13 @@ class EmbeddingPlayer(Policy):
         return tuple((w, words[p]) for w, p in zip(weights, places, strict=True))
 
     def predict(
-        self, view: View[State], ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
+        self, view: CodenamesView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
     ) -> Action | None:
         """Expect others to be like itself: that they take, and mean, what is nearest to the clue.
 
         The assassin is taken to be the farthest word. None if it does not know the clue.
         """
-        view, game = as_seen(view), view.game
-        assert isinstance(game, Codenames)
+        game = view.game
         clue = probe.given or view.clue
         assert clue is not None
         cosines = game.scores(self.embedding).clue(view.words, clue[0])
@@ -204,17 +200,17 @@ class Uniform(Policy):
 
     about: ClassVar[str] = "legal clues of the bank and covered words at random"
 
-    def choices(self, view: View[State], ask: Ask, memory: Memory) -> Choices:
+    def choices(self, view: CodenamesView, ask: Ask, memory: Memory) -> Choices:
         """Return all legal clues of the bank with all numbers, or all covered words and a pass."""
-        view = as_seen(view)
-        assert isinstance(view.game, Codenames)
         if ask.kind == CLUE:
             most = min(view.game.parameters.number, len(view.own))
             return _all_clues(view.game, view.words, most)
         guesses: list[Action] = [*view.covered, None]
         return tuple((1 / len(guesses), guess) for guess in guesses)
 
-    def act(self, view: View[State], ask: Ask, memory: Memory, rng: np.random.Generator) -> Action:
+    def act(
+        self, view: CodenamesView, ask: Ask, memory: Memory, rng: np.random.Generator
+    ) -> Action:
         """Draw an action, without listing all of them."""
         return view.game.random(view, ask, rng)
 

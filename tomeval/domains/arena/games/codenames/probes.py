@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tomeval.domains.arena.game import Action, Broken, Probe, Stage
 from tomeval.domains.arena.games.codenames.board import ASSASSIN
-from tomeval.domains.arena.games.codenames.state import State
-from tomeval.domains.arena.games.codenames.view import CodenamesView
+from tomeval.domains.arena.games.codenames.state import CodenamesView, State
 
 Words = tuple[str, ...]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from tomeval.domains.arena.game import (
     Form,
     Probe,
     Stage,
-    View,
 )
 from tomeval.domains.arena.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.domains.arena.games.codenames.clues import OWN, TEXTARENA, Bank, clue_fault
@@ -35,10 +34,11 @@ from tomeval.domains.arena.games.codenames.state import (
     PASS,
     SEATS,
     CodenamesRules,
+    CodenamesView,
     State,
     team,
 )
-from tomeval.domains.arena.games.codenames.view import CodenamesView, as_seen
+from tomeval.domains.arena.menus import Menu
 from tomeval.lexicon.words import WordLists, read_lists, read_words
 
 _DIGITS = 9
@@ -52,7 +52,24 @@ class Codenames(ArenaGame[State]):
     name = "codenames"
     round_word = "turn"
     on_broken = ("forfeit", "default")
+    views = CodenamesView
+    role = tuple(name.split()[1] for name in SEATS)
+    sides = ((0, 1), (2, 3))
     seats = 4
+    rotations = ((0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0))  # nobody changes the mate
+    questions: ClassVar[Mapping[str, str]] = {
+        "meant": "words that the {} meant",
+        "takes": "words that the {} takes",
+    }
+    lines: ClassVar[Mapping[str, str]] = {
+        "board": "The board: {what}",
+        "key": "The key: {what}",
+        CLUE: "The {who} gives the clue {data[0]} {data[1]}",
+        GUESS: "The {who} uncovers {data[0]}: {data[1]}",
+        PASS: "The {who} passes",
+        "no_clue": "The {who} gives no clue",
+        "forfeit": "The {who} loses by a broken rule",
+    }
 
     def __init__(self, rules: CodenamesRules) -> None:
         self.parameters = rules
@@ -69,6 +86,8 @@ class Codenames(ArenaGame[State]):
         self.bank = Bank(self.lists.hints, rules.rules)
         self._key = np.repeat(np.arange(len(COLOURS)), self.counts)
         self._scores: dict[str, Scores] = {}
+        lists = {name: Form(name, str, 0) for name in ("meant", "takes")}
+        self.forms = {CLUE: Form(CLUE, str, 2), **lists}
 
     def scores(self, embedding: str) -> Scores:
         """Return what scripted players compute with an embedding; made once per game."""
@@ -94,14 +113,9 @@ class Codenames(ArenaGame[State]):
         """Return the one decision that is due."""
         return () if state.ended else _ASKS[state.seat]
 
-    def outcomes(
-        self, state: State, actions: Mapping[int, Action]
-    ) -> Sequence[tuple[float, State]]:
+    def then(self, state: State, actions: Mapping[int, Action]) -> State:
         """Return the one state that follows."""
         (action,) = actions.values()
-        return [(1.0, self._step(state, action))]
-
-    def _step(self, state: State, action: Action) -> State:
         board, covered, seat = state.board, state.covered, state.seat
         side, used = team(seat), state.used + 1
         event, following = Event(PASS, seat, None), 2 - 2 * side
@@ -140,14 +154,17 @@ class Codenames(ArenaGame[State]):
         """Return how many of a team's words are still covered."""
         return (state.covered & state.board.masks[side]).bit_count()
 
-    def fault(self, view: View[State], ask: Ask, action: Action) -> Broken | None:
+    def options(self, view: CodenamesView, ask: Ask) -> Sequence[Action]:
+        """Return the covered words and the pass; clues have no list."""
+        return () if ask.kind == CLUE else (*view.covered, None)
+
+    def fault(self, view: CodenamesView, ask: Ask, action: Action) -> Broken | None:
         """Judge a clue, a guess or a pass."""
-        view = as_seen(view)
         if ask.kind == CLUE:
             return self._clue_fault(view, action)
         if action is None or action in view.covered:
             return None
-        known = action in view.words
+        known = _on_board(view, str(action)) in view.words
         text = f"{str(action)[:60]!r} is {'already uncovered' if known else 'not on the board'}"
         return Broken("target", text)
 
@@ -159,28 +176,25 @@ class Codenames(ArenaGame[State]):
         if number < least or (most is not None and number > most):
             text = f"from {least} to {most}" if most is not None else "0 or more"
             return Broken("rule", f"the number of a clue must be {text}, is {number}")
-        found = clue_fault(word, view.words, self.parameters.rules)
-        if found:
-            return Broken(*found)
+        if gives_away := clue_fault(word, view.words, self.parameters.rules):
+            return Broken(*gives_away)
         for name in meant:
             if name not in view.own:
                 return Broken("target", f"{name[:60]!r} is no covered word of the own team")
         return None
 
-    def default(self, view: View[State], ask: Ask) -> Action:
+    def default(self, view: CodenamesView, ask: Ask) -> Action:
         """Return what ends the team's turn: no clue, or a pass."""
         return None
 
-    def random(self, view: View[State], ask: Ask, rng: np.random.Generator) -> Action:
+    def random(self, view: CodenamesView, ask: Ask, rng: np.random.Generator) -> Action:
         """Draw a legal clue of the bank and a number, or a covered word or a pass."""
-        view = as_seen(view)
-        if ask.kind == CLUE:
-            places = self.legal_clues(view.words)
-            most = min(self.parameters.number, len(view.own))
-            clue = self.bank.clues[places[rng.integers(len(places))]]
-            return clue, int(rng.integers(1, most + 1))
-        place = int(rng.integers(len(view.covered) + 1))
-        return view.covered[place] if place < len(view.covered) else None
+        if ask.kind != CLUE:
+            return super().random(view, ask, rng)
+        places = self.legal_clues(view.words)
+        most = min(self.parameters.number, len(view.own))
+        clue = self.bank.clues[places[rng.integers(len(places))]]
+        return clue, int(rng.integers(1, most + 1))
 
     def legal_clues(self, words: tuple[str, ...]) -> Any:
         """Return the places of the bank's legal clues; a `TomevalError` if it has none."""
@@ -188,6 +202,27 @@ class Codenames(ArenaGame[State]):
         if not len(places):
             raise TomevalError(f"the bank has no legal clue beside {', '.join(words)}")
         return places
+
+    def menu(self, seat: int) -> Menu:
+        """Return every clue of the bank with every number, or the board's words and the pass."""
+        if seat % 2:
+            return Menu(
+                self.size + 1,
+                lambda view, ask, index: view.words[index] if index < self.size else None,
+                lambda view, ask: [*(word in view.covered for word in view.words), True],
+            )
+        clues, most = self.bank.clues, self.parameters.number
+
+        def legal(view: CodenamesView, ask: Ask) -> Any:
+            mask = np.zeros((len(clues), most), np.int8)
+            mask[self.legal_clues(view.words)] = 1
+            return mask.ravel()
+
+        return Menu(
+            len(clues) * most,
+            lambda view, ask, index: (clues[index // most], index % most + 1),
+            legal,
+        )
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the game that a team has lost by a broken rule."""
@@ -206,10 +241,6 @@ class Codenames(ArenaGame[State]):
             return (0.0,) * 4
         return tuple(1.0 if team(seat) == state.winner else -1.0 for seat in range(4))
 
-    def wins(self, state: State) -> tuple[float, ...]:
-        """Return 1 for the winners and 0 for the losers, or a half for all in a tie."""
-        return tuple((1 + reward) / 2 for reward in self.rewards(state))
-
     def ending(self, state: State) -> str:
         """Return one of `ENDINGS`."""
         return state.ended
@@ -218,122 +249,52 @@ class Codenames(ArenaGame[State]):
         """Return how many clues were asked for, in both teams."""
         return state.begun
 
-    def roles(self, state: State) -> tuple[str, ...]:
-        """Return spymaster or operative."""
-        return tuple(name.split()[1] for name in SEATS)
-
-    def teams(self, state: State) -> tuple[tuple[int, ...], ...]:
-        """Return red and blue."""
-        return (0, 1), (2, 3)
-
-    @property
-    def rotations(self) -> tuple[tuple[int, ...], ...]:
-        """Every player takes every seat once, and nobody changes the mate."""
-        return (0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0)
-
     # What seats know
-
-    def events(self, state: State) -> tuple[Event, ...]:
-        """Return the board, the key and all that was done."""
-        return state.log
-
-    def view(self, state: State, seat: int) -> CodenamesView:
-        """Return what a seat may know."""
-        return CodenamesView(self, state, seat)
 
     def seat_name(self, seat: int) -> str:
         """Return team and role."""
         return SEATS[seat]
 
-    def asked(self, probe: Probe) -> str:
-        """Return what a probe asks for."""
-        who = "" if probe.about is None else SEATS[probe.about]
-        found = {"meant": "words that the {} meant", "takes": "words that the {} takes"}
-        return found.get(probe.name, probe.name).format(who)
-
-    def line(self, event: Event) -> str:
-        """Return an event as a sentence without a full stop."""
-        who = "" if event.seat is None else SEATS[event.seat]
-        if event.kind == "board":
-            return f"The board: {', '.join(event.data)}"
-        if event.kind == "key":
-            return f"The key: {', '.join(event.data)}"
-        if event.kind == CLUE:
-            return f"The {who} gives the clue {event.data[0]} {event.data[1]}"
-        if event.kind == GUESS:
-            return f"The {who} uncovers {event.data[0]}: {event.data[1]}"
-        what = {PASS: "passes", "no_clue": "gives no clue", "forfeit": "loses by a broken rule"}
-        return f"The {who} {what[event.kind]}"
-
     # Questions and answers
 
-    def form(self, view: View[State], ask: Ask) -> Form:
-        """Return how a clue, a word and a number in digits, or a guess is written."""
-        view = as_seen(view)
-        if ask.kind == CLUE:
-            return Form(CLUE, str, 2)
-        return Form(GUESS, str, 1, (*view.covered, PASS))
+    def meant(self, view: CodenamesView, ask: Ask, items: Sequence[Any]) -> Action | Broken:
+        """Read a clue, a word and a number in digits, or a guess."""
+        if ask.kind != CLUE:
+            return super().meant(view, ask, items)
+        word, number = (str(item).strip() for item in items)
+        if not (number.isascii() and number.isdigit()):
+            return Broken("format", "a clue is one word and a number in digits")
+        if len(number) > _DIGITS:
+            return Broken("format", "the number of the clue is too long")
+        return word, int(number)
 
-    def read(self, view: View[State], ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Read a clue or a guess."""
-        view = as_seen(view)
-        texts = _texts(items)
-        action: Action
-        if ask.kind == CLUE:
-            if len(texts) != 2 or not (texts[1].isascii() and texts[1].isdigit()):
-                return Broken("format", "a clue is one word and a number in digits")
-            if len(texts[1]) > _DIGITS:
-                return Broken("format", "the number of the clue is too long")
-            action = texts[0], int(texts[1])
-        elif len(texts) != 1:
-            return Broken("format", "name one word, or pass")
-        else:
-            action = None if texts[0].casefold() == PASS else self.on_board(view, texts[0])
-        return self.fault(view, ask, action) or action
-
-    @staticmethod
-    def on_board(view: CodenamesView, text: str) -> str:
-        """Return a word as the board has it, whatever the case; the text itself if it has not."""
-        same = (word for word in view.words if word.casefold() == text.casefold())
-        return next(same, text)
-
-    def written(self, view: View[State], ask: Ask, action: Action) -> list[Any]:
+    def written(self, view: CodenamesView, ask: Ask, action: Action) -> list[Any]:
         """Return the items of a clue or a guess; the words that a clue means are not told."""
         if ask.kind == CLUE:
             return [action[0], str(action[1])]
         return [PASS if action is None else action]
 
-    def probes(self, view: View[State], ask: Ask) -> tuple[Probe, ...]:
+    def probes(self, view: CodenamesView, ask: Ask) -> tuple[Probe, ...]:
         """Ask an operative, before the first guess of a turn, what was meant, and the assassin."""
-        view = as_seen(view)
         if ask.kind == CLUE or view.guessed:
             return ()
         meant = (Probe("meant", view.seat - 1),)
         return (*meant, Probe("assassin")) if self.parameters.assassin else meant
 
-    def probes_after(self, view: View[State], ask: Ask, action: Action) -> tuple[Probe, ...]:
+    def probes_after(self, view: CodenamesView, ask: Ask, action: Action) -> tuple[Probe, ...]:
         """Ask a spymaster what the operative will take, once the clue is chosen."""
-        view = as_seen(view)
         if ask.kind != CLUE or action is None:
             return ()
         return (Probe("takes", view.seat + 1, action),)
 
-    def probe_form(self, view: View[State], probe: Probe) -> Form:
-        """Return how words are listed, or one is named."""
-        view = as_seen(view)
-        if probe.name == "assassin":
-            return Form("assassin", str, 1, view.covered)
-        return Form(probe.name, str, 0)
+    def answers(self, view: CodenamesView, probe: Probe) -> tuple[Action, ...]:
+        """Return the words that can be the assassin; of other questions there are too many."""
+        return view.covered if probe.name == "assassin" else ()
 
-    def read_probe(self, view: View[State], probe: Probe, items: Sequence[Any]) -> Any:
+    def stated(self, view: CodenamesView, probe: Probe, items: Sequence[Any]) -> Any:
         """Read words of the board that are still covered, each once."""
-        view = as_seen(view)
-        texts = _texts(items)
-        if len(texts) != len(items):
-            return Broken("format", "name words of the board")
-        words = tuple(self.on_board(view, text) for text in texts)
-        broken = probe_fault(view, probe, words)
-        if broken:
+        words = tuple(_on_board(view, item) for item in items)
+        if broken := probe_fault(view, probe, words):
             return broken
         return words[0] if probe.name == "assassin" else words
 
@@ -352,9 +313,10 @@ class Codenames(ArenaGame[State]):
         return float(said == truth)
 
 
-def _texts(items: Sequence[Any]) -> list[str]:
-    """Return the items that are texts, without outer blanks."""
-    return [item.strip() for item in items if isinstance(item, str)]
+def _on_board(view: CodenamesView, text: str) -> str:
+    """Return a word as the board has it, whatever the case; the text itself if it has not."""
+    text = text.strip()
+    return next((word for word in view.words if word.casefold() == text.casefold()), text)
 
 
 def _enough(what: str, words: int, size: int) -> None:
@@ -369,8 +331,3 @@ def _checked(lists: WordLists, size: int) -> WordLists:
     if any(word.casefold() == PASS for word in lists.keywords):
         raise TomevalError(f"{PASS!r} cannot be a board word: it is how an operative passes")
     return lists
-
-
-def make(rules: CodenamesRules) -> Codenames:
-    """Return the game with these parameters."""
-    return Codenames(rules)

@@ -29,8 +29,7 @@ from tomeval.domains.arena.games.codenames.playing_on import (
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
 from tomeval.domains.arena.games.codenames.probes import Words, best_sequence
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.games.codenames.state import CLUE, State
-from tomeval.domains.arena.games.codenames.view import CodenamesView
+from tomeval.domains.arena.games.codenames.state import CLUE, CodenamesView, State
 from tomeval.domains.arena.policy import Policy
 from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
 

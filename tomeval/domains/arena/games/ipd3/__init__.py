@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tomeval.domains.arena.games.ipd3.drawn import Drawn
 from tomeval.domains.arena.games.ipd3.exact import solver
-from tomeval.domains.arena.games.ipd3.fit import fit
+from tomeval.domains.arena.games.ipd3.named import NAMED, fit
 from tomeval.domains.arena.games.ipd3.parameters import Rules
-from tomeval.domains.arena.games.ipd3.policies import POLICIES
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
+from tomeval.domains.arena.games.ipd3.wording import Ipd3Wording
 from tomeval.domains.arena.kinds import Kind
 
 KIND = Kind(
@@ -18,13 +19,14 @@ KIND = Kind(
         "silent": {"talk": 0},
     },
     make=Ipd3,
-    policies=POLICIES,
+    policies={**NAMED, "drawn": Drawn},
     solver=solver,
     endings={
         "played": "all rounds were played",
         "forfeit": "a player broke the rules for good and lost",
         "alone": "two players were eliminated",
     },
+    wording=Ipd3Wording(),
     fit=fit,
 )
 """The game, as the arena's registry knows it."""

@@ -5,13 +5,17 @@ Most named players treat each opponent apart, so their tables are for one oppone
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 from tomeval.domains.arena.games.ipd3.machine import Automaton, TableMachine
+from tomeval.domains.arena.games.ipd3.rules import Ipd3
+from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PLACE
 from tomeval.domains.arena.games.ipd3.tables import Draws, Table, probability, table_of
+from tomeval.domains.arena.kinds import Seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class _Named(TableMachine):
 
     noise: float = 0.0
     first: ClassVar[str] = "C"
-    states_of: ClassVar[Mapping[str, Any]]
+    states_of: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:
         probability(self.noise, "noise")
@@ -76,103 +80,93 @@ def noisy(draws: Draws, noise: float) -> Draws:
     return tuple((p, moves) for moves, p in enumerate(found) if p > 0)
 
 
-@dataclass(frozen=True)
 class AlwaysCooperate(_Named):
     """Cooperates with both."""
 
-    about: ClassVar[str] = "always cooperates"
-    states_of: ClassVar[Mapping[str, Any]] = {"C": {"cooperates": 1}}
+    about = "always cooperates"
+    states_of: ClassVar = {"C": {"cooperates": 1}}
 
 
-@dataclass(frozen=True)
 class AlwaysDefect(_Named):
     """Defects on both."""
 
-    about: ClassVar[str] = "always defects"
-    first: ClassVar[str] = "D"
-    states_of: ClassVar[Mapping[str, Any]] = {"D": {"cooperates": 0}}
+    about = "always defects"
+    first = "D"
+    states_of: ClassVar = {"D": {"cooperates": 0}}
 
 
-@dataclass(frozen=True)
 class TitForTat(_Named):
     """Does to each what that one did to it."""
 
-    about: ClassVar[str] = "does to each opponent what that one did to it last"
-    states_of: ClassVar[Mapping[str, Any]] = {
+    about = "does to each opponent what that one did to it last"
+    states_of: ClassVar = {
         "C": {"cooperates": 1, "moves": [["??D???", "D"]]},
         "D": {"cooperates": 0, "moves": [["??C???", "C"]]},
     }
 
 
-@dataclass(frozen=True)
 class Grim(_Named):
     """Defects for ever on who once defected on it."""
 
-    about: ClassVar[str] = "defects for ever on an opponent that once defected on it"
-    states_of: ClassVar[Mapping[str, Any]] = {
+    about = "defects for ever on an opponent that once defected on it"
+    states_of: ClassVar = {
         "C": {"cooperates": 1, "moves": [["??D???", "D"]]},
         "D": {"cooperates": 0},
     }
 
 
-@dataclass(frozen=True)
 class WinStayLoseShift(_Named):
     """Repeats toward each what paid R or T, and changes what paid S or P."""
 
-    about: ClassVar[str] = "keeps its move toward an opponent if that one cooperated, else changes"
-    states_of: ClassVar[Mapping[str, Any]] = {
+    about = "keeps its move toward an opponent if that one cooperated, else changes"
+    states_of: ClassVar = {
         "C": {"cooperates": 1, "moves": [["C?D???", "D"], ["D?C???", "D"]]},
         "D": {"cooperates": 0, "moves": [["C?C???", "C"], ["D?D???", "C"]]},
     }
 
 
-@dataclass(frozen=True)
 class Retaliator(_Named):
     """Defects, for a round, on whoever defected on anybody."""
 
-    about: ClassVar[str] = "defects for a round on an opponent that defected on anybody"
-    states_of: ClassVar[Mapping[str, Any]] = {
+    about = "defects for a round on an opponent that defected on anybody"
+    states_of: ClassVar = {
         "C": {"cooperates": 1, "moves": [["??D???", "D"], ["???D??", "D"]]},
         "D": {"cooperates": 0, "moves": [["??CC??", "C"]]},
     }
 
 
-@dataclass(frozen=True)
 class PromiseKeeper(_Named):
     """Promises to cooperate, and does."""
 
-    about: ClassVar[str] = "promises cooperation to both and keeps its word"
-    states_of: ClassVar[Mapping[str, Any]] = {"C": {"says": "promise", "cooperates": 1}}
+    about = "promises cooperation to both and keeps its word"
+    states_of: ClassVar = {"C": {"says": "promise", "cooperates": 1}}
 
 
-@dataclass(frozen=True)
 class PromiseBreaker(_Named):
     """Promises to cooperate, and defects."""
 
-    about: ClassVar[str] = "promises cooperation to both and defects"
-    first: ClassVar[str] = "D"
-    states_of: ClassVar[Mapping[str, Any]] = {"D": {"says": "promise", "cooperates": 0}}
+    about = "promises cooperation to both and defects"
+    first = "D"
+    states_of: ClassVar = {"D": {"says": "promise", "cooperates": 0}}
 
 
-@dataclass(frozen=True)
 class Believer(_Named):
     """Cooperates with whoever promised it cooperation in the round, and defects on others."""
 
-    about: ClassVar[str] = "cooperates with an opponent that promised it, in this round"
-    first: ClassVar[str] = "D"
-    states_of: ClassVar[Mapping[str, Any]] = {
+    about = "cooperates with an opponent that promised it, in this round"
+    first = "D"
+    states_of: ClassVar = {
         "D": {"cooperates": 0, "hears": [["first", "p?", "C"]]},
         "C": {"cooperates": 1, "moves": [["??????", "D"]]},
     }
 
 
-@dataclass(frozen=True)
 class OnceBitten(_Named):
     """A believer that never again believes who broke a promise to it."""
 
-    about: ClassVar[str] = "believes an opponent's promises until one is broken"
-    first: ClassVar[str] = "D"
-    states_of: ClassVar[Mapping[str, Any]] = {
+    about = "believes an opponent's promises until one is broken"
+    first = "D"
+    states_of: ClassVar = {
         "D": {"cooperates": 0, "hears": [["first", "p?", "C"]]},
         "C": {"cooperates": 1, "moves": [["??D???", "bitten"], ["??????", "D"]]},
         "bitten": {"cooperates": 0},
@@ -216,3 +210,31 @@ NAMED: dict[str, type[Automaton]] = {
     "once_bitten": OnceBitten,
 }
 """Machines by name."""
+
+
+def fit(game: Ipd3, seen: Sequence[Seen]) -> Machine:
+    """Return a machine with memory one toward each opponent, fitted to what a player did.
+
+    It cooperates with probabilities that depend on the last moves of the two: its own, then the
+    opponent's. They are the posterior means under a uniform prior, (c + 1) / (n + 2), over both
+    opponents and all games. What is said is ignored.
+    """
+    count: Counter[tuple[str, str]] = Counter()
+    for seat, trail in seen:
+        last = dict.fromkeys(OPPONENTS[seat], "first")
+        for _, actions in trail:
+            if len(actions) < 3:  # a turn to talk
+                continue
+            for other in OPPONENTS[seat]:
+                mine = actions[seat][PLACE[seat][other]][0].upper()
+                theirs = actions[other][PLACE[other][seat]][0].upper()
+                count[last[other], mine] += 1
+                last[other] = mine + theirs
+    states = {
+        name: {
+            "cooperates": (count[name, "C"] + 1) / (count[name, "C"] + count[name, "D"] + 2),
+            "moves": [[f"{own}?{other}???", own + other] for own in "CD" for other in "CD"],
+        }
+        for name in ("first", "CC", "CD", "DC", "DD")
+    }
+    return Machine("first", states, True)

@@ -5,6 +5,7 @@ Nothing is hidden but what others decide in the same stage.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -18,13 +19,10 @@ from tomeval.domains.arena.game import (
     Action,
     ArenaGame,
     Ask,
-    Broken,
     Event,
     Form,
     Probe,
     Stage,
-    Stepwise,
-    View,
 )
 from tomeval.domains.arena.games.ipd3.parameters import Rules, check_dilemma
 from tomeval.domains.arena.games.ipd3.states import (
@@ -36,7 +34,8 @@ from tomeval.domains.arena.games.ipd3.states import (
     Ipd3View,
     State,
 )
-from tomeval.domains.arena.games.ipd3.talk import NOTHING, SILENT, kept
+from tomeval.domains.arena.games.ipd3.talk import ACTS, NOTHING, SILENT, kept, sentence_of
+from tomeval.domains.arena.menus import Menu, listed
 
 _MOST_UNITS = 2**40
 
@@ -56,7 +55,13 @@ class Ipd3(ArenaGame[State]):
     name: ClassVar[str] = "ipd3"
     without_chance = True
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit", "eliminate", "default")
+    views = Ipd3View
     seats = 3
+    questions: ClassVar[Mapping[str, str]] = {
+        "move": "move of {}",
+        "other": "move of {} toward the third player",
+        "word": "whether {} keeps its word",
+    }
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -79,6 +84,13 @@ class Ipd3(ArenaGame[State]):
         self.length = 3 * rules.rounds * (1 + rules.talk)
         self.usual = rules.rounds
         self._first = 0 if rules.talk else DECIDE
+        move, limit = Form("move", str, 1, MOVES), rules.message_limit
+        self.forms = {
+            "talk": Form("message", str, limit=limit if rules.rules == "own" else 0),
+            "move": move,
+            "other": move,
+            "word": Form("answer", str, 1, ("yes", "no")),
+        }
 
     # Rules
 
@@ -94,14 +106,12 @@ class Ipd3(ArenaGame[State]):
             return (Ask(state.stage, "talk"),)
         return tuple(Ask(seat, "moves") for seat in range(3) if seat not in state.out)
 
-    def outcomes(
-        self, state: State, actions: Mapping[int, Action]
-    ) -> Sequence[tuple[float, State]]:
+    def then(self, state: State, actions: Mapping[int, Action]) -> State:
         """Return the one state that follows: chance never moves."""
         if state.stage < DECIDE:
             text = self._heard(actions[state.stage])
             log = (*state.log, Event("talk", state.stage, text))
-            return ((1.0, state._replace(log=log, stage=_next(state.stage, state.out))),)
+            return state._replace(log=log, stage=_next(state.stage, state.out))
         moves = tuple(actions.get(seat) for seat in range(3))
         gains = self.gains(moves)
         units = tuple(a + b for a, b in zip(state.units, gains, strict=True))
@@ -109,7 +119,7 @@ class Ipd3(ArenaGame[State]):
         points = Event("points", None, (state.round + 1, number[:3], number[3:]))
         log = (*state.log, Event("moves", None, moves), points)
         first = _next(-1, state.out) if self.rules.talk else DECIDE
-        return ((1.0, State(log, state.round + 1, first, units, state.out, state.lost)),)
+        return State(log, state.round + 1, first, units, state.out, state.lost)
 
     def gains(self, moves: Sequence[tuple[str, str] | None]) -> tuple[int, int, int]:
         """Return the units that a round pays to every seat; None marks a seat that is out."""
@@ -122,25 +132,21 @@ class Ipd3(ArenaGame[State]):
                 units[j] += self.pay[b, a]
         return units[0], units[1], units[2]
 
-    def fault(self, view: View[State], ask: Ask, action: Action) -> Broken | None:
-        """Judge the length of a message, and whether moves are moves."""
-        if ask.kind == "talk":
-            limit = self.rules.message_limit
-            if len(action) > limit and self.rules.rules == "own":
-                return Broken(
-                    "rule", f"the message has {len(action):,} characters, above {limit:,}"
-                )
-        elif action not in PAIRS:
-            return Broken("rule", f"{action!r} is not two moves, each cooperate or defect")
-        return None
+    def options(self, view: Ipd3View, ask: Ask) -> Sequence[Action]:
+        """Return the four pairs of moves; messages have no list."""
+        return PAIRS if ask.kind == "moves" else ()
 
-    def default(self, view: View[State], ask: Ask) -> Action:
-        """Return silence, or cooperation with both."""
-        return NOTHING if ask.kind == "talk" else PAIRS[0]
-
-    def random(self, view: View[State], ask: Ask, rng: np.random.Generator) -> Action:
+    def random(self, view: Ipd3View, ask: Ask, rng: np.random.Generator) -> Action:
         """Say nothing, or draw one of the four actions."""
         return NOTHING if ask.kind == "talk" else PAIRS[int(rng.random() * 4)]
+
+    def menu(self, seat: int) -> Menu:
+        """Return the moves, and every sentence of a scripted player."""
+        entries: list[tuple[str, Action]] = [("moves", pair) for pair in PAIRS]
+        if self.rules.talk:
+            acts = itertools.product(ACTS, ACTS)
+            entries += [("talk", sentence_of(both, OPPONENTS[seat])) for both in acts]
+        return listed(entries)
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Take a seat out, or end the game."""
@@ -202,27 +208,7 @@ class Ipd3(ArenaGame[State]):
         """Return the rounds that were begun."""
         return min(state.round + 1, self.rules.rounds)
 
-    def roles(self, state: State) -> tuple[str, ...]:
-        """Return ``player`` for all."""
-        return ("player",) * 3
-
-    def teams(self, state: State) -> tuple[tuple[int, ...], ...]:
-        """Return every seat as a team of its own."""
-        return ((0,), (1,), (2,))
-
     # What seats know
-
-    def events(self, state: State) -> tuple[Event, ...]:
-        """Return everything that has happened."""
-        return state.log
-
-    def view(self, state: State, seat: int) -> Ipd3View:
-        """Return a seat's view."""
-        return Ipd3View(self, state, seat)
-
-    def seat_name(self, seat: int) -> str:
-        """Return ``Player 0`` to ``Player 2``."""
-        return f"Player {seat}"
 
     def opponents(self, seat: int) -> tuple[int, int]:
         """Return a seat's opponents in the order of its moves."""
@@ -248,38 +234,9 @@ class Ipd3(ArenaGame[State]):
             )
         return f"{who} is out" if event.data == "eliminate" else f"{who} forfeits"
 
-    def asked(self, probe: Probe) -> str:
-        """Return what a probe asks for."""
-        who = "" if probe.about is None else self.seat_name(probe.about)
-        found = {"move": "move of {}", "other": "move of {} toward the third player"}
-        return found.get(probe.name, "whether {} keeps its word").format(who)
-
     # Questions and answers
 
-    def form(self, view: View[State], ask: Ask) -> Form:
-        """Return a message, or two moves."""
-        return Form("message", str) if ask.kind == "talk" else Form("moves", str, 2)
-
-    def read(self, view: View[State], ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Read a message as it is, and moves in any case."""
-        if ask.kind == "talk":
-            found: Action = items[0] if len(items) == 1 and isinstance(items[0], str) else None
-            if found is None:
-                return Broken("format", "a message is one text")
-            return self.fault(view, ask, found) or found
-        if len(items) != 2:
-            return Broken("format", f"{len(items)} moves, need 2: one toward each opponent")
-        moves = tuple(item.strip().lower() if isinstance(item, str) else item for item in items)
-        for item in moves:
-            if item not in MOVES:
-                return Broken("format", f"{item!r} is no move: cooperate or defect")
-        return moves
-
-    def written(self, view: View[State], ask: Ask, action: Action) -> list[Any]:
-        """Return the message, or the two moves."""
-        return [action] if ask.kind == "talk" else list(action)
-
-    def probes(self, view: View[State], ask: Ask) -> tuple[Probe, ...]:
+    def probes(self, view: Ipd3View, ask: Ask) -> tuple[Probe, ...]:
         """Ask, beside a decision, for every opponent's moves and whether it keeps its word.
 
         ``move``: its move toward the seat; ``other``: its move toward the third; ``word``: whether
@@ -287,28 +244,13 @@ class Ipd3(ArenaGame[State]):
         """
         if ask.kind == "talk":
             return ()
-        assert isinstance(view, Ipd3View)
         left = [seat for seat in OPPONENTS[ask.seat] if seat not in view.out]
         names = ("move", "other") if len(left) == 2 else ("move",)
         found = [Probe(name, seat) for seat in left for name in names]
         acts = view.acts
         return (*found, *(Probe("word", s) for s in left if acts.get(s, SILENT) != SILENT))
 
-    def probe_form(self, view: View[State], probe: Probe) -> Form:
-        """Return one move, or yes or no."""
-        if probe.name == "word":
-            return Form("answer", str, 1, ("yes", "no"))
-        return Form("move", str, 1, MOVES)
-
-    def read_probe(self, view: View[State], probe: Probe, items: Sequence[Any]) -> Action | Broken:
-        """Read one of the labels, in any case."""
-        labels = self.probe_form(view, probe).labels
-        found = items[0].strip().lower() if items and isinstance(items[0], str) else None
-        if len(items) != 1 or found not in labels:
-            return Broken("format", f"{list(items)!r} is not one of {', '.join(labels)}")
-        return found
-
-    def answers(self, view: View[State], probe: Probe) -> tuple[Action, ...]:
+    def answers(self, view: Ipd3View, probe: Probe) -> tuple[Action, ...]:
         """Return the moves; whether a word is kept follows from them."""
         return () if probe.name == "word" else MOVES
 
@@ -326,28 +268,17 @@ class Ipd3(ArenaGame[State]):
         toward = seat if probe.name == "move" else 3 - seat - about
         return moves[PLACE[about][toward]]
 
-    def step_reply(self, view: Ipd3View, said: Mapping[Probe, Action]) -> Action | None:  # type: ignore[override]
-        """Return the moves that pay most in this round against stated moves toward the seat.
-
-        None unless a move of each opponent that is in the game was stated, and for ranks. If more
-        than one move pays as much, cooperation comes first.
-        """
-        opponents = [seat for seat in OPPONENTS[view.seat] if seat not in view.out]
+    def supposed(
+        self, view: Ipd3View, said: Mapping[Probe, Action]
+    ) -> Mapping[int, tuple[str, str]] | None:
+        """Return stated moves toward the seat; what the others do to each other pays it nothing."""
         stated = {probe.about: move for probe, move in said.items() if probe.name == "move"}
-        if self.rules.reward == "rank" or any(seat not in stated for seat in opponents):
+        left = [seat for seat in OPPONENTS[view.seat] if seat not in view.out]
+        if any(seat not in stated for seat in left):
             return None
-        moves: list[Any] = [None] * 3
-        for seat in opponents:  # what they do to each other does not matter here
-            moves[seat] = (stated[seat], stated[seat])
-        gains = {}
-        for own in PAIRS:
-            moves[view.seat] = own
-            gains[own] = self.gains(moves)[view.seat]
-        return max(PAIRS, key=lambda own: gains[own])
+        return {seat: (stated[seat], stated[seat]) for seat in left}
 
-    def stepwise(
-        self, state: State, seat: int, actions: Mapping[int, Action], reply: Action | None
-    ) -> Stepwise | None:
+    def payoff(self, state: State, seat: int, actions: Mapping[int, Action]) -> float | None:
         """Return what the round pays in reward, a message nothing; None where ranks are the reward.
 
         After a message there is nothing to reply to, so that whatever is said replies best.
@@ -355,14 +286,8 @@ class Ipd3(ArenaGame[State]):
         if self.rules.reward == "rank" or seat not in actions:
             return None
         if state.stage < DECIDE:
-            return Stepwise(0.0, 0.0, 0.0)
-        moves = [actions.get(s) for s in range(3)]
-        paid = {}
-        for own in PAIRS:
-            moves[seat] = own
-            paid[own] = self.points_reward(self.gains(moves)[seat])
-        replied = float("nan") if reply is None else paid[reply]
-        return Stepwise(paid[actions[seat]], max(paid.values()), replied)
+            return 0.0
+        return self.points_reward(self.gains([actions.get(s) for s in range(3)])[seat])
 
     # Inside
 

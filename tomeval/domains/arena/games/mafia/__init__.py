@@ -5,6 +5,7 @@ from __future__ import annotations
 from tomeval.domains.arena.games.mafia.exact import solver
 from tomeval.domains.arena.games.mafia.policies import POLICIES
 from tomeval.domains.arena.games.mafia.rules import ENDINGS, Mafia, MafiaRules
+from tomeval.domains.arena.games.mafia.wording import MafiaWording
 from tomeval.domains.arena.kinds import Kind
 
 KIND = Kind(
@@ -20,4 +21,5 @@ KIND = Kind(
     policies=POLICIES,
     solver=solver,
     endings=ENDINGS,
+    wording=MafiaWording(),
 )

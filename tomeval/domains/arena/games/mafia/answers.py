@@ -1,134 +1,237 @@
-"""Decisions of Secret Mafia: which are legal, how they are written, what a reader sees of them."""
+"""Decisions and literal questions of Secret Mafia: what may be said, how it is written and read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tomeval.domains.arena.game import Action, Ask, Broken, Event, Form
-from tomeval.domains.arena.games.mafia.state import MafiaView
-from tomeval.domains.arena.games.mafia.talk import SILENT, Act, acts, label, parse
+from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.game import Action, ArenaGame, Ask, Broken, Event, Probe, Stage
+from tomeval.domains.arena.games.mafia.state import (
+    DETECTIVE,
+    DOCTOR,
+    MAFIA,
+    NIGHT,
+    NOBODY,
+    MafiaView,
+    State,
+)
+from tomeval.domains.arena.games.mafia.talk import SILENT, acts, label, parse
+from tomeval.domains.arena.menus import Menu, listed
+
+if TYPE_CHECKING:
+    from tomeval.domains.arena.games.mafia.rules import MafiaRules
 
 SEATS = ("kill", "protect", "investigate", "vote")
 """Decisions that name a seat; the others are ``act``, a speech act, and ``talk``, a message."""
 
+PROBES: dict[str, str] = {
+    "mafia": "who is Mafia",
+    "doctor": "who is the doctor",
+    "detective": "who is the detective",
+    "dies": "who dies tonight",
+    "voted_out": "who is voted out",
+}
+"""The literal questions. Which seats are Mafia (asked of the village by day); which is the doctor,
+or the detective (asked before a vote of all who are not); and, after a decision, as the answer
+depends on it: who dies tonight (of all who decide at night; `NOBODY` is an answer), who is voted
+out (of all who vote)."""
 
-def legal(view: MafiaView, ask: Ask) -> tuple[Action, ...]:
-    """Return all legal actions, in the order that breaks ties; empty for messages."""
-    if ask.kind in SEATS:
-        return view.targets(ask.kind)
-    return acts(view.others) if ask.kind == "act" else ()
+DEFAULT = ("mafia", "dies", "voted_out")
+
+AFTER = ("dies", "voted_out")
+"""Questions that are asked after a decision."""
+
+_LINES = {
+    "role": "{who} is dealt the role {data}",
+    "mafia": "The Mafia: {whom}",
+    "night": "Night {data}",
+    "kill": "{who} of the Mafia votes to kill {whom}",
+    "protect": "{who} protects {whom}",
+    "finding": "{who} learns that Player {data[0]} is {verdict}Mafia",
+    "died": "{who} is found dead",
+    "peace": "Nobody died in the night",
+    "day": "Day breaks; the order of talk: {whom}",
+    "silent": "{who} says nothing",
+    "talk": "{who} says: {data}",
+    "accuse": "{who} accuses Player {data[1]}",
+    "defend": "{who} defends Player {data[1]}",
+    "result": "{who} claims to have learned as the detective that Player {data[1]} is "
+    "{verdict}Mafia",
+    "vote": "{who} votes for {whom}",
+    "out": "{who} is voted out",
+    "stay": "Nobody is voted out",
+    "struck": "{who} is out for breaking the rules",
+    "over": "The game is over: {winner}",
+}
+_WINNERS = {"mafia": "the Mafia win", "village_forfeits": "the Mafia win", "days": "nobody wins"}
 
 
-def fault(view: MafiaView, ask: Ask, action: Action) -> Broken | None:
-    """Return how an action breaks the rules."""
-    if ask.kind in SEATS:
-        return _seat_fault(view, ask.kind, action)
-    if ask.kind == "act":
-        if action in acts(view.others):
-            return None
-        if action in acts(range(max(view.game.seats, *_named(action), 0) + 1)):
-            return Broken("target", f"Player {action[1]} is not another living player")
-        return Broken("format", f"{action!r} is not a speech act")
-    limit = view.game.rules.message_limit
-    if not view.game.textarena and len(action) > limit:
-        return Broken("rule", f"the message has {len(action):,} characters, at most {limit:,}")
+class MafiaAnswers(ArenaGame[State]):
+    """What the game asks, and how that is answered."""
+
+    rules: MafiaRules
+    mafia: int
+    textarena: bool
+    views = MafiaView
+    questions = PROBES
+
+    # Decisions
+
+    def options(self, view: MafiaView, ask: Ask) -> Sequence[Action]:
+        """Return all legal seats or acts; messages have no list."""
+        if ask.kind in SEATS:
+            return view.targets(ask.kind)
+        return acts(view.others) if ask.kind == "act" else ()
+
+    def fault(self, view: MafiaView, ask: Ask, action: Action) -> Broken | None:
+        """Return how an action breaks the rules."""
+        if ask.kind == "talk" or action in self.options(view, ask):
+            return super().fault(view, ask, action)
+        if ask.kind == "act":
+            if action in acts(range(max(self.seats, *_seats_of(action), 0) + 1)):
+                return Broken("target", f"Player {action[1]} is not another living player")
+            return Broken("format", f"{action!r} is not a speech act")
+        if not 0 <= action < self.seats:
+            return Broken("target", f"there is no Player {action}")
+        if action not in view.alive:
+            return Broken("target", f"Player {action} is dead")
+        if action == view.seat:
+            return Broken("rule", "no player may name themselves")
+        return Broken("rule", f"Player {action} belongs to the Mafia, who do not kill their own")
+
+    def default(self, view: MafiaView, ask: Ask) -> Action:
+        """Return silence, or the next seat that may be named, so that no seat is hit most."""
+        if ask.kind not in SEATS:
+            return super().default(view, ask)
+        targets = view.targets(ask.kind)
+        return next((seat for seat in targets if seat > view.seat), targets[0])
+
+    def meant(self, view: MafiaView, ask: Ask, items: Sequence[Any]) -> Action | Broken:
+        """Return the seat, the act, whoever it is about, or the message."""
+        (item,) = items
+        if ask.kind != "act":
+            return item
+        return parse(item) or Broken("format", f"{item!r} is not a speech act")
+
+    def written(self, view: MafiaView, ask: Ask, action: Action) -> list[Any]:
+        """Return a seat, an act such as ``accuse 3``, or a message."""
+        return [label(action) if ask.kind == "act" else action]
+
+    def menu(self, seat: int) -> Menu:
+        """Return all seats for each decision that names one, and the speech acts."""
+        if self.rules.talk == "free":
+            raise TomevalError(
+                "games.mafia: talk is 'free', so what can be said has no list: give 'none' or "
+                "'acts'"
+            )
+        entries: list[tuple[str, Action]] = [(k, s) for k in SEATS for s in range(self.seats)]
+        if self.rules.talk == "acts":
+            others = [other for other in range(self.seats) if other != seat]
+            entries += [("act", act) for act in acts(others)]
+        return listed(entries)
+
+    # In words for readers
+
+    def line(self, event: Event) -> str:
+        """Return an event as a line for readers."""
+        kind, data = event.kind, event.data
+        if kind == "act" or (kind == "talk" and not data):
+            kind = data[0] if data else "silent"
+        return _LINES[kind].format(
+            who=f"Player {event.seat}",
+            data=data,
+            whom="somebody" if data is None else _named(data),
+            verdict="" if isinstance(data, tuple) and data[-1] in (True, "mafia") else "not ",
+            winner=_WINNERS.get(str(data), "the village wins"),
+        )
+
+    def silent(self, event: Event) -> bool:
+        """Tell whether a speaker said nothing."""
+        return event.data in (SILENT, "") and event.kind in ("act", "talk")
+
+    def acted(self, kind: str, action: Action) -> str:
+        """Return the player whom a decision names, an act or a message."""
+        if kind == "act":
+            return label(action)
+        return _named(action) if kind in SEATS else str(action)
+
+    def told(self, probe: Probe, answer: Action) -> str:
+        """Return the players whom an answer names."""
+        return _named(answer)
+
+    # Literal questions
+
+    def probes(self, view: MafiaView, ask: Ask) -> tuple[Probe, ...]:
+        """Return the questions that are asked before a decision, in the order of `PROBES`."""
+        asked = set()
+        if ask.kind not in NIGHT.values() and view.role != MAFIA:
+            asked.add("mafia")
+        if ask.kind == "vote":
+            asked |= {DOCTOR, DETECTIVE} - {view.role}
+        return tuple(Probe(n) for n in PROBES if n in asked and n in self.rules.probes)
+
+    def probes_after(self, view: MafiaView, ask: Ask, action: Action) -> tuple[Probe, ...]:
+        """Return the question that is asked after a decision; there is none after talk."""
+        name = "voted_out" if ask.kind == "vote" else "dies" if ask.kind in NIGHT.values() else ""
+        return (Probe(name, given=action),) if name in self.rules.probes else ()
+
+    def answers(self, view: MafiaView, probe: Probe) -> tuple[Action, ...]:
+        """Return the seats that may be named; of several Mafia there are too many sets."""
+        if probe.name == "mafia":
+            return tuple((seat,) for seat in self._possible(view, probe)) if self.mafia == 1 else ()
+        return self._possible(view, probe)
+
+    def _possible(self, view: MafiaView, probe: Probe) -> tuple[int, ...]:
+        if probe.name == "dies":
+            return (NOBODY, *view.alive)
+        if probe.name == "voted_out":
+            return view.alive
+        known = (view.seat, *view.fellows)
+        return tuple(seat for seat in range(self.seats) if seat not in known)
+
+    def stated(self, view: MafiaView, probe: Probe, items: Sequence[Any]) -> Action | Broken:
+        """Return what the items say: a seat; for ``mafia`` all seats, ascending, as a tuple."""
+        for item in items:
+            if item not in self._possible(view, probe):
+                return Broken("target", f"Player {item} cannot be meant")
+        if len(set(items)) < len(items):
+            return Broken("target", "a player is named twice")
+        return tuple(sorted(items)) if probe.name == "mafia" else items[0]
+
+    def truth(
+        self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
+    ) -> Action:
+        """Return the true answer, from roles or from the log of the whole game."""
+        return truth(probe, trail[at].state, end)
+
+    def hit(self, probe: Probe, said: Action, truth: Action) -> float:
+        """Return the share of the Mafia that was named; 1 or 0 for other questions."""
+        if probe.name == "mafia":
+            return len(set(said) & set(truth)) / len(truth)
+        return float(said == truth)
+
+
+def truth(probe: Probe, before: State, end: State) -> Action:
+    """Return the true answer, given the state that the seat was asked in and the last one."""
+    if probe.name == "mafia":
+        return tuple(seat for seat, role in enumerate(end.roles) if role == MAFIA)
+    if probe.name not in AFTER:
+        return end.roles.index(probe.name)
+    for event in end.log[len(before.log) :]:
+        if event.kind == ("died" if probe.name == "dies" else "out"):
+            return event.seat
+        if event.kind in ("peace", "stay"):
+            return NOBODY if probe.name == "dies" else None
     return None
 
 
-def _named(act: Action) -> tuple[int, ...]:
+def _seats_of(act: Action) -> tuple[int, ...]:
     """Return whom a speech act is about."""
     return tuple(part for part in act if type(part) is int)
 
 
-def _seat_fault(view: MafiaView, kind: str, seat: int) -> Broken | None:
-    if seat in view.targets(kind):
-        return None
-    if not 0 <= seat < view.game.seats:
-        return Broken("target", f"there is no Player {seat}")
-    if seat not in view.alive:
-        return Broken("target", f"Player {seat} is dead")
-    if seat == view.seat:
-        return Broken("rule", "no player may name themselves")
-    return Broken("rule", f"Player {seat} belongs to the Mafia, who do not kill their own")
-
-
-def form(view: MafiaView, ask: Ask) -> Form:
-    """Return how a decision is written: a seat's number, an act such as ``accuse 3``, or text."""
-    if ask.kind in SEATS:
-        return Form(ask.kind, int, 1, tuple(str(seat) for seat in view.targets(ask.kind)))
-    if ask.kind == "act":
-        return Form("act", str, 1, tuple(label(act) for act in acts(view.others)))
-    return Form("message", str)
-
-
-def read(view: MafiaView, ask: Ask, items: Sequence[Any]) -> Action | Broken:
-    """Return the action that was written, if it is legal."""
-    if len(items) != 1:
-        return Broken("format", f"one answer is asked for, {len(items)} were given")
-    item = items[0]
-    if ask.kind in SEATS:
-        if type(item) is not int:
-            return Broken("format", f"{item!r} is not the number of a player")
-        action: Action = item
-    elif not isinstance(item, str):
-        return Broken("format", f"{item!r} is not text")
-    elif ask.kind == "act":
-        found = parse(item)
-        if found is None:
-            return Broken("format", f"{item!r} is not a speech act")
-        action = found
-    else:
-        action = item
-    return fault(view, ask, action) or action
-
-
-def written(ask: Ask, action: Action) -> list[Any]:
-    """Return the items that `read` reads as an action."""
-    return [label(action) if ask.kind == "act" else action]
-
-
-def line(event: Event) -> str:
-    """Return an event as a line for readers."""
-    kind, data = event.kind, event.data
-    who = f"Player {event.seat}"
-    whom = "somebody" if data is None else f"Player {data}"
-    simple = {
-        "role": f"{who} is dealt the role {data}",
-        "night": f"Night {data}",
-        "kill": f"{who} of the Mafia votes to kill {whom}",
-        "protect": f"{who} protects {whom}",
-        "died": f"{who} is found dead",
-        "peace": "Nobody died in the night",
-        "vote": f"{who} votes for {whom}",
-        "out": f"{who} is voted out",
-        "stay": "Nobody is voted out",
-        "struck": f"{who} is out for breaking the rules",
-    }
-    if kind in simple:
-        return simple[kind]
-    if kind == "mafia":
-        return f"The Mafia: {_players(data)}"
-    if kind == "finding":
-        return f"{who} learns that Player {data[0]} is {'' if data[1] else 'not '}Mafia"
-    if kind == "day":
-        return f"Day breaks; the order of talk: {_players(data)}"
-    if kind == "act":
-        return f"{who} {_act(data)}"
-    if kind == "talk":
-        return f"{who} says: {data}" if data else f"{who} says nothing"
-    sides = {"mafia": "the Mafia win", "village_forfeits": "the Mafia win", "days": "nobody wins"}
-    return f"The game is over: {sides.get(data, 'the village wins')}"
-
-
-def _players(seats: Sequence[int]) -> str:
-    return ", ".join(f"Player {seat}" for seat in seats)
-
-
-def _act(act: Act) -> str:
-    if act == SILENT:
-        return "says nothing"
-    if act[0] == "result":
-        verdict = "" if act[2] == "mafia" else "not "
-        return f"claims to have learned as the detective that Player {act[1]} is {verdict}Mafia"
-    return f"{act[0]}s Player {act[1]}"
+def _named(seats: Any) -> str:
+    """Return one seat or several in words."""
+    every = seats if isinstance(seats, tuple) else (seats,)
+    return ", ".join("nobody" if seat == NOBODY else f"Player {seat}" for seat in every)

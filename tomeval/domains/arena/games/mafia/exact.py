@@ -7,7 +7,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Event, Probe, View
-from tomeval.domains.arena.games.mafia import probing
+from tomeval.domains.arena.games.mafia.answers import AFTER, truth
 from tomeval.domains.arena.games.mafia.beliefs import Belief, Beliefs, belief, best
 from tomeval.domains.arena.games.mafia.policies import MODELS
 from tomeval.domains.arena.games.mafia.positions import Positions
@@ -180,9 +180,9 @@ class MafiaValues(Values):
 
         Positions that contradict what was stated are dropped, and the others keep their weights; in
         each, an action is worth what it is to a player that sees all roles. The first action wins
-        ties, in the order of `answers.legal`. Who dies or is voted out is no reason to act.
+        ties, in the order of `Mafia.options`. Who dies or is voted out is no reason to act.
         """
-        roles = {probe: answer for probe, answer in said.items() if probe.name not in probing.AFTER}
+        roles = {probe: answer for probe, answer in said.items() if probe.name not in AFTER}
         positions = self._beliefs.positions
         fits = [
             (at, weight)
@@ -201,11 +201,11 @@ class MafiaValues(Values):
 
     def _role(self, probe: Probe, at: int) -> Action:
         state = self._beliefs.positions.states[at]
-        return probing.truth(probe, state, state)
+        return truth(probe, state, state)
 
     def observer(self, probe: Probe) -> Mapping[Action, float] | None:
         """Return the posterior; of who dies or is voted out, given what the seat itself decided."""
-        late = probe.name in probing.AFTER
+        late = probe.name in AFTER
         if late and probe.given is None:
             return None
         found: dict[Action, float] = {}

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tomeval.domains.arena.game import Action, Ask, Event
-from tomeval.domains.arena.games.mafia import answers
 from tomeval.domains.arena.games.mafia.polls import poll
 from tomeval.domains.arena.games.mafia.rules import Mafia
 from tomeval.domains.arena.games.mafia.scripts import Script
@@ -102,7 +101,8 @@ class Positions:
 
     def view(self, position: int) -> MafiaView:
         """Return what the seat knows, its past apart."""
-        return self.game.view(self.states[position], self.seat)
+        view: MafiaView = self.game.view(self.states[position], self.seat)
+        return view
 
     def ask(self, position: int) -> Ask | None:
         """Return the seat's decision, if it is due."""
@@ -121,7 +121,7 @@ class Positions:
         view = self.view(position)
         if ask.kind == "talk":
             return tuple(say(act) for act in acts(view.others))
-        return answers.legal(view, ask)
+        return tuple(self.game.options(view, ask))
 
     def plain(self, position: int, action: Action) -> Action:
         """Return the action among `legal` that counts as the same."""

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Broken, Event, Form, Probe, Stage
-from tomeval.domains.arena.game import View as AnyView
-from tomeval.domains.arena.games.mafia import answers, probing
+from tomeval.domains.arena.game import Action, Ask, Event, Form
+from tomeval.domains.arena.games.mafia.answers import DEFAULT, PROBES, MafiaAnswers
 from tomeval.domains.arena.games.mafia.polls import most_voted
 from tomeval.domains.arena.games.mafia.state import (
     DETECTIVE,
@@ -20,10 +19,9 @@ from tomeval.domains.arena.games.mafia.state import (
     NIGHT,
     NOBODY,
     VILLAGER,
-    MafiaView,
     State,
 )
-from tomeval.domains.arena.games.mafia.talk import SILENT, Act, heard, label
+from tomeval.domains.arena.games.mafia.talk import SILENT, Act, heard
 
 ENDINGS = {
     "village": "no Mafia was left",
@@ -58,7 +56,7 @@ class MafiaRules(BaseModel):
     rules : str
         ``own``, or ``textarena-0.7.4`` with the defects of that package.
     probes : list of str
-        The literal questions that are asked; see `probing.PROBES`.
+        The literal questions that are asked; see `PROBES`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -70,10 +68,10 @@ class MafiaRules(BaseModel):
     order: Literal["seats", "rotating", "random"] = "seats"
     max_days: int = Field(default=15, ge=1, le=100)
     rules: Literal["own", "textarena-0.7.4"] = "own"
-    probes: list[str] | tuple[str, ...] = probing.DEFAULT
+    probes: list[str] | tuple[str, ...] = DEFAULT
 
 
-class Mafia(ArenaGame[State]):
+class Mafia(MafiaAnswers):
     """Secret Mafia.
 
     Every day begins with its night: at once, the Mafia vote for a victim, the doctor protects and
@@ -99,8 +97,8 @@ class Mafia(ArenaGame[State]):
 
     def __init__(self, rules: MafiaRules) -> None:
         for name in rules.probes:
-            if name not in probing.PROBES:
-                raise unknown("probe", name, probing.PROBES, "games.mafia: probes")
+            if name not in PROBES:
+                raise unknown("probe", name, PROBES, "games.mafia: probes")
         if len(set(rules.probes)) < len(rules.probes):
             raise TomevalError(f"games.mafia: probes: a name is given twice: {list(rules.probes)}")
         self.rules = rules
@@ -117,6 +115,10 @@ class Mafia(ArenaGame[State]):
         self._pack = (MAFIA,) * self.mafia + (DOCTOR, DETECTIVE)
         self._pack += (VILLAGER,) * (n - len(self._pack))
         self._mute = (NOBODY,) * n
+        limit = 0 if self.textarena else rules.message_limit
+        self.forms = {"talk": Form("message", str, limit=limit)}
+        if self.mafia > 1:
+            self.forms["mafia"] = Form("mafia", int, self.mafia)
 
     # Rules
 
@@ -302,25 +304,6 @@ class Mafia(ArenaGame[State]):
         log = (*state.log, Event("over", None, ending))
         return state._replace(phase="over", queue=(), ending=ending, log=log)
 
-    def fault(self, view: AnyView[State], ask: Ask, action: Action) -> Broken | None:
-        """Return how an action breaks the rules."""
-        assert isinstance(view, MafiaView)
-        return answers.fault(view, ask, action)
-
-    def default(self, view: AnyView[State], ask: Ask) -> Action:
-        """Return silence, or the next seat that may be named, so that no seat is hit most."""
-        assert isinstance(view, MafiaView)
-        if ask.kind in ("act", "talk"):
-            return SILENT if ask.kind == "act" else ""
-        targets = view.targets(ask.kind)
-        return next((seat for seat in targets if seat > view.seat), targets[0])
-
-    def random(self, view: AnyView[State], ask: Ask, rng: np.random.Generator) -> Action:
-        """Draw a legal action; free talk says nothing."""
-        assert isinstance(view, MafiaView)
-        legal = answers.legal(view, ask)
-        return legal[int(rng.integers(len(legal)))] if legal else ""
-
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the state after a seat lost the game for its team, or its life.
 
@@ -338,19 +321,14 @@ class Mafia(ArenaGame[State]):
     # What it came to
 
     def rewards(self, state: State) -> tuple[float, ...]:
-        """Return 1 for a won game, -1 for a lost one, 0 if the last day was over."""
-        return tuple(2 * share - 1 for share in self.wins(state))
+        """Return 1 to every seat of the side that won, dead or alive, -1 to the others.
 
-    def wins(self, state: State) -> tuple[float, ...]:
-        """Return 1 for every seat of the side that won, dead or alive; 0.5 without a winner."""
+        0 for all if the last day was over.
+        """
         if state.ending == "days":
-            return (0.5,) * self.seats
+            return (0.0,) * self.seats
         mafia = state.ending in ("mafia", "village_forfeits")
-        return tuple(float((role == MAFIA) == mafia) for role in state.roles)
-
-    def ending(self, state: State) -> str:
-        """Return which of `ENDINGS` it was."""
-        return state.ending
+        return tuple(1.0 if (role == MAFIA) == mafia else -1.0 for role in state.roles)
 
     def rounds(self, state: State) -> int:
         """Return how many days were begun, each with its night first."""
@@ -364,92 +342,6 @@ class Mafia(ArenaGame[State]):
         """Return the Mafia, then the village."""
         mafia = tuple(seat for seat, role in enumerate(state.roles) if role == MAFIA)
         return mafia, tuple(seat for seat in range(self.seats) if seat not in mafia)
-
-    # What seats know
-
-    def events(self, state: State) -> tuple[Event, ...]:
-        """Return the log."""
-        return state.log
-
-    def view(self, state: State, seat: int) -> MafiaView:
-        """Return what a seat may know."""
-        return MafiaView(self, state, seat)
-
-    def seat_name(self, seat: int) -> str:
-        """Return ``Player 2``."""
-        return f"Player {seat}"
-
-    def line(self, event: Event) -> str:
-        """Return an event as a line for readers."""
-        return answers.line(event)
-
-    def silent(self, event: Event) -> bool:
-        """Tell whether a speaker said nothing."""
-        return event.data in (SILENT, "") and event.kind in ("act", "talk")
-
-    def acted(self, kind: str, action: Action) -> str:
-        """Return the player whom a decision names, an act or a message."""
-        if kind == "act":
-            return label(action)
-        return self.seat_name(action) if kind in answers.SEATS else str(action)
-
-    def asked(self, probe: Probe) -> str:
-        """Return what a probe asks for."""
-        return probing.WORDS[probe.name]
-
-    def told(self, probe: Probe, answer: Action) -> str:
-        """Return the players whom an answer names."""
-        seats = answer if isinstance(answer, tuple) else (answer,)
-        named = ("nobody" if seat == NOBODY else self.seat_name(seat) for seat in seats)
-        return ", ".join(named)
-
-    # Questions and answers
-
-    def form(self, view: AnyView[State], ask: Ask) -> Form:
-        """Return how a decision is written."""
-        assert isinstance(view, MafiaView)
-        return answers.form(view, ask)
-
-    def read(self, view: AnyView[State], ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Return the action that was written."""
-        assert isinstance(view, MafiaView)
-        return answers.read(view, ask, items)
-
-    def written(self, view: AnyView[State], ask: Ask, action: Action) -> list[Any]:
-        """Return the items that stand for an action."""
-        return answers.written(ask, action)
-
-    def probes(self, view: AnyView[State], ask: Ask) -> tuple[Probe, ...]:
-        """Return the literal questions of a decision."""
-        assert isinstance(view, MafiaView)
-        return probing.probes(view, ask)
-
-    def probes_after(self, view: AnyView[State], ask: Ask, action: Action) -> tuple[Probe, ...]:
-        """Return the literal question on what follows from a decision."""
-        assert isinstance(view, MafiaView)
-        return probing.probes_after(view, ask, action)
-
-    def probe_form(self, view: AnyView[State], probe: Probe) -> Form:
-        """Return how the answer to a probe is written."""
-        assert isinstance(view, MafiaView)
-        return probing.form(view, probe)
-
-    def read_probe(
-        self, view: AnyView[State], probe: Probe, items: Sequence[Any]
-    ) -> Action | Broken:
-        """Return what the items say."""
-        assert isinstance(view, MafiaView)
-        return probing.read(view, probe, items)
-
-    def truth(
-        self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
-    ) -> Action:
-        """Return the true answer, from roles or from the log of the whole game."""
-        return probing.truth(probe, trail[at].state, end)
-
-    def hit(self, probe: Probe, said: Action, truth: Action) -> float:
-        """Return the share of the Mafia that was named; 1 or 0 for other questions."""
-        return probing.hit(probe, said, truth)
 
 
 def _arrangements(pack: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.game import Action, Ask, Probe, View
+from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.mafia.state import NOBODY, MafiaView
 from tomeval.domains.arena.games.mafia.talk import SILENT, Act, say
 from tomeval.domains.arena.policy import Choices, Memory, Policy
@@ -53,9 +53,8 @@ class Script(Policy):
         """What it listens to, besides what goes with its role; default: nothing."""
         return frozenset()
 
-    def choices(self, view: View[Any], ask: Ask, memory: Memory) -> Choices:
+    def choices(self, view: MafiaView, ask: Ask, memory: Memory) -> Choices:
         """Return what it does, by kind of decision."""
-        assert isinstance(view, MafiaView)
         if ask.kind in ("act", "talk"):
             return tuple(
                 (weight, act if ask.kind == "act" else say(act)) for weight, act in self.says(view)
@@ -75,10 +74,9 @@ class Script(Policy):
         return self.pick != "random" and not self.noise
 
     def predict(
-        self, view: View[Any], ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
+        self, view: MafiaView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
     ) -> Action | None:
         """Answer who is Mafia with those whom it is against, and who is voted out with its vote."""
-        assert isinstance(view, MafiaView)
         if probe.name == "voted_out":
             return probe.given
         if probe.name != "mafia":

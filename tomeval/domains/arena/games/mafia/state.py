@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tomeval.domains.arena.game import Event, View
+from tomeval.domains.arena.game import Event, Public, View
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.mafia.rules import Mafia
@@ -72,6 +72,21 @@ class MafiaView(View[State]):
     __slots__ = ()
     game: Mafia
 
+    alive = Public[tuple[int, ...]]()
+    """The seats that are alive, ascending."""
+    phase = Public[str]()
+    """``night``, ``talk``, ``vote`` or ``over``."""
+    day = Public[int]()
+    """Days that were begun, each with its night first."""
+    queue = Public[tuple[int, ...]]()
+    """Who is still to speak today, in order."""
+    against = Public[tuple[int, ...]]()
+    """Whom every seat's last act of the day was against, or `NOBODY`."""
+    last = Public[int]()
+    """Whom the last act of the day against a seat was against, or `NOBODY`."""
+    claims = Public[tuple[tuple[int, int, str], ...]]()
+    """Who claimed which result about whom, in the whole game."""
+
     @property
     def role(self) -> str:
         """The seat's own role."""
@@ -91,11 +106,6 @@ class MafiaView(View[State]):
         return self._state.findings if self.role == DETECTIVE else ()
 
     @property
-    def alive(self) -> tuple[int, ...]:
-        """The seats that are alive, ascending."""
-        return self._state.alive
-
-    @property
     def dead(self) -> tuple[int, ...]:
         """The seats that are not, ascending."""
         return tuple(seat for seat in range(self.game.seats) if seat not in self._state.alive)
@@ -104,36 +114,6 @@ class MafiaView(View[State]):
     def others(self) -> tuple[int, ...]:
         """The other seats that are alive, ascending."""
         return tuple(seat for seat in self._state.alive if seat != self.seat)
-
-    @property
-    def phase(self) -> str:
-        """``night``, ``talk``, ``vote`` or ``over``."""
-        return self._state.phase
-
-    @property
-    def day(self) -> int:
-        """Days that were begun, each with its night first."""
-        return self._state.day
-
-    @property
-    def queue(self) -> tuple[int, ...]:
-        """Who is still to speak today, in order."""
-        return self._state.queue
-
-    @property
-    def against(self) -> tuple[int, ...]:
-        """Whom every seat's last act of the day was against, or `NOBODY`."""
-        return self._state.against
-
-    @property
-    def last(self) -> int:
-        """Whom the last act of the day against a seat was against, or `NOBODY`."""
-        return self._state.last
-
-    @property
-    def claims(self) -> tuple[tuple[int, int, str], ...]:
-        """Who claimed which result about whom, in the whole game."""
-        return self._state.claims
 
     @property
     def votes(self) -> tuple[tuple[int, int], ...]:

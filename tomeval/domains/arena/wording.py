@@ -1,4 +1,4 @@
-"""What it takes to go between a game's actions and the texts that TextArena's players write."""
+"""How players of TextArena write the actions of a game of ours, and how TextArena plays it."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Wording(ABC):
 
     Attributes
     ----------
-    kind : str
-        The game's name here.
     ids : mapping
         TextArena's ids, and the parameters that they stand for.
+    seats : range
+        How many there can be; of several numbers one is the parameter ``players``.
     talks : bool
         Whether texts are cut to their last `KEPT` characters; else those without brackets get some.
     attempts : int
@@ -63,8 +63,8 @@ class Wording(ABC):
         TextArena's whole way with broken rules, as the nearest of our policies.
     """
 
-    kind: ClassVar[str]
     ids: ClassVar[Mapping[str, Mapping[str, Any]]]
+    seats: ClassVar[range]
     talks: ClassVar[bool]
     attempts: ClassVar[int] = 2
     cost: ClassVar[str] = "forfeit"
@@ -86,7 +86,8 @@ class Wording(ABC):
 
     def parameters(self, name: str, seats: int) -> Mapping[str, Any]:
         """Return the parameters of an id with so many seats."""
-        return {**self.ids[name], "rules": TEXTARENA}
+        players = {"players": seats} if len(self.seats) > 1 else {}
+        return {**self.ids[name], **players, "rules": TEXTARENA}
 
     def dealt(self, game: Any, seen: Mapping[int, str], given: Any) -> Any:
         """Return the first state of a game, given what seats were shown first.
@@ -106,36 +107,18 @@ class Wording(ABC):
         """Return the state with this seat as the next speaker, where TextArena draws the order."""
         return state
 
-    def going_on(self, state: Any, ask: Ask, after: Any, actions: Mapping[int, Action]) -> Any:
-        """Return the state in which TextArena still ends a stage of a game that is over.
-
-        `after` is over, because the seat of `ask` was struck in `state`, where the others in
-        `actions` had decided. None: the game is over for TextArena too.
-        """
-        return None
-
-    def over_as(self, state: Any, decided: Any) -> Any:
-        """Return a state that would go on as over, with the ending of `decided`."""
-        return state
-
     def struck(
         self, game: Any, state: Any, ask: Ask, actions: Mapping[int, Action]
     ) -> tuple[Any, Any]:
         """Return the state after a seat was struck, and one in which the game was over by that.
 
-        The second is None unless TextArena still ends the stage, see `going_on`.
+        The second is None unless TextArena still ends the stage, in which the others in `actions`
+        had decided.
         """
-        after = game.struck(state, ask, self.cost)
-        if game.due(after):
-            return after, None
-        going_on = self.going_on(state, ask, after, actions)
-        return (after, None) if going_on is None else (going_on, after)
+        return game.struck(state, ask, self.cost), None
 
     def outcomes(
         self, game: Any, state: Any, actions: Mapping[int, Action], decided: Any
     ) -> list[Any]:
         """Return the states that may follow a stage; `decided` is the second one of `struck`."""
-        found = [after for _, after in game.outcomes(state, actions)]
-        if decided is None:
-            return found
-        return [self.over_as(after, decided) if game.due(after) else after for after in found]
+        return [after for _, after in game.outcomes(state, actions)]

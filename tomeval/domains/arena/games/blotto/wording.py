@@ -6,7 +6,7 @@ import re
 from typing import Any, ClassVar
 
 from tomeval.domains.arena.game import Action, Ask, Broken, View
-from tomeval.domains.arena.wordings.base import Reading, Wording, whole
+from tomeval.domains.arena.wording import Reading, Wording, whole
 
 _PART = re.compile(r"([A-Za-z])\s*:?\s*(\d+)")
 _BRACKETS = re.compile(r"\[([^\]]+)\]")
@@ -40,12 +40,12 @@ def units(text: str, names: tuple[str, ...]) -> tuple[int, ...] | Broken:
 class BlottoWording(Wording):
     """The first list in brackets counts; the second refused text in a row loses the match."""
 
-    kind = "blotto"
     ids: ClassVar = {
         "ColonelBlotto-v0": {"fields": 3, "units": 20, "rounds": 9},
         "ColonelBlotto-v0-small": {"fields": 3, "units": 20, "rounds": 5},
         "ColonelBlotto-v0-large": {"fields": 5, "units": 50, "rounds": 15},
     }
+    seats = range(2, 3)
     talks = False
 
     def write(self, game: Any, ask: Ask, action: Action) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tomeval.domains.arena.game import Action, Ask, Broken, View
 from tomeval.domains.arena.games.codenames.board import COLOURS, Board
-from tomeval.domains.arena.wordings.base import Reading, Wording, whole
+from tomeval.domains.arena.wording import Reading, Wording, whole
 
 _CLUE = re.compile(r"\[(\w+)\s+(\d+)\]")
 _GUESS = re.compile(r"\[(\w+)\]")
@@ -19,8 +19,8 @@ _LETTERS = {colour[0].upper(): number for number, colour in enumerate(COLOURS)}
 class CodenamesWording(Wording):
     """What cannot be read ends the team's turn; a clue that gives a word away loses at once."""
 
-    kind = "codenames"
     ids: ClassVar = {"Codenames-v0": {}, "Codenames-v0-hardcore": {}}
+    seats = range(4, 5)
     talks = False
     attempts = 1
     policy = "default"

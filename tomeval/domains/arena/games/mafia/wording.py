@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tomeval.domains.arena.game import Action, Ask, Broken, View
 from tomeval.domains.arena.games.mafia.state import DETECTIVE
-from tomeval.domains.arena.wordings.base import TEXTARENA, Reading, Wording, whole
+from tomeval.domains.arena.wording import Reading, Wording, whole
 
 _SEAT = re.compile(r"\[(?:player\s*)?(\d+)\]", re.IGNORECASE)
 _ROLE = re.compile(r"Your role: (\w+)")
@@ -32,14 +32,10 @@ def named_seat(text: str) -> int | None:
 class MafiaWording(Wording):
     """Talk is never refused; the second refused vote in a row eliminates the player."""
 
-    kind = "mafia"
     ids: ClassVar = {"SecretMafia-v0": {"talk": "free", "talk_rounds": 3, "max_days": 100}}
+    seats = range(6, 16)
     talks = True
     cost = policy = "eliminate"
-
-    def parameters(self, name: str, seats: int) -> Mapping[str, Any]:
-        """Return the parameters."""
-        return {**self.ids[name], "players": seats, "rules": TEXTARENA}
 
     def write(self, game: Any, ask: Ask, action: Action) -> str:
         """Return the message, or the seat in brackets."""
@@ -89,22 +85,38 @@ class MafiaWording(Wording):
         queue.remove(seat)
         return state._replace(queue=(seat, *queue))
 
-    def going_on(self, state: Any, ask: Ask, after: Any, actions: Mapping[int, Action]) -> Any:
-        """Return the stage to end: whoever is struck last does not keep the others' votes back.
+    def struck(
+        self, game: Any, state: Any, ask: Ask, actions: Mapping[int, Action]
+    ) -> tuple[Any, Any]:
+        """Return the state after a seat was struck; whoever is last keeps no votes back.
 
-        TextArena then looks again who has won. At night it kills only if nobody acts after who was
-        struck: doctors act before detectives, and Mafia before both.
+        If that ends the game, TextArena still ends the stage, and looks again who has won. At night
+        it kills only if nobody acts after who was struck: doctors act before detectives, and Mafia
+        before both.
         """
+        after = game.struck(state, ask, self.cost)
         awaited = set(state.alive) - {ask.seat} - set(actions)
         if state.phase == "night":
             awaited = {seat for seat in after.alive if after.roles[seat] == DETECTIVE}
-            if ask.kind == "kill":
-                return None
-        if awaited:
-            return None
-        return after._replace(phase=state.phase, ending="", log=after.log[:-1])
+        if game.due(after) or awaited or ask.kind == "kill":
+            return after, None
+        return after._replace(phase=state.phase, ending="", log=after.log[:-1]), after
 
-    def over_as(self, state: Any, decided: Any) -> Any:
-        """Return a state as over: who had won when the seat was struck keeps the win."""
-        log = (*state.log, decided.log[-1])
-        return state._replace(phase="over", queue=(), ending=decided.ending, log=log)
+    def outcomes(
+        self, game: Any, state: Any, actions: Mapping[int, Action], decided: Any
+    ) -> list[Any]:
+        """Return what may follow a stage: who had won when a seat was struck keeps the win."""
+        found = super().outcomes(game, state, actions, decided)
+        if decided is None:
+            return found
+        return [
+            after._replace(
+                phase="over",
+                queue=(),
+                ending=decided.ending,
+                log=(*after.log, decided.log[-1]),
+            )
+            if game.due(after)
+            else after
+            for after in found
+        ]

@@ -6,7 +6,7 @@ import re
 from typing import Any, ClassVar
 
 from tomeval.domains.arena.game import Action, Ask, Broken, View
-from tomeval.domains.arena.wordings.base import Reading, Wording, whole
+from tomeval.domains.arena.wording import Reading, Wording, whole
 
 _TOKEN = re.compile(r"\[\s*(\d+)\s+(cooperate|defect)\s*\]", re.IGNORECASE)
 
@@ -45,8 +45,8 @@ def decisions(text: str, others: tuple[int, ...]) -> tuple[dict[int, str], Broke
 class Ipd3Wording(Wording):
     """Messages are free; decisions are read wherever they stand."""
 
-    kind = "ipd3"
     ids: ClassVar = {"ThreePlayerIPD-v0": {"rounds": 5, "talk": 1, "reward": "rank"}}
+    seats = range(3, 4)
     talks = True
     policy = "default"
 

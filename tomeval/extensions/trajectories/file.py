@@ -1,0 +1,297 @@
+"""Games that were played elsewhere, as JSON lines: read, and checked before any rule."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.domains.arena.games import textarena_kind
+from tomeval.domains.arena.kinds import Kind
+from tomeval.domains.arena.wording import Wording
+
+NEEDED = ("game", "episode", "step", "seat", "action")
+FIELDS = (*NEEDED, "observation", "reward", "player", "players", "rewards", "deal")
+"""The fields of a line; docs/arena/trajectories.md says what they mean."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One action of one seat: where it stands in which file, and its fields under our names."""
+
+    file: Path
+    number: int
+    data: Mapping[str, Any]
+
+    def wrong(self, name: str, what: str) -> TomevalError:
+        """Return the error for a field."""
+        return TomevalError(f"{self.file}, line {self.number}, {name}: {what}")
+
+
+@dataclass(frozen=True)
+class Match:
+    """One game of the file.
+
+    Attributes
+    ----------
+    name : str
+    game : str
+        TextArena's id without additions.
+    kind : Kind
+        Our game.
+    wording : Wording
+        How its players write.
+    raw : bool
+        Whether TextArena's wrappers were left out.
+    seats : int
+    players : tuple of str
+        By seat.
+    rewards : tuple of float
+        By seat; NaN where the file does not say.
+    deal
+        As the file gives it, or None.
+    lines : list of Line
+    """
+
+    name: str
+    game: str
+    kind: Kind
+    wording: Wording
+    raw: bool
+    seats: int
+    players: tuple[str, ...]
+    rewards: tuple[float, ...]
+    deal: Any
+    lines: list[Line]
+
+
+@dataclass(frozen=True)
+class Left:
+    """A match, or rows whose match cannot be told, that was left out, and why."""
+
+    name: str
+    rows: int
+    why: str
+
+
+def read_trajectories(
+    path: Path, *, columns: Mapping[str, str] | None = None, skip_bad: bool = False
+) -> tuple[list[Match], list[Left]]:
+    """Read a file of trajectories.
+
+    Parameters
+    ----------
+    columns : mapping, optional
+        The file's own names of our fields.
+    skip_bad : bool
+        Leave out matches that cannot be read, with their first fault, instead of stopping there.
+
+    Raises
+    ------
+    TomevalError
+        The file cannot be read, or the first fault that it has: file, line, field, value.
+    """
+    matches: list[Match] = []
+    left: list[Left] = []
+    games: dict[tuple[str, str], list[Line]] = {}
+    bad: dict[tuple[str, str], TomevalError] = {}
+    for line, fault in _read_lines(path, columns or {}):
+        if fault is not None and not skip_bad:
+            raise fault
+        game, episode = line.data.get("game"), line.data.get("episode")
+        if not isinstance(game, str) or not (isinstance(episode, str) or type(episode) is int):
+            left.append(Left("", 1, str(fault)))
+            continue
+        key = (game, str(episode))
+        games.setdefault(key, []).append(line)
+        if fault is not None:
+            bad.setdefault(key, fault)
+    for key, lines in games.items():
+        try:
+            if key in bad:
+                raise bad[key]
+            matches.append(_match(lines))
+        except TomevalError as error:
+            if not skip_bad:
+                raise
+            left.append(Left(key[1], len(lines), str(error)))
+    if not matches and not left:
+        raise TomevalError(f"{path}: there is no line in it")
+    return matches, left
+
+
+def _read_lines(
+    path: Path, columns: Mapping[str, str]
+) -> Iterator[tuple[Line, TomevalError | None]]:
+    """Yield the lines under our names, each with what is wrong with it alone."""
+    if strangers := [name for name in columns if name not in FIELDS]:
+        near = did_you_mean(strangers[0], FIELDS)
+        raise TomevalError(f"unknown field {strangers[0]!r}{near}; known: {', '.join(FIELDS)}")
+    try:
+        texts = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise TomevalError(f"{path}: cannot be read ({why})") from None
+    theirs = {ours: columns.get(ours, ours) for ours in FIELDS}
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            data = json.loads(text)
+            fault = None if isinstance(data, dict) else TomevalError(f"{where}: no JSON object")
+        except (json.JSONDecodeError, RecursionError) as error:
+            why = getattr(error, "msg", "nested too deeply")
+            fault = TomevalError(f"{where}: no JSON ({why})")
+        if fault is not None:
+            yield Line(path, number, {}), fault
+            continue
+        named = {ours: data[name] for ours, name in theirs.items() if name in data}
+        yield Line(path, number, named), _fault(where, named, data, theirs)
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _none_or(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or fits(value)
+
+
+def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "game": (_text, "an id of TextArena"),
+    "episode": (lambda v: _text(v) or type(v) is int, "a text or a whole number"),
+    "step": (_whole, "a whole number from 0"),
+    "seat": (_whole, "a whole number from 0"),
+    "action": (_text, "a text"),
+    "observation": (_none_or(_text), "a text or null"),
+    "reward": (_none_or(_number), "a number or null"),
+    "player": (_name, "a printable name"),
+    "players": (_none_or(_list_of(_name)), "a list of printable names by seat, or null"),
+    "rewards": (_none_or(_list_of(_number)), "a list of numbers by seat, or null"),
+}
+
+
+def _fault(
+    where: str, named: Mapping[str, Any], data: Mapping[str, Any], theirs: Mapping[str, str]
+) -> TomevalError | None:
+    """Return what is wrong with a line by itself: a field that is missing, or has a wrong value."""
+    if missing := [theirs[name] for name in NEEDED if name not in named]:
+        near = did_you_mean(missing[0], [key for key in data if key not in FIELDS])
+        return TomevalError(f"{where}: has no field {missing[0]!r}{near}")
+    for name, (fits, what) in _KINDS.items():
+        if name in named and not fits(named[name]):
+            shown = json.dumps(named[name])[:60]
+            return TomevalError(f"{where}, {theirs[name]}: {shown} is not {what}")
+    return None
+
+
+def _match(lines: list[Line]) -> Match:
+    """Return the lines of one game as a match, checked as far as that goes without its rules."""
+    first = lines[0]
+    name = str(first.data["episode"])
+    kind, wording, game, raw = textarena_kind(
+        first.data["game"], f"{first.file}, line {first.number}"
+    )
+    for place, line in enumerate(lines):
+        expected = first.data["step"] + place
+        if line.data["step"] != expected or first.data["step"] > 1:
+            wanted = "0 or 1" if place == 0 else str(expected)
+            text = f"{line.data['step']} where {wanted} was to come in game {name!r}"
+            raise line.wrong("step", text)
+    seats = _seats(game, wording, lines)
+    for line in lines:
+        if line.data["seat"] >= seats:
+            text = f"{line.data['seat']} in a game with seats 0 to {seats - 1}"
+            raise line.wrong("seat", text)
+        for field, what in (("players", "names"), ("rewards", "numbers")):
+            listed = line.data.get(field)
+            if listed is not None and len(listed) != seats:
+                raise line.wrong(field, f"{len(listed)} {what} in a game of {seats} seats")
+    deals = [line for line in lines if line.data.get("deal") is not None]
+    deal = deals[0].data["deal"] if deals else None
+    if other := [line for line in deals if line.data["deal"] != deal]:
+        raise other[0].wrong("deal", f"differs from that of line {deals[0].number}")
+    players, rewards = _players(lines, seats), _rewards(lines, seats)
+    return Match(name, game, kind, wording, raw, seats, players, rewards, deal, lines)
+
+
+def _seats(game: str, wording: Wording, lines: list[Line]) -> int:
+    """Return the number of seats: the game's, or as many as a list of the file names."""
+    known = wording.seats
+    if len(known) == 1:
+        return known[0]
+    for line in lines:
+        for name in ("players", "rewards", "deal"):
+            listed = line.data.get(name)
+            if isinstance(listed, list) and len(listed) not in known:
+                text = f"{len(listed)} seats; {game} has {known[0]} to {known[-1]}"
+                raise line.wrong(name, text)
+            if isinstance(listed, list):
+                return len(listed)
+    for line in lines:
+        if shown := re.search("Players: (.*)", str(line.data.get("observation") or "")):
+            seats = shown[1].count("Player ")
+            if seats not in known:
+                raise lines[0].wrong("observation", f"lists {seats} players")
+            return seats
+    text = "does not tell how many seats there are; give 'players'"
+    raise lines[0].wrong("observation", text)
+
+
+def _players(lines: list[Line], seats: int) -> tuple[str, ...]:
+    """Return names by seat, which must be the same on every line."""
+    names: dict[int, str] = {}
+    for line in lines:
+        said = [("players", seat, name) for seat, name in enumerate(line.data.get("players") or ())]
+        if line.data.get("player") is not None:
+            said.append(("player", line.data["seat"], line.data["player"]))
+        for source, seat, name in said:
+            if names.setdefault(seat, name) != name:
+                raise line.wrong(source, f"{name!r}, but seat {seat} was {names[seat]!r}")
+    return tuple(names.get(seat, f"seat {seat}") for seat in range(seats))
+
+
+def _rewards(lines: list[Line], seats: int) -> tuple[float, ...]:
+    """Return the final reward of every seat; NaN where the file does not say.
+
+    That is its last line's `reward`; earlier ones are null, 0, or the same. `rewards` says it for
+    all seats.
+    """
+    last = {line.data["seat"]: line.data.get("reward") for line in lines}
+    final = {seat: float(reward) for seat, reward in last.items() if reward is not None}
+    for line in lines:
+        seat, reward = line.data["seat"], line.data.get("reward")
+        if reward is not None and reward not in (0, last[seat]):
+            ends = "none" if last[seat] is None else format(last[seat], "g")
+            text = f"{reward:g}, but the last line of seat {seat} has {ends}"
+            raise line.wrong("reward", text)
+    for line in lines:
+        for seat, reward in enumerate(line.data.get("rewards") or ()):
+            if final.setdefault(seat, float(reward)) != reward:
+                text = f"{reward:g} for seat {seat}, but it has {final[seat]:g}"
+                raise line.wrong("rewards", text)
+    if not final:
+        raise lines[-1].wrong("reward", "no line of this game has one: did it end?")
+    return tuple(final.get(seat, math.nan) for seat in range(seats))
