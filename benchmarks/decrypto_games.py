@@ -23,9 +23,8 @@ from tomeval.domains.decrypto.batch import simulate
 from tomeval.domains.decrypto.best_turn import BestTurnSearch
 from tomeval.domains.decrypto.embedding_players import ENCODER_DRAWS, EncoderSpec, ListenerSpec
 from tomeval.domains.decrypto.embedding_seats import (
-    EmbeddingDecoder,
+    EmbeddingListener,
     EmbeddingEncoder,
-    EmbeddingInterceptor,
 )
 from tomeval.domains.decrypto.game import (
     CODES,
@@ -39,7 +38,8 @@ from tomeval.domains.decrypto.game import (
     deal_stream,
     hint_history,
 )
-from tomeval.domains.decrypto.seats import Chair, seat_stream
+from tomeval.domains.decrypto.seats import seat_stream
+from tomeval.domains.seated.seats import Chair
 from tomeval.lexicon.embeddings import Embedding, shipped_embedding
 from tomeval.lexicon.forms import is_form
 from tomeval.lexicon.words import shipped_lists
@@ -61,15 +61,15 @@ def in_batch(players: Players, first: int, count: int) -> list[tuple[Turn, ...]]
 def in_seats(players: Players, number: int) -> tuple[Turn, ...]:
     rng = seat_stream(SEED, "encoder", "a").episode(number, ENCODER_DRAWS)
     alice = EmbeddingEncoder(Chair("encoder", rng), players[0], LISTS)
-    bob = EmbeddingDecoder(Chair("decoder", rng), players[1])
-    eve = EmbeddingInterceptor(Chair("interceptor", rng), players[2])
+    bob = EmbeddingListener(Chair("decoder", rng), players[1])
+    eve = EmbeddingListener(Chair("interceptor", rng), players[2])
 
     async def play() -> tuple[Turn, ...]:
         game = Game(deal(LISTS.keywords, Rules(), deal_stream(SEED).episode(number)), Rules())
         while game.outcome is None:
-            hints = (await alice.encode(game.encoder_view())).value
-            guess = (await bob.decode(game.decoder_view(hints))).value
-            caught = (await eve.intercept(game.interceptor_view(hints))).value
+            hints = (await alice.answer(game.encoder_view())).value
+            guess = (await bob.answer(game.decoder_view(hints))).value
+            caught = (await eve.answer(game.interceptor_view(hints))).value
             game = game.after(hints, guess, caught)
         return game.turns
 

@@ -14,10 +14,11 @@ import numpy as np
 from tomeval import cli
 from tomeval.domains.decrypto.game import Deal, Rules
 from tomeval.domains.decrypto.llm_options import LLMOptions
-from tomeval.domains.decrypto.llm_seats import LLM_SEATS
+from tomeval.domains.decrypto.llm_seats import LLMSeat
 from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
 from tomeval.domains.decrypto.probes import Probes
-from tomeval.domains.decrypto.seats import ROLES, Chair
+from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.seated.seats import Chair
 from tomeval.models.base import GenerateRequest
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.experiment import make_experiment
@@ -74,7 +75,7 @@ def everything(question: str) -> str:
 
 def seat(role: str, script, **options):
     chair = Chair(role, np.random.default_rng(0), ScriptedModel(script), f"test/{role}")
-    return LLM_SEATS[role](chair, LLMOptions(**options))
+    return LLMSeat(chair, LLMOptions(**options))
 
 
 def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **options) -> Table:
@@ -84,9 +85,7 @@ def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **op
         for role in ROLES
     }
     return Table(
-        seats["encoder"],
-        seats["decoder"],
-        seats["interceptor"],
+        seats,
         rules=rules or Rules(turns=3, miscommunications=9, interceptions=9),
         probes=probes or Probes(),
         hint_words=("cat", "dog", "owl", "fox", "hen", "cow"),

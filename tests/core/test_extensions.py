@@ -136,17 +136,17 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, monkeypat
 
 def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> None:
     from tomeval import run
-    from tomeval.domains.decrypto.players import RANDOM_SEATS, PlayerKind, table_from_spec
+    from tomeval.domains.decrypto.players import PlayerKind, RandomSeat, table_from_spec
 
-    def seats(role):
-        return lambda chair, luck, lists: RANDOM_SEATS[role](chair, lists)
+    def seat(chair, luck, lists):
+        return RandomSeat(chair, lists)
 
     kind = PlayerKind(
         "draws, by its luck",
         {"luck": 1},
         {},
         lambda player, lists: player.options["luck"],
-        {role: seats(role) for role in RANDOM_SEATS},
+        dict.fromkeys(("encoder", "decoder", "interceptor"), seat),
         lambda text: {"luck": int(text)},
     )
     extensions.add(Extension("lucky", players={"decrypto lucky": kind}))

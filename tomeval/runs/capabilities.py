@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ class Line(NamedTuple):
     step: int
     text: str
     heading: bool = False
+
+
+def later(where: str) -> Callable[..., Any]:
+    """Return a function that loads another one, ``module:function``, when it is called."""
+
+    def call(*given: Any, **named: Any) -> Any:
+        return resolve_name(where)(*given, **named)
+
+    return call
 
 
 @dataclass(frozen=True)

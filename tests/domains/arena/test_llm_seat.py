@@ -15,7 +15,8 @@ from arena_toy import LONGEST, State, Toy, ToyPrompts
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
-from tomeval.domains.arena.seats import Chair, Try
+from tomeval.domains.arena.seats import Try
+from tomeval.domains.seated.seats import Chair
 from tomeval.models.base import BackendError, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
 

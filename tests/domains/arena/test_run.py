@@ -351,11 +351,11 @@ def test_a_players_draws_do_not_depend_on_who_else_plays(played):
         ),
         (
             {"players": {**PLAYERS, "tft": {"kind": "tit_for_tat", "error_rate": 2}}},
-            "x.toml: players.tft.error_rate: must be a number from 0 to 1, is 2",
+            "x.toml: players.tft: error_rate: must be a number from 0 to 1, is 2",
         ),
         (
             {"players": {**PLAYERS, "tft": {"kind": "tit_for_tat", "error": "formatt"}}},
-            "x.toml: players.tft.error: unknown type of error 'formatt' (did you mean 'format'?)",
+            "x.toml: players.tft: error: unknown type of error 'formatt' (did you mean 'format'?)",
         ),
         (
             {"players": {**PLAYERS, "tft": {"kind": "planner", "depth": 2}}},

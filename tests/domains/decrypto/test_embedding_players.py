@@ -24,9 +24,8 @@ from tomeval.domains.decrypto.embedding_players import (
     table,
 )
 from tomeval.domains.decrypto.embedding_seats import (
-    EmbeddingDecoder,
     EmbeddingEncoder,
-    EmbeddingInterceptor,
+    EmbeddingListener,
 )
 from tomeval.domains.decrypto.game import (
     CODES,
@@ -40,7 +39,8 @@ from tomeval.domains.decrypto.game import (
     hint_fault,
     outcome_of,
 )
-from tomeval.domains.decrypto.seats import Chair, seat_stream
+from tomeval.domains.decrypto.seats import seat_stream
+from tomeval.domains.seated.seats import Chair
 from tomeval.lexicon.embeddings import Embedding, on_score_grid, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
 
@@ -53,8 +53,8 @@ def seats(players, seed, game, lists=LISTS):
     rng = seat_stream(seed, "encoder", "a").episode(game, ENCODER_DRAWS)
     return (
         EmbeddingEncoder(Chair("encoder", rng), players[0], lists),
-        EmbeddingDecoder(Chair("decoder", np.random.default_rng(0)), players[1]),
-        EmbeddingInterceptor(Chair("interceptor", np.random.default_rng(0)), players[2]),
+        EmbeddingListener(Chair("decoder", np.random.default_rng(0)), players[1]),
+        EmbeddingListener(Chair("interceptor", np.random.default_rng(0)), players[2]),
     )
 
 
@@ -65,11 +65,11 @@ def play_in_seats(players, seed, game, rules=None, lists=LISTS) -> Game:
 
     async def play(state: Game) -> Game:
         while state.outcome is None:
-            hints = (await alice.encode(state.encoder_view())).value
-            assert (await alice.encode(state.encoder_view())).value == hints  # asked twice
+            hints = (await alice.answer(state.encoder_view())).value
+            assert (await alice.answer(state.encoder_view())).value == hints  # asked twice
             assert hint_fault(hints, state.deal.keywords, state.code, state.turns, rules) is None
-            guess = (await bob.decode(state.decoder_view(hints))).value
-            caught = (await eve.intercept(state.interceptor_view(hints))).value
+            guess = (await bob.answer(state.decoder_view(hints))).value
+            caught = (await eve.answer(state.interceptor_view(hints))).value
             state = state.after(hints, guess, caught)
         return state
 
@@ -270,7 +270,7 @@ class TestEncoder:
         for game in range(5):
             alice = seats(players, 1, game, lists)[0]
             state = Game(Deal(lists.keywords, ((1, 2, 3),)), Rules(turns=1))
-            hints = asyncio.run(alice.encode(state.encoder_view())).value
+            hints = asyncio.run(alice.answer(state.encoder_view())).value
             assert hints[0] == "two"  # 0.37 - 0.93 is the smallest shortfall
 
     def test_a_bank_that_runs_out(self) -> None:
@@ -309,10 +309,10 @@ class TestListeners:
         _, bob, eve = seats(players, 1, 0)
         game = Game(Deal(words, CODES[:8]))
         hints = ("zzyzx", "monarchs", "Toast")
-        said = asyncio.run(bob.decode(game.decoder_view(hints)))
+        said = asyncio.run(bob.answer(game.decoder_view(hints)))
         assert said.value == (1, 2, 3)
         assert said.details == {"unknown_hints": ["zzyzx"]}
-        said = asyncio.run(eve.intercept(game.interceptor_view(hints)))
+        said = asyncio.run(eve.answer(game.interceptor_view(hints)))
         assert said.details == {"unknown_hints": ["zzyzx"]}
 
     def test_without_history_eve_guesses_the_first_code(self) -> None:
@@ -329,7 +329,7 @@ class TestListeners:
             state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))
             for turn in turns:
                 eve = seats(players, 9, 9)[2]
-                said = asyncio.run(eve.intercept(state.interceptor_view(turn.hints)))
+                said = asyncio.run(eve.answer(state.interceptor_view(turn.hints)))
                 assert said.value == turn.eve
                 state = Game(state.deal, state.rules, (*state.turns, turn))
 
@@ -337,7 +337,7 @@ class TestListeners:
         bob = seats((EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM)), 1, 0)[1]
         game = Game(Deal(("piano", "queen", "zzyzx", "beach"), CODES[:8]))
         with pytest.raises(TomevalError, match="no vector for 1 of 1 words: 'zzyzx'"):
-            asyncio.run(bob.decode(game.decoder_view(("violin", "king", "sand"))))
+            asyncio.run(bob.answer(game.decoder_view(("violin", "king", "sand"))))
 
 
 def test_outcomes_are_those_of_the_game() -> None:

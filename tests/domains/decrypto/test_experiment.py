@@ -62,7 +62,7 @@ def test_slices() -> None:
         ),
         ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "empty list"),
         ({"players": {}}, "there are no players"),
-        ({"players": {"all": {"kind": "random"}}}, "players.all: this name is taken"),
+        ({"players": {"all": {"kind": "random"}}}, "players: the name 'all' is taken"),
         ({"players": {"x": {"kind": "randm"}}}, "did you mean 'random'"),
         ({"players": {"x": {}}}, "players.x: needs a model"),
         ({"players": {"x": {"model": "gpt"}}}, "players.x: model 'gpt' cannot be read"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tomeval.domains.decrypto.game import CODES
+from tomeval.domains.decrypto.game import CODES, EncoderView
 from tomeval.domains.decrypto.llm_seats import CODE, check_keywords, hints_shape
 
 
@@ -140,14 +140,15 @@ def test_another_code_below_it_makes_it_none(text) -> None:
 
 
 def test_hints_are_cleaned_then_checked() -> None:
-    shape = hints_shape(lambda hints: "no bank" if "bank" in hints else None)
+    shape = hints_shape(EncoderView(("money", "violin", "bread", "winter"), (1, 2, 3)))
 
     def read(hints):
         text = f"Final answer: {json.dumps({'hints': hints})}"
         return shape.read(text, "stop")
 
     assert read([" river  boat ", "b", "c"]).value == ("river boat", "b", "c")
-    assert read(["bank", "b", "c"])[:3] == ("illegal", None, "no bank")
+    fault = "hint 1, 'breads': is a keyword or a form of one ('bread')"
+    assert read(["breads", "b", "c"])[:3] == ("illegal", None, fault)
     assert read(["a", "b"]).outcome == "unparsable"
 
 

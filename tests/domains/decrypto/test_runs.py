@@ -149,7 +149,7 @@ def test_batches_are_the_games_that_seats_play_one_by_one(options) -> None:
         batch = play_batch(cell, 1, 3)
         for game in batch:
             deal, _, _ = cell.deal(game.index)
-            alone = asyncio.run(play_game(table_of(cell, game.index, {}), game.index, deal))
+            alone = asyncio.run(play_game(table_of(cell, game.index, {}, None), game.index, deal))
             assert alone == game
 
 
@@ -158,7 +158,7 @@ def test_batches_search_for_the_best_turn_as_seats_do() -> None:
     (cell,) = made.cells
     (game,) = play_batch(cell, 1, 1)
     deal, _, _ = cell.deal(1)
-    assert asyncio.run(play_game(table_of(cell, 1, {}), 1, deal)) == game
+    assert asyncio.run(play_game(table_of(cell, 1, {}, None), 1, deal)) == game
     assert all(turn.best is not None for turn in game.turns)
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, DecoderView, EncoderView, InterceptorView, Turn
 from tomeval.domains.decrypto.players import player_from_table, table_from_spec
-from tomeval.domains.decrypto.seats import Chair
+from tomeval.domains.seated.seats import Chair
 from tomeval.extensions.levels.ladder import (
     IMAGINED,
     PLACES,
@@ -153,7 +153,7 @@ PAST = (Turn((1, 2, 3), ("stream", "guitar", "loaf"), (1, 2, 3), (1, 2, 4)),)
 
 def seated(role, seed=0, **options):
     table = {"kind": "rsa", **options}
-    player = player_from_table("p", table, {}, "players.p", None)
+    player = player_from_table("p", table, {}, None)
     return player.seat(Chair(role, np.random.default_rng(seed)), shipped_lists())
 
 
@@ -163,7 +163,7 @@ def test_alice_draws_by_her_probabilities() -> None:
     worth = worths(shipped_embedding("minilm"), Ladder(), 2, view, (), words)
     chance = softmax(2.0 * worth)
     likely = np.argsort(chance)[-8:]
-    said = [asyncio.run(seated("encoder", seed, level=2, alpha=2.0).encode(view)).value[0]
+    said = [asyncio.run(seated("encoder", seed, level=2, alpha=2.0).answer(view)).value[0]
             for seed in range(160)]  # fmt: skip
     seen = np.array([said.count(words[i]) for i in likely])
     expected = 160 * np.append(chance[likely], 1 - chance[likely].sum())
@@ -173,31 +173,31 @@ def test_alice_draws_by_her_probabilities() -> None:
 def test_listeners_draw_by_their_probabilities_and_repeat_themselves() -> None:
     view = DecoderView(KEYS, PAST, ("music", "snow", "bank"))
     bobs = [seated("decoder", seed, level=1, alpha=0.02) for seed in range(60)]
-    said = [asyncio.run(bob.decode(view)).value for bob in bobs]
-    assert said == [asyncio.run(bob.decode(view)).value for bob in bobs]
+    said = [asyncio.run(bob.answer(view)).value for bob in bobs]
+    assert said == [asyncio.run(bob.answer(view)).value for bob in bobs]
     assert len(set(said)) > 5  # nearly at random
     eve = seated("interceptor", level=0)
     same = InterceptorView(PAST, ("stream", "guitar", "loaf"))
-    assert asyncio.run(eve.intercept(same)).value == (1, 2, 3)
+    assert asyncio.run(eve.answer(same)).value == (1, 2, 3)
     doubting = seated("interceptor", level=2)
-    assert asyncio.run(doubting.intercept(same)).value != (1, 2, 3)
+    assert asyncio.run(doubting.answer(same)).value != (1, 2, 3)
 
 
 def test_levels_of_a_mixture_are_drawn_by_turn_and_noted() -> None:
     view = EncoderView(KEYS, (2, 4, 1), PAST)
-    notes = [asyncio.run(seated("encoder", seed, level=[0.25, 0, 0.75]).encode(view)).details
+    notes = [asyncio.run(seated("encoder", seed, level=[0.25, 0, 0.75]).answer(view)).details
              for seed in range(120)]  # fmt: skip
     twos = sum(note["level"] == 2 for note in notes)
     assert {note["level"] for note in notes} == {0, 2}
     assert 0.6 < twos / 120 < 0.9
-    assert asyncio.run(seated("encoder", level=2).encode(view)).details is None
+    assert asyncio.run(seated("encoder", level=2).answer(view)).details is None
 
 
 def test_alice_predicts_only_whom_she_reasons_about() -> None:
     view, hints = EncoderView(KEYS, (2, 4, 1), PAST), ("guitar", "snow", "creek")
     asked = {
         (level, question): asyncio.run(
-            seated("encoder", level=level).predict(view, hints, question)
+            seated("encoder", level=level).probe(view, question, hints=hints)
         )
         for level in (0, 1, 2)
         for question in ("bob", "eve")

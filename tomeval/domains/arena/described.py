@@ -8,8 +8,10 @@ from typing import Any
 from tomeval.domains.arena.game import ERRORS
 from tomeval.domains.arena.games import GAMES, get_kind
 from tomeval.domains.arena.llm_options import LLMOptions
-from tomeval.domains.arena.players import ANYWHERE, LLM, PLANNER
-from tomeval.runs.file_schema import MODEL, Json, described, meanings, of_default, table
+from tomeval.domains.arena.players import ANYWHERE, PLANNER
+from tomeval.domains.seated.described import llm_schema
+from tomeval.domains.seated.players import LLM
+from tomeval.runs.file_schema import MODEL, Json, described, of_default, table
 
 _SLIPS: dict[str, Json] = {
     "error_rate": {
@@ -50,15 +52,7 @@ def _game(name: str) -> Json:
 
 def _players() -> list[Json]:
     """Return the schemas of players: those of every game, and the policies of each."""
-    said = meanings(LLMOptions)
-    options = {
-        field.name: of_default(
-            None if field.name in ("strategy", "max_tokens") else field.default,
-            said.get(field.name, ""),
-        )
-        for field in fields(LLMOptions)
-    }
-    found = [table({"kind": {"const": LLM}, "model": MODEL, **options}, (), ANYWHERE[LLM])]
+    found = [llm_schema(LLMOptions, ANYWHERE[LLM])]
     for name in ANYWHERE:
         if name != LLM:
             found.append(table({"kind": {"const": name}, **_SLIPS}, ["kind"], ANYWHERE[name]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tomeval.domains.arena.bounds import bounds_rows
@@ -22,17 +22,18 @@ from tomeval.domains.arena.seating import play_many, play_one
 from tomeval.domains.arena.storing import SCHEMA, as_block
 from tomeval.domains.arena.tables import ASIDE, result_rows
 from tomeval.domains.arena.transcripts import game_lines
+from tomeval.domains.seated.described import worded
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
     Play,
-    Prompts,
     Rate,
     Read,
     Score,
     Show,
     Worded,
+    later,
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Domain
@@ -40,7 +41,6 @@ from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.runs.tables import Table, never
-from tomeval.strategies.options import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""
@@ -102,11 +102,7 @@ def _words(task: Mapping[str, Any]) -> str:
 
 def _worded(cell: RunCell) -> Worded | None:
     """Return how the subject is asked."""
-    subject = cell.definition["players"][0]
-    if not subject["model"]:
-        return None
-    found = split_wording(subject["options"], subject["strategy"], WITH_MEMORY)
-    return Worded(found[0], subject["model"], found[1])
+    return worded(cell.definition["players"][0])
 
 
 def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
@@ -121,31 +117,7 @@ def _frozen(run: Run) -> Mapping[str, float] | None:
     return pool["ratings"] if pool else None
 
 
-def _forms(cell: ArenaCell, seat: str) -> dict[str, range]:
-    from tomeval.domains.arena.preview import forms_of
-
-    return forms_of(cell, seat)
-
-
-def _prompts(
-    cell: ArenaCell, seat: str, wanted: Mapping[str, Collection[int]], note: str
-) -> Prompts:
-    from tomeval.domains.arena.preview import prompts_of
-
-    return prompts_of(cell, seat, wanted, note)
-
-
-def _asked_share(cell: ArenaCell, seat: str) -> dict[str, float]:
-    from tomeval.domains.arena.preview import share_of
-
-    return share_of(cell, seat)
-
-
-def _example(strategy: str, seat: str, settings: Mapping[str, Any]) -> ArenaCell:
-    from tomeval.domains.arena.preview import example_cell
-
-    return example_cell(strategy, seat, settings)
-
+_PREVIEW = "tomeval.domains.arena.preview"
 
 ARENA = Domain(
     name="arena",
@@ -197,10 +169,10 @@ ARENA = Domain(
     ),
     rate=Rate(game_records, _frozen),
     describe=Describe(
-        forms=_forms,
-        prompts=_prompts,
-        asked_share=_asked_share,
-        example=_example,
+        forms=later(f"{_PREVIEW}:forms_of"),
+        prompts=later(f"{_PREVIEW}:prompts_of"),
+        asked_share=later(f"{_PREVIEW}:share_of"),
+        example=later(f"{_PREVIEW}:example_cell"),
         bounds=bounds_rows,
         keys=described_keys,
         lists={"arena_games": listed_games, "arena_players": listed_players},

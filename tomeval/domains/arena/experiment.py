@@ -13,8 +13,9 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.cells import ASK_AGAIN, POLICIES, ArenaCell, schedule_sha256
 from tomeval.domains.arena.games import GAMES, is_game
 from tomeval.domains.arena.named_games import NamedGame, named_game
-from tomeval.domains.arena.players import LLM, LLM_DEFAULTS, ArenaPlayer, player_from_table
-from tomeval.runs.experiment import Experiment, among, axis
+from tomeval.domains.arena.players import ArenaPlayer, player_from_table
+from tomeval.domains.seated.experiment import SeatedExperiment, check_name
+from tomeval.runs.experiment import among, axis
 
 
 class LineupTable(BaseModel):
@@ -73,7 +74,7 @@ class PoolTable(BaseModel):
     ratings: dict[str, float] = Field(default={})
 
 
-class ArenaExperiment(Experiment):
+class ArenaExperiment(SeatedExperiment):
     """What to play: games, players, line-ups of them, and how many games each plays.
 
     Parameters
@@ -81,8 +82,6 @@ class ArenaExperiment(Experiment):
     games : dict
         Tables by name: ``game``, a kind of game, ``preset``, one of its named sets of parameters,
         and parameters.
-    players : dict
-        Tables by name; see `tomeval.domains.arena.players.player_from_table`.
     lineups : list of table
         See `LineupTable`.
     episodes : int
@@ -99,9 +98,6 @@ class ArenaExperiment(Experiment):
         Ask the subject the literal question beside every decision.
     values : bool
         Compute V* and Q* of the subject's decisions, where all others are known.
-    model, strategy, memory, temperature, probe_temperature, top_p, top_k, min_p, max_tokens,
-    prompts, system
-        Defaults of language-model players.
     """
 
     POLICIES: ClassVar = POLICIES
@@ -111,23 +107,11 @@ class ArenaExperiment(Experiment):
     episodes: int = Field(default=36, ge=1, le=10**7)
     on_invalid: list[str] = Field(default=[ASK_AGAIN])
     games: dict[str, dict[str, Any]] = Field(default={})
-    players: dict[str, dict[str, Any]] = Field(default={})
     lineups: list[LineupTable] = Field(default=[])
     pool: PoolTable | None = None
     attempts: int | dict[str, int] = Field(default=0)
     probes: bool = True
     values: bool = True
-    model: str | dict[str, Any] = ""
-    strategy: str | dict[str, str] = "QA"
-    memory: str = "restated"
-    temperature: float = 0.6
-    probe_temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    min_p: float = 0.0
-    max_tokens: int | dict[str, int] = 0
-    prompts: str = ""
-    system: str = ""
 
     @field_validator("attempts")
     @classmethod
@@ -144,31 +128,16 @@ class ArenaExperiment(Experiment):
         """Return the keys that are tables."""
         return {"lineups": LineupTable, "pool": PoolTable}
 
-    @classmethod
-    def use_model(cls, data: dict[str, Any], model: str) -> None:
-        """Put one model in place of all others."""
-        data["model"] = model
-        players = data.get("players")
-        for table in players.values() if isinstance(players, dict) else ():
-            if isinstance(table, dict) and table.pop("model", None) is not None:
-                table.setdefault("kind", LLM)
-
     @cached_property
     def by_name(self) -> dict[str, ArenaPlayer]:
         """The players."""
-        defaults = {key: getattr(self, key) for key in ("model", *LLM_DEFAULTS)}
-        found = {}
-        for name, table in self.players.items():
-            where = f"{self._where}: players.{name}"
-            _check_name(name, f"{self._where}: players")
-            found[name] = player_from_table(name, table, defaults, where, self._base)
-        return found
+        return self.named(player_from_table)
 
     @cached_property
     def by_game(self) -> dict[str, NamedGame]:
         """The games that the experiment gives parameters for."""
         for name in self.games:
-            _check_name(name, f"{self._where}: games")
+            check_name(name, f"{self._where}: games")
         return {
             name: named_game(name, table, f"{self._where}: games.{name}")
             for name, table in self.games.items()
@@ -230,9 +199,3 @@ class ArenaExperiment(Experiment):
             if name not in self.by_name:
                 raise unknown("player", name, self.by_name, where)
         return tuple(self.by_name[name] for name in (subject, *names))
-
-
-def _check_name(name: str, where: str) -> None:
-    """Raise if a name is empty, or would break the line that it is printed in."""
-    if not name.strip() or not name.isprintable():
-        raise TomevalError(f"{where}: the name {name!r} cannot be shown")

@@ -8,6 +8,7 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.domains.arena.cells import ASK_AGAIN
 from tomeval.domains.arena.players import ANYWHERE
 from tomeval.domains.arena.results import ArenaRunCell
+from tomeval.domains.seated.described import player_row
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, unique
 from tomeval.runs.domain import Rows
@@ -45,17 +46,9 @@ def _cells(run: Run) -> list[ArenaRunCell]:
 
 
 def _player(data: dict[str, Any]) -> dict[str, Any]:
-    options = {**data["options"]}
-    options.pop("strategy", None)  # it has a column of its own
     slips = data.get("error_rate", 0.0)
-    return {
-        "player": data["name"],
-        "kind": data["kind"],
-        "model": data["model"],
-        "strategy": data["strategy"],
-        "options": ", ".join(f"{key} {as_text(value)}" for key, value in options.items()),
-        "errors on purpose": f"{100 * slips:g} %, {data['error']}" if slips else "",
-    }
+    more = f"{100 * slips:g} %, {data['error']}" if slips else ""
+    return player_row(data) | {"errors on purpose": more}
 
 
 def _game(cell: ArenaRunCell) -> dict[str, Any]:

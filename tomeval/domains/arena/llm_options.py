@@ -4,61 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.sampled import can_be_stated, decision_forms, probe_forms, scorable
+from tomeval.domains.seated.options import SeatedOptions
 from tomeval.strategies.compose import Strategy, parse_strategy
-from tomeval.strategies.options import ModelOptions
-
-MEMORIES = ("restated", "conversation")
 
 UNFIT = ("-history", "-payoffs", "-rewards")
 """Contexts without meaning here: what happened is all that there is to go by."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMOptions(ModelOptions):
-    """How language models play in the arena, beside the options that all games share.
+class LLMOptions(SeatedOptions):
+    """How language models play in the arena.
 
-    With the memory ``restated``, every decision is one question that tells the rules and all that
-    the seat has seen; with ``conversation``, the rules are told once, then what is new with the
-    player's own replies. `probe_temperature` is for probes alone. `max_attempts` holds for probes
-    and for what advice asks; the table says how often it asks for a decision.
+    `max_attempts` holds for probes and for what advice asks; the table says how often it asks for
+    a decision.
     """
-
-    memory: str = "restated"
-    temperature: float = 0.6
-    probe_temperature: float = 0.0
-
-    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
-        **ModelOptions.LIMITS,
-        "probe_temperature": ModelOptions.LIMITS["temperature"],
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.memory not in MEMORIES:
-            raise unknown("memory", self.memory, MEMORIES)
         if self.parsed.context in UNFIT:
             raise TomevalError(
                 f"strategy {self.parsed.name!r} cannot play in the arena: {self.parsed.context!r} "
                 "has no meaning here; use QA, CoT, CoT + 3-Shot or LM, with S2A, Social QA, "
                 "Social LM, Reflexion 1 to 3, Plans + Insights, Oracle or Oracle + Max"
             )
-        if self.conversation and self.parsed.summarises:
-            raise TomevalError("S2A rewrites the past, a conversation keeps it: choose one of them")
+        self.remembering(self.parsed)
 
     @cached_property
     def parsed(self) -> Strategy:
         """The strategy."""
         return parse_strategy(self.strategy)
-
-    @property
-    def conversation(self) -> bool:
-        """Whether a player goes on with its own replies."""
-        return self.memory == "conversation"
 
     @property
     def scores(self) -> bool:

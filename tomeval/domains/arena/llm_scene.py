@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.core.outcomes import Said
-from tomeval.core.thinking import without_thinking
 from tomeval.domains.arena.game import ArenaGame, Ask, Form, Probe, View
+from tomeval.domains.seated.llm_seat import SeatScene
 from tomeval.models.base import Message
-from tomeval.strategies.player import Asked
 from tomeval.strategies.questions import Phrased, Question, Style, join
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.shapes import JsonShape
 from tomeval.strategies.templates import Prompts
 
 
-class ArenaScene:
+class ArenaScene(SeatScene):
     """The table as one seat knows it; its steps are the seat's own decisions.
 
-    In a `conversation`, questions go on from the seat's own replies; else each tells everything.
     Every event is put into words once, so that work per step stays the same and every prompt
-    begins as the one before did. `opening` is what either begins with.
+    begins as the one before did.
     """
 
     def __init__(
@@ -31,10 +28,8 @@ class ArenaScene:
         conversation: bool = False,
         opening: tuple[Message, ...] = (),
     ) -> None:
-        self.prompts, self.game, self.seat, self.conversation = prompts, game, seat, conversation
-        self.earlier, self._opening = opening, opening
-        self._coming: tuple[Message, ...] = ()
-        self._told = 0  # events that the conversation tells
+        super().__init__(prompts, conversation, opening)
+        self.game, self.seat = game, seat
         self._lines: list[str] = []  # events in words
         self._rules = self._events = ""
         self._decided = 0
@@ -61,18 +56,9 @@ class ArenaScene:
         """Return a probe in words, without the form of its answer."""
         return self._render(f"probe/{probe.name}", game=self.game, view=view, ask=ask, probe=probe)
 
-    def keep(self, asked: Asked[Any]) -> None:
-        """Take a decision into the conversation once its stage is over, if it was legal."""
-        self._coming = ()
-        if self.conversation and asked.prompt is not None and isinstance(asked.answer, Said):
-            reply = Message("assistant", without_thinking(asked.text) or "")
-            self._coming = (asked.prompt.messages[-1], reply)
-
     def advance(self, told: int) -> None:
         """Begin the seat's next step; its last decision was made after `told` events."""
-        if self._coming:
-            self.earlier += self._coming
-            self._coming, self._told = (), told
+        self.over(told)
         self._decided += 1
 
     @property
@@ -82,7 +68,7 @@ class ArenaScene:
 
     def context(self) -> str:
         """Return rules and events, in a conversation only what it does not tell yet."""
-        if not self.conversation or self.earlier == self._opening:
+        if not self.conversation or not self.began:
             return join(self._rules, self._history())
         new = "\n".join(self._lines[self._told :])
         return self.prompts.render("context/news", events=new) if new else ""
@@ -109,15 +95,8 @@ class ArenaScene:
         """Return a request below context and memory."""
         return join(context, memory, self.prompts.render(template, player=self._player))
 
-    def group(self, purpose: str) -> str:
-        """Return a mark for every kind of request for a text."""
-        return f" {purpose}"
-
     def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:
-        """Render what advice gave, the question, then the form of its answer.
-
-        Only decisions have worked examples, and a conversation shows them once.
-        """
+        """Render what advice gave, the question, then the form of its answer."""
         values = {"game": self.game, **question.values}
         given, form = values.pop("given", ""), values.pop("form")
         asked = self._render(question.template, **values)
@@ -126,7 +105,7 @@ class ArenaScene:
         how |= {"size": form.size, "labels": form.labels, "marker": MARKER, "extra": extra}
         how |= {"form": written_form(form), "dots": self.prompts.render("answer/dots", **how)}
         answer = self.prompts.render(name, **how)
-        if style.shots and question.form == "functional" and self.earlier == self._opening:
+        if self.shows_examples(question, style):
             kind = question.template.partition("/")[2]
             shown = {"view": values["view"], "marker": MARKER}
             examples = self._render(f"examples/{kind}", game=self.game, **shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_reading import ONE_LABEL, Judged, Meant
 from tomeval.domains.arena.llm_scene import ArenaScene
 from tomeval.domains.arena.sampled import scorable
-from tomeval.domains.arena.seats import Answer, Chair, Seat, Try
+from tomeval.domains.arena.seats import Answer, Seat, Try
+from tomeval.domains.seated.llm_seat import ModelSeat
+from tomeval.domains.seated.seats import Chair
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief, plant
 from tomeval.strategies.player import Asked, LLMPlayer
@@ -26,7 +28,7 @@ from tomeval.strategies.questions import Form as Use
 from tomeval.strategies.templates import Prompts
 
 
-class LLMSeat(Seat):
+class LLMSeat(ModelSeat[int], Seat):
     """A language model with a prompting strategy.
 
     What it writes besides the answer (reasoning, lessons, notes, summaries) stays in its own
@@ -38,16 +40,11 @@ class LLMSeat(Seat):
         Default: the templates that the options name.
     """
 
-    asker: ClassVar[type[Asker]] = Asker
-
-    def __init__(self, chair: Chair, options: LLMOptions, prompts: Prompts | None = None) -> None:
-        self.chair, self.options, self.strategy = chair, options, options.parsed
-        self.prompts = prompts or options.templates("arena", chair.base)
-        how = options.asking()
-        self.line = self.asker(chair.model, how, chair.name)
-        self.advice_line = self.line.fork()
-        self.probe_line = self.line.fork(options.probe_temperature)
-        self.line.how = replace(how, max_attempts=chair.attempts or how.max_attempts)
+    def __init__(
+        self, chair: Chair[int], options: LLMOptions, prompts: Prompts | None = None
+    ) -> None:
+        prompts = prompts or options.templates("arena", chair.base)
+        super().__init__(chair, options, options.parsed, prompts)
         self._turn = asyncio.Lock()  # a decision and its probes may be asked side by side
         self._decided: int | None = None  # events seen before the decision of this stage
         self._over: int | None = None  # the same, once its stage is over

@@ -15,8 +15,9 @@ from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, Stage, Vie
 from tomeval.domains.arena.planting import belief_facts
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed, Worth
 from tomeval.domains.arena.scripted_seats import PlannerSeat
-from tomeval.domains.arena.seats import Answer, Door, Seat
+from tomeval.domains.arena.seats import Answer, Seat
 from tomeval.domains.arena.solver import Follower, Solver, Values
+from tomeval.domains.seated.seats import Door, together
 
 SUBJECT_SLOT = 0
 
@@ -377,12 +378,3 @@ def _scored(given: Mapping[Action, float], truth: Action) -> tuple[float, float]
     """Return the probability of the truth, and the Brier score of all probabilities."""
     hit = float(given.get(truth, 0.0))
     return hit, 1.0 - 2.0 * hit + sum(float(p) ** 2 for p in given.values())
-
-
-async def together(*tasks: Any) -> list[Any]:
-    """Await all; an error is raised only once all have ended, so that no paid reply is lost."""
-    found = await asyncio.gather(*tasks, return_exceptions=True)
-    for result in found:
-        if isinstance(result, BaseException):
-            raise result
-    return found

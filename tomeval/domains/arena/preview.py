@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,109 +11,24 @@ from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.domains.arena.games import GAMES
-from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
 from tomeval.domains.arena.sampled import MadeUp, all_probes, made_up
-from tomeval.domains.arena.seats import Chair, Door, Look
-from tomeval.models.base import Prompt, Reply, Scores
+from tomeval.domains.seated.preview import Recorder, recorded
+from tomeval.domains.seated.seats import Chair, Door
+from tomeval.models.base import Prompt
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.capabilities import Doing
 from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.asking import Asker, Form, Overheard
-from tomeval.strategies.readers import MARKER
 
 GAMES_TRIED = 12
 """Made-up games among which the one is shown that asks a question most often."""
-
-STAND_INS = {
-    "summary": "(the summary that the model wrote)",
-    "lesson": "(the lesson that the model wrote)",
-    "plan": "Plans: (what the model planned)\nInsights: (what the model had found out)",
-}
-"""What a preview shows where a model would have written something, by kind of call."""
-
-
-@dataclass
-class Kept:
-    """What a preview keeps of the questions, and how it answers them.
-
-    Attributes
-    ----------
-    prompts : list of (Doing, Prompt)
-    said : dict of str to str
-        The objects to answer with, by purpose.
-    note : str
-        See `Describe.prompt`.
-    keeps_notes : bool
-        Whether decisions are written with notes.
-    """
-
-    prompts: list[tuple[Doing, Prompt]] = field(default_factory=list)
-    said: dict[str, str] = field(default_factory=dict)
-    note: str = ""
-    keeps_notes: bool = False
-
-
-class Recorder(Asker):
-    """Keeps every prompt and gives readable, legal stand-ins for what a model would say."""
-
-    aside = False  # whether probes are asked on this line
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.kept = Kept()  # forks share it
-
-    async def score(
-        self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
-    ) -> Scores:
-        """Keep the prompt; the first label is the likeliest."""
-        self.tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
-        self.kept.prompts.append((Doing(labels, aside=self.aside), prompt))
-        return Scores((-0.1, *[-9.0] * (len(labels) - 1)), 1.0, "preview")
-
-    async def _generate(
-        self,
-        purpose: str,
-        kind: str,
-        prompt: Prompt,
-        step: int,
-        attempt: int,
-        most: int,
-        group: str = "",
-        form: Form = Form(),  # noqa: B008 (a tuple)
-    ) -> Reply:
-        """Keep the prompt."""
-        self._calls.append({})
-        answers = kind not in STAND_INS
-        attempts = self.how.max_attempts if answers and self.how.sampling.temperature > 0 else 1
-        beside = purpose.startswith(("probe ", "predict ", "draft "))
-        notes = answers and self.kept.keeps_notes and not beside
-        if attempt == 1:
-            doing = Doing((), kind, most, attempts, notes, self.aside)
-            self.kept.prompts.append((doing, prompt))
-        note = self.kept.note.format(step=f"{purpose} {step}")
-        if not answers:
-            return Reply(note or STAND_INS[kind])
-        written = (note or STAND_INS["plan"]) if notes else ""
-        return Reply(f"{written}\n{MARKER} {self.kept.said.get(purpose, '')}".lstrip())
 
 
 class PreviewSeat(LLMSeat):
     """A seat whose questions are recorded."""
 
     asker = Recorder
-
-    def __init__(self, chair: Chair, options: LLMOptions) -> None:
-        super().__init__(chair, options)
-        assert isinstance(self.probe_line, Recorder)
-        self.probe_line.aside = True
-
-    @property
-    def kept(self) -> Kept:
-        """What has been asked."""
-        assert isinstance(self.line, Recorder)
-        return self.line.kept
 
 
 class _Spot(NamedTuple):
@@ -217,8 +131,7 @@ async def _play(
     base, rng = cell.experiment.base, Stream.of(0, "arena", "preview").episode(0)
     chair = Chair(past.seat, rng, ScriptedModel(()), "preview", base, Door(), cell.attempts)
     seat = PreviewSeat(chair, options)
-    kept = seat.kept
-    kept.note, kept.keeps_notes = note, options.parsed.takes_notes
+    kept = recorded(seat, note, options.parsed.takes_notes)
     seat.begin(game.view(past.game.trail[0].state, past.seat))
     found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
     for at, (state, actions) in enumerate(past.game.trail):
@@ -230,12 +143,11 @@ async def _play(
             chair.door.set(_behind(true))
             kept.prompts.clear()
             await seat.answer(view, ask)
-            acted, drawn = list(kept.prompts), rng.bit_generator.state
+            acted, drawn = kept.taken(), rng.bit_generator.state
             for name, spot in mine.items():
-                kept.prompts.clear()
                 for probe in spot.probes:
                     await seat.probe(view, ask, probe)
-                found[name] = list(kept.prompts) if spot.probes else acted
+                found[name] = kept.taken() if spot.probes else acted
                 rng.bit_generator.state = drawn  # as if nothing had been asked beside it
             mine = {}  # of several decisions of a stage the first one is shown
         if len(found) == len(spots):
@@ -245,7 +157,7 @@ async def _play(
     raise AssertionError("the made-up game asks these questions")
 
 
-def _behind(true: Mapping[Probe, Action]) -> Look:
+def _behind(true: Mapping[Probe, Action]) -> Callable[[], Awaitable[Mapping[Probe, Action]]]:
     async def look() -> Mapping[Probe, Action]:
         return true
 

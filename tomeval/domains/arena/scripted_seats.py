@@ -10,8 +10,9 @@ import numpy as np
 from tomeval.core.outcomes import BACKEND_ERROR
 from tomeval.domains.arena.game import Action, Ask, Probe, View
 from tomeval.domains.arena.policy import Memory, Policy
-from tomeval.domains.arena.seats import Answer, Chair, Seat, Try
+from tomeval.domains.arena.seats import Answer, Seat, Try
 from tomeval.domains.arena.solver import Values
+from tomeval.domains.seated.seats import Chair
 
 OUTCOME_OF = {
     "format": "unparsable",
@@ -34,7 +35,7 @@ class SlippingSeat(Seat):
         only if the rate is not 0, so that play is the same without errors.
     """
 
-    def __init__(self, chair: Chair, error_rate: float = 0.0, error: str = "format") -> None:
+    def __init__(self, chair: Chair[int], error_rate: float = 0.0, error: str = "format") -> None:
         self.chair, self.error_rate, self.error = chair, error_rate, error
 
     @abstractmethod
@@ -56,7 +57,7 @@ class SlippingSeat(Seat):
 class PolicySeat(SlippingSeat):
     """A policy of the game."""
 
-    def __init__(self, policy: Policy, chair: Chair, error_rate: float, error: str) -> None:
+    def __init__(self, policy: Policy, chair: Chair[int], error_rate: float, error: str) -> None:
         super().__init__(chair, error_rate, error)
         self.policy = policy
         self.memory: Memory = None

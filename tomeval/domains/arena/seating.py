@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
 from tomeval.domains.arena.named_games import game_from
@@ -20,9 +19,10 @@ from tomeval.domains.arena.scripted_seats import (
     RandomPolicySeat,
     RandomSeat,
 )
-from tomeval.domains.arena.seats import Chair, Door, Seat
+from tomeval.domains.arena.seats import Seat
 from tomeval.domains.arena.solver import Solver
-from tomeval.models.base import Model, Stopped
+from tomeval.domains.seated.seats import Chair, Door, naming_game
+from tomeval.models.base import Model
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ def _seat(
     return make_seat(player, chair, cell, slot)
 
 
-def make_seat(player: ArenaPlayer, chair: Chair, cell: ArenaCell, slot: int) -> Seat:
+def make_seat(player: ArenaPlayer, chair: Chair[int], cell: ArenaCell, slot: int) -> Seat:
     """Return a player in its chair."""
     if player.model:
         from tomeval.domains.arena.llm_seat import LLMSeat
@@ -130,13 +130,9 @@ async def play_one(
     cell: ArenaCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> PlayedGame:
     """Play one game of a line-up."""
-    try:
+    with naming_game(f"{', '.join(cell.key)}, game {episode}"):
         table = table_of(cell, episode, models, on_step)
         return await play_game(table, episode, cell.seated(episode)[0])
-    except Stopped:
-        raise
-    except TomevalError as error:
-        raise TomevalError(f"{', '.join(cell.key)}, game {episode}: {error}") from None
 
 
 def play_many(cell: ArenaCell, first: int, count: int) -> list[PlayedGame]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,12 +16,10 @@ from tomeval.domains.arena.play import Table, play_game
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import RANDOM
 from tomeval.domains.arena.seating import table_of
-from tomeval.domains.arena.seats import Chair
 from tomeval.domains.arena.terminal import HumanSeat
-from tomeval.models import open_model
-from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.runs.engine import spec_key, started
-from tomeval.runs.engines import run_loop
+from tomeval.domains.seated.seats import Chair
+from tomeval.domains.seated.session import play_with_models
+from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.templates import load_prompts
 
@@ -123,27 +118,13 @@ def _episode(cell: ArenaCell, seat: int, deal: int) -> int:
 
 def _play(cell: ArenaCell, episode: int, console: Console) -> PlayedGame:
     """Play the game."""
-    asked = {slot: spec_key(spec) for slot, spec in cell.models.items()}
-    opened: dict[str, Model | LocalModel] = {
-        key: open_model(json.loads(key), base=cell.experiment.base, scores=cell.scores)
-        for key in set(asked.values())
-    }
 
-    async def play() -> PlayedGame:
-        if threading.current_thread() is threading.main_thread():
-            # asyncio would keep the first Ctrl-C for later, and the person waiting.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        async with started(opened) as lines:
-            with lines.episode(list(asked.values())) as mine:
-                models = {slot: mine[key].episode(0) for slot, key in asked.items()}
-                table = table_of(cell, episode, models, lambda: None)
-                _seat(table, cell, console)
-                return await play_game(table, episode, cell.seated(episode)[0])
+    async def play(models: Mapping[str, Model]) -> PlayedGame:
+        table = table_of(cell, episode, models, lambda: None)
+        _seat(table, cell, console)
+        return await play_game(table, episode, cell.seated(episode)[0])
 
-    try:
-        return run_loop(play())
-    except ContextExceeded as error:
-        raise TomevalError(f"the game cannot go on: {error}") from None
+    return play_with_models(cell.models, play, cell.experiment.base, cell.scores)
 
 
 def _seat(table: Table, cell: ArenaCell, console: Console) -> None:

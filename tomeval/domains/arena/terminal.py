@@ -7,7 +7,8 @@ from typing import Any
 
 from tomeval.core.console import Console
 from tomeval.domains.arena.game import Action, Ask, Broken, Form, View
-from tomeval.domains.arena.seats import Answer, Chair, Seat
+from tomeval.domains.arena.seats import Answer, Seat
+from tomeval.domains.seated.seats import Chair
 from tomeval.strategies.templates import Prompts
 
 _WHOLE = re.compile(r"-?\d{1,9}")
@@ -19,7 +20,7 @@ _COMMAS = re.compile(r"\s*[,;]\s*")
 class HumanSeat(Seat):
     """A person: rules, events and questions are the shipped templates' own words."""
 
-    def __init__(self, chair: Chair, console: Console, prompts: Prompts) -> None:
+    def __init__(self, chair: Chair[int], console: Console, prompts: Prompts) -> None:
         self.chair, self.console, self.prompts = chair, console, prompts
         self._lines: list[str] = []
 

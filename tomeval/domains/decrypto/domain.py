@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -17,7 +16,6 @@ from tomeval.domains.decrypto.measures import (
     for_interceptor,
 )
 from tomeval.domains.decrypto.players import listed_players
-from tomeval.domains.decrypto.preview import example_cell, forms_of, prompts_of_turns
 from tomeval.domains.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.domains.decrypto.scripts import SCRIPTS
 from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
@@ -25,21 +23,33 @@ from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
+from tomeval.domains.seated.described import worded
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.models.base import Model
-from tomeval.runs.capabilities import Compare, Describe, Parts, Play, Read, Score, Show, Worded
+from tomeval.runs.capabilities import (
+    Compare,
+    Describe,
+    Parts,
+    Play,
+    Read,
+    Score,
+    Show,
+    Worded,
+    later,
+)
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.runs.tables import Table, always, never
-from tomeval.strategies.options import WITH_MEMORY, split_wording
 
 GAMES_PER_CHUNK = 1000
 """Games of embedding players that are played and stored together."""
 
 TEAM = "team"
+
+_PREVIEW = "tomeval.domains.decrypto.preview"
 
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures.md, "Planted beliefs"'
 
@@ -149,13 +159,7 @@ def _words(task: Mapping[str, Any]) -> str:
 
 def _worded(cell: RunCell) -> Worded | None:
     """Return how Alice is asked."""
-    alice = cell.definition["players"]["encoder"]
-    if not alice["model"]:
-        return None
-    strategy = alice["options"].get("strategy", "QA")
-    shown = strategy if isinstance(strategy, str) else json.dumps(strategy)
-    player, options = split_wording(alice["options"], shown, WITH_MEMORY)
-    return Worded(player, alice["model"], options)
+    return worded(cell.definition["players"]["encoder"])
 
 
 DECRYPTO = Domain(
@@ -215,9 +219,9 @@ DECRYPTO = Domain(
         worded=_worded,
     ),
     describe=Describe(
-        forms=forms_of,
-        prompts=prompts_of_turns,
-        example=example_cell,
+        forms=later(f"{_PREVIEW}:forms_of"),
+        prompts=later(f"{_PREVIEW}:prompts_of_turns"),
+        example=later(f"{_PREVIEW}:example_cell"),
         keys=described_keys,
         lists={
             "players": listed_players,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -25,27 +24,29 @@ from tomeval.domains.decrypto.game import (
     DecoderView,
     EncoderView,
     Hints,
-    InterceptorView,
     Keywords,
     Turn,
+    View,
     hint_history,
 )
-from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
+from tomeval.domains.decrypto.seats import Seat
+from tomeval.domains.seated.seats import Chair
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
 
 
-class EmbeddingEncoder(Encoder):
+class EmbeddingEncoder(Seat):
     """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
 
-    def __init__(self, chair: Chair, spec: EncoderSpec, lists: WordLists) -> None:
+    def __init__(self, chair: Chair[str], spec: EncoderSpec, lists: WordLists) -> None:
         super().__init__(chair)
         self.spec, self.lists = spec, lists
         self._draws = chair.rng.random(ENCODER_DRAWS)
 
-    async def encode(self, view: EncoderView) -> Said[Hints]:
+    async def answer(self, view: View) -> Said[Hints]:
         """Draw a hint for each digit of the code; asked again in a turn, draw the same."""
+        assert isinstance(view, EncoderView)
         one, two, three = (self._hint(view, place) for place in range(3))
         return Said((one, two, three))
 
@@ -94,40 +95,31 @@ def _scored(
     return scores, [[int(hint) for hint in row if legal[hint]] for row in ranked]
 
 
-class _Listener(SeatPlayer):
-    """Matches hints; one without a vector scores 0 and is named in the details."""
+class EmbeddingListener(Seat):
+    """Bob matches hints with keywords, Eve with each digit's past hints; see `ListenerSpec`.
 
-    def __init__(self, chair: Chair, spec: ListenerSpec) -> None:
+    A hint without a vector scores 0 and is named in the details.
+    """
+
+    def __init__(self, chair: Chair[str], spec: ListenerSpec) -> None:
         super().__init__(chair)
         self.spec = spec
 
-    def guess(self, hints: Hints, score: Callable[[Floats], Floats]) -> Said[Code]:
-        """Match by `score`, which makes scores (1, 3, 4) of the hints' vectors (3, d)."""
+    async def answer(self, view: View) -> Said[Code]:
+        """Match the hints."""
+        assert not isinstance(view, EncoderView)
         embedding = self.spec.embedding
-        found = [embedding.hint_vector(hint) for hint in hints]
+        found = [embedding.hint_vector(hint) for hint in view.hints]
         nothing = np.zeros(embedding.vectors.shape[1])
-        scores = score(np.stack([nothing if vector is None else vector for vector in found]))
-        unknown = [hint for hint, vector in zip(hints, found, strict=True) if vector is None]
+        vectors = np.stack([nothing if vector is None else vector for vector in found])
+        if isinstance(view, DecoderView):
+            keywords = [keyword_vector(embedding, keyword) for keyword in view.keywords]
+            scores = (vectors @ np.stack(keywords).T)[None]
+        else:
+            scores = history_scores(vectors[None], history_sums(embedding, view.turns)[None])
+        unknown = [hint for hint, vector in zip(view.hints, found, strict=True) if vector is None]
         details = {"unknown_hints": unknown} if unknown else None
         return Said(CODES[int(match(scores, self.spec.matching)[0])], details=details)
-
-
-class EmbeddingDecoder(_Listener, Decoder):
-    """Bob: matches hints with keywords by cosine; see `ListenerSpec`."""
-
-    async def decode(self, view: DecoderView) -> Said[Code]:
-        """Match the hints."""
-        keywords = [keyword_vector(self.spec.embedding, keyword) for keyword in view.keywords]
-        return self.guess(view.hints, lambda vectors: (vectors @ np.stack(keywords).T)[None])
-
-
-class EmbeddingInterceptor(_Listener, Interceptor):
-    """Eve: matches hints with the mean of each digit's past hints; see `ListenerSpec`."""
-
-    async def intercept(self, view: InterceptorView) -> Said[Code]:
-        """Match the hints."""
-        sums = history_sums(self.spec.embedding, view.turns)
-        return self.guess(view.hints, lambda vectors: history_scores(vectors[None], sums[None]))
 
 
 def history_sums(embedding: Embedding, turns: tuple[Turn, ...]) -> Floats:

@@ -25,10 +25,11 @@ from tomeval.domains.decrypto.players import (
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.replays import RecordedGame, read_games
 from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.seated.experiment import SeatedExperiment, check_name
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.runs.domain import Cell, Player
-from tomeval.runs.experiment import Experiment, located
+from tomeval.runs.experiment import located
 
 ALL, MATCHED = "all", "matched"
 _RESERVED = (ALL, MATCHED, RECORD)
@@ -69,13 +70,11 @@ class PairingTable(BaseModel):
         return [value] if isinstance(value, str) else value
 
 
-class DecryptoExperiment(Experiment):
+class DecryptoExperiment(SeatedExperiment):
     """What to play: players, pairings of them, and how many games each pairing gets.
 
     Parameters
     ----------
-    players : dict
-        Tables by name; see `tomeval.domains.decrypto.players.player_from_table`.
     pairings : list of table
         With ``encoder``, ``decoder``, ``interceptor``: a player's name, a list of names, ``all``,
         for the decoder also ``matched`` (the encoder's player), in replays ``record``. Default: all
@@ -98,9 +97,8 @@ class DecryptoExperiment(Experiment):
         Files of own word lists.
     records : str
         A file of recorded games to replay in place of new ones.
-    model, strategy, memory, temperature, probe_temperature, top_p, top_k, min_p, max_tokens,
-    max_attempts, prompts, system
-        Defaults of language-model players.
+    max_attempts : int
+        Default of language-model players.
     """
 
     RENAMED: ClassVar = {"games": "episodes"}
@@ -108,7 +106,6 @@ class DecryptoExperiment(Experiment):
     domain: str = "decrypto"
     name: str = "decrypto"
     episodes: int = Field(default=32, ge=1, le=10**7)
-    players: dict[str, dict[str, Any]] = Field(default={})
     pairings: list[PairingTable] = Field(default=[])
     rules: RulesTable = RulesTable()
     probes: ProbesTable = ProbesTable()
@@ -117,18 +114,8 @@ class DecryptoExperiment(Experiment):
     keywords: str = ""
     hints: str = ""
     records: str = ""
-    model: str | dict[str, Any] = ""
-    strategy: str | dict[str, str] = "QA"
-    memory: str = "restated"
-    temperature: float = 0.6
-    probe_temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    min_p: float = 0.0
     max_tokens: int | dict[str, int] = 750
     max_attempts: int = 10
-    prompts: str = ""
-    system: str = ""
 
     @cached_property
     def lists(self) -> WordLists:
@@ -152,26 +139,12 @@ class DecryptoExperiment(Experiment):
         """Return the keys that are tables."""
         return {"rules": RulesTable, "probes": ProbesTable, "pairings": PairingTable}
 
-    @classmethod
-    def use_model(cls, data: dict[str, Any], model: str) -> None:
-        """Put one model in place of all others."""
-        data["model"] = model
-        players = data.get("players")
-        for table in players.values() if isinstance(players, dict) else ():
-            if isinstance(table, dict):
-                table.pop("model", None)
-
     @cached_property
     def by_name(self) -> dict[str, DecryptoPlayer]:
         """The players."""
-        defaults = {key: getattr(self, key) for key in ("model", *LLM_OPTIONS)}
-        found = {}
-        for name, table in self.players.items():
-            where = f"{self._where}: players.{name}"
-            if name in _RESERVED or not name.strip() or not name.isprintable():
-                raise TomevalError(f"{where}: this name is taken or cannot be shown")
-            found[name] = player_from_table(name, table, defaults, where, self._base)
-        return found
+        for name in self.players:
+            check_name(name, f"{self._where}: players", _RESERVED)
+        return self.named(player_from_table, LLM_OPTIONS)
 
     def _path(self, name: str) -> Path | None:
         return (self._base or Path()) / name if name else None
@@ -200,7 +173,8 @@ class DecryptoExperiment(Experiment):
             }
             for role, player in players.items():
                 if player is not None:
-                    player.check(role, f"{self._where}: player {player.name!r} as {role}", self)
+                    with located(f"{self._where}: player {player.name!r} as {role}"):
+                        player.check(role, self)
             cells += [
                 DecryptoCell(self, players, seed, on_invalid)
                 for seed, on_invalid in itertools.product(self.seed, self.on_invalid)

@@ -6,8 +6,9 @@ from typing import Any
 
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.seated.described import player_row
 from tomeval.runs.capabilities import Facts
-from tomeval.runs.columns import as_text, unique
+from tomeval.runs.columns import unique
 from tomeval.runs.results import Run
 
 FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
@@ -27,15 +28,7 @@ def run_facts(run: Run) -> list[Facts]:
 
 
 def _player(data: dict[str, Any]) -> dict[str, Any]:
-    options = dict(data.get("options", {}))  # a seat that answers from a record has none
-    return {
-        "player": data["name"],
-        "kind": data.get("kind", ""),
-        "model": data.get("model", ""),
-        "strategy": as_text(options.pop("strategy", "")),
-        "options": ", ".join(f"{key} {as_text(value)}" for key, value in options.items()),
-        "vectors": data.get("vectors", "")[:12],
-    }
+    return player_row(data) | {"vectors": data.get("vectors", "")[:12]}
 
 
 def _asked(data: dict[str, Any]) -> str:

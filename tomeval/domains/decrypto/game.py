@@ -133,6 +133,9 @@ class InterceptorView:
     rules: Rules = Rules()
 
 
+View = EncoderView | DecoderView | InterceptorView
+
+
 @dataclass(frozen=True)
 class Deal:
     """What chance decides before a game: four keywords, and a code for every turn."""

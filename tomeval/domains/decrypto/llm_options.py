@@ -7,50 +7,27 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.decrypto.seats import ROLES
+from tomeval.domains.seated.options import SeatedOptions
 from tomeval.strategies.compose import Strategy, parse_strategy
-from tomeval.strategies.options import ModelOptions
 
-MEMORIES = ("restated", "conversation")
 MAX_TOKENS = 750
 """Longest reply if the experiment sets none: the least that the paper allows."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMOptions(ModelOptions):
-    """How language models play Decrypto, beside the options that all games share.
+class LLMOptions(SeatedOptions):
+    """How language models play Decrypto; for `strategy` see `seat_strategy`."""
 
-    With the memory ``restated``, every turn is one question that tells rules and all past turns;
-    with ``conversation``, the rules are told once, then turn after turn with the player's own
-    replies. `probe_temperature` is for probes alone. For `strategy` see `seat_strategy`.
-    """
-
-    memory: str = "restated"
-    temperature: float = 0.6
-    probe_temperature: float = 0.0
     max_tokens: int | dict[str, int] = MAX_TOKENS
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
-        **ModelOptions.LIMITS,
-        "probe_temperature": ModelOptions.LIMITS["temperature"],
+        **SeatedOptions.LIMITS,
         "max_tokens": (1, 10**7),
     }
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.memory not in MEMORIES:
-            raise unknown("memory", self.memory, MEMORIES)
-
-    @property
-    def conversation(self) -> bool:
-        """Whether a player goes on with its own replies."""
-        return self.memory == "conversation"
-
     def strategy_of(self, role: str) -> Strategy:
         """Return the strategy of one seat; a `TomevalError` if it has no meaning there."""
-        strategy = seat_strategy(self.strategy, role)
-        if self.conversation and strategy.summarises:
-            raise TomevalError("S2A rewrites the past, a conversation keeps it: choose one of them")
-        return strategy
+        return self.remembering(seat_strategy(self.strategy, role))
 
 
 UNFIT = ("-history", "-payoffs", "-rewards", "social_lm", "lm")

@@ -4,42 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.core.outcomes import Said
-from tomeval.core.thinking import without_thinking
-from tomeval.domains.decrypto.game import (
-    DecoderView,
-    EncoderView,
-    InterceptorView,
-    Keywords,
-    Rules,
-    Turn,
-    hint_history,
-)
+from tomeval.domains.decrypto.game import InterceptorView, Keywords, Rules, Turn, View, hint_history
 from tomeval.domains.decrypto.seats import NAMES
+from tomeval.domains.seated.llm_seat import SeatScene
 from tomeval.models.base import Message
-from tomeval.strategies.player import Asked
 from tomeval.strategies.questions import Phrased, Question, Style, join
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.shapes import JsonShape
 from tomeval.strategies.templates import Prompts
 
-View = EncoderView | DecoderView | InterceptorView
 
-
-class TableScene:
-    """The table as one seat knows it.
-
-    In a `conversation`, questions go on from the seat's own replies; else each tells everything.
-    `opening` is what either begins with.
-    """
+class TableScene(SeatScene):
+    """The table as one seat knows it."""
 
     def __init__(
         self, prompts: Prompts, role: str, conversation: bool, opening: tuple[Message, ...] = ()
     ) -> None:
-        self.prompts, self.role, self.conversation = prompts, role, conversation
-        self.earlier, self._opening = opening, opening
-        self._coming: tuple[Message, ...] = ()
-        self._told = 0  # turns whose end the conversation tells
+        super().__init__(prompts, conversation, opening)
+        self.role = role
         self._turns: tuple[Turn, ...] = ()
         self._rules = Rules()
         self._keywords: Keywords | None = None
@@ -56,26 +38,16 @@ class TableScene:
         if not isinstance(view, InterceptorView):
             self._keywords = view.keywords
 
-    def keep(self, asked: Asked[Any]) -> None:
-        """Take the turn's last move into the conversation once the turn is over, if it is legal."""
-        self._coming = ()
-        if self.conversation and asked.prompt is not None and isinstance(asked.answer, Said):
-            reply = Message("assistant", without_thinking(asked.text) or "")
-            self._coming = (asked.prompt.messages[-1], reply)
-
     def observe(self, turn: Turn) -> None:
         """Add a turn."""
-        if self._coming:
-            self.earlier += self._coming
-            self._coming, self._told = (), len(self._turns)
+        self.over(len(self._turns))
         self._turns = (*self._turns, turn)
 
     def context(self) -> str:
         """Return rules and past turns, in a conversation only what it does not tell yet."""
         if not self.conversation:
             return join(self._rules_text(), self._history_text())
-        began = self.earlier != self._opening
-        return join("" if began else self._rules_text(), self._revealed_text())
+        return join("" if self.began else self._rules_text(), self._revealed_text())
 
     def _rules_text(self) -> str:
         return self._once("context/rules", rules=self._rules, keywords=self._keywords)
@@ -118,15 +90,8 @@ class TableScene:
         """Return a request below context and memory."""
         return join(context, memory, self.prompts.render(template, number=step))
 
-    def group(self, purpose: str) -> str:
-        """Return a mark for every kind of request for a text."""
-        return f" {purpose}"
-
     def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:
-        """Render a question, then the form of its answer.
-
-        Only moves have worked examples, and a conversation shows them once.
-        """
+        """Render a question, then the form of its answer."""
         shape = question.reader
         if not isinstance(shape, JsonShape):
             raise TypeError("answers are objects in JSON")
@@ -135,6 +100,6 @@ class TableScene:
         form = {"marker": MARKER, "form": shape.form, "kind": shape.key, "extra": extra}
         answer = self.prompts.render(f"answer/{style.kind}", **form)
         examples = ""
-        if style.shots and question.form == "functional" and self.earlier == self._opening:
+        if self.shows_examples(question, style):
             examples = self.prompts.render(f"answer/examples_{self.role}", marker=MARKER)
         return Phrased((examples, asked, extra, answer))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.domains.decrypto.game import (
     MAX_HINT_LENGTH,
     Code,
-    DecoderView,
     EncoderView,
     Hints,
-    InterceptorView,
     Keywords,
     Turn,
+    View,
     as_code,
     clean_hint,
     hint_fault,
@@ -23,8 +21,9 @@ from tomeval.domains.decrypto.game import (
 from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.llm_scene import TableScene
 from tomeval.domains.decrypto.planting import plant_guess
-from tomeval.domains.decrypto.seats import Chair, Decoder, Door, Encoder, Interceptor, SeatPlayer
-from tomeval.strategies.asking import Asker
+from tomeval.domains.decrypto.seats import ACTS, Seat
+from tomeval.domains.seated.llm_seat import ModelSeat
+from tomeval.domains.seated.seats import Chair, Door
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
@@ -54,78 +53,69 @@ CODE: JsonShape[Code] = JsonShape("code", int, 3, check_code)
 KEYWORDS: JsonShape[Keywords] = JsonShape("keywords", str, 4, check_keywords)
 
 
-def hints_shape(fault: Callable[[Hints], str | None]) -> JsonShape[Hints]:
+def hints_shape(view: EncoderView) -> JsonShape[Hints]:
     """Return the shape of hints, legal by the rules of a turn; see `game.hint_fault`."""
 
     def check(value: list[Any]) -> Hints | str:
         one, two, three = (clean_hint(hint) for hint in value)
-        return fault((one, two, three)) or (one, two, three)
+        hints = (one, two, three)
+        return hint_fault(hints, view.keywords, view.code, view.turns, view.rules) or hints
 
     return JsonShape("hints", str, 3, check)
 
 
-class LLMSeat(SeatPlayer):
-    """What the three seats share. See `LLMOptions`."""
+class LLMSeat(ModelSeat[str], Seat):
+    """A language model in any of the three seats. See `LLMOptions`."""
 
-    def __init__(self, chair: Chair, options: LLMOptions) -> None:
-        super().__init__(chair)
-        strategy = options.strategy_of(chair.role)
+    def __init__(self, chair: Chair[str], options: LLMOptions) -> None:
         prompts = options.templates("decrypto", chair.base)
-        self.scene = TableScene(prompts, chair.role, options.conversation, options.opening)
-        line = Asker(chair.model, options.asking(), chair.name)
-        self.player = LLMPlayer(self.scene, strategy, line, chair.rng)
-        self.probe_line = line.fork(options.probe_temperature)
+        super().__init__(chair, options, options.strategy_of(chair.seat), prompts)
+        self.scene = TableScene(prompts, chair.seat, options.conversation, options.opening)
+        self.player = LLMPlayer(self.scene, self.strategy, self.line, chair.rng)
 
-    async def _move(
-        self, question: Question[T], foresight: Foresight | None = None
-    ) -> Said[T] | Invalid:
+    async def answer(self, view: View) -> Said[Any] | Invalid:
+        """Give hints or guess; with Social or Oracle a draft and what is expected come first."""
+        self.scene.see(view)
+        if isinstance(view, EncoderView):
+            words = [view.keywords[digit - 1] for digit in view.code]
+            question = self._question(hints_shape(view), code=view.code, words=words)
+            draft = Draft(self.player, question, view.code, self.chair.door)
+            answer = await self._move(question, draft)
+            return replace(answer, details={**(answer.details or {}), **draft.details} or None)
+        return await self._move(self._question(CODE, hints=view.hints), Foresight())
+
+    async def _move(self, question: Question[T], foresight: Foresight) -> Said[T] | Invalid:
         """Ask for what the seat plays."""
-        asked = await self.player.act(question, foresight or Foresight())
+        asked = await self.player.act(question, foresight)
         self.scene.keep(asked)
-        return replace(asked.answer, calls=self.player.line.drain())
+        return replace(asked.answer, calls=self.line.drain())
 
-    async def _probe(self, name: str, shape: JsonShape[T], **values: Any) -> Said[T] | Invalid:
+    async def probe(self, view: View, question: str, **shown: Any) -> Said[Any] | Invalid | None:
         """Ask a probe on a line of its own; nothing of it is remembered."""
-        question = self._question(f"probe {name}", shape, probe=name, draft=False, **values)
-        answer = (await self.player.ask(question, line=self.probe_line)).answer
-        return replace(answer, calls=self.player.line.drain() + self.probe_line.drain())
+        self.scene.see(view)
+        if isinstance(view, EncoderView):
+            shape: JsonShape[Any] = CODE
+            shown["code"] = view.code
+        else:
+            shape, shown["hints"] = KEYWORDS, view.hints
+        asked = self._question(shape, probe=question, draft=False, **shown)
+        answer = (await self.player.ask(asked, line=self.probe_line)).answer
+        return replace(answer, calls=self.line.drain() + self.probe_line.drain())
 
-    def _question(
-        self, purpose: str, shape: JsonShape[T], *, probe: str = "", **values: Any
-    ) -> Question[T]:
+    def _question(self, shape: JsonShape[T], *, probe: str = "", **values: Any) -> Question[T]:
         """Return a question of the coming turn: for the seat's move, or a probe."""
-        form: Literal["functional", "literal"] = "literal" if probe else "functional"
-        template = f"probe/{probe}" if probe else f"ask/{self.chair.role}"
-        return Question(purpose, form, template, shape, self.scene.step, values, shape.key)
+        role, step = self.chair.seat, self.scene.step
+        if probe:
+            asked = f"probe/{probe}"
+            return Question(f"probe {probe}", "literal", asked, shape, step, values, shape.key)
+        asked = f"ask/{role}"
+        return Question(ACTS[role], "functional", asked, shape, step, values, shape.key)
 
     async def observe(self, turn: Turn) -> tuple[dict[str, Any], ...]:
         """Take the turn into memory, and reflect if the strategy does."""
         self.scene.observe(turn)
         await self.player.observe()
-        return self.player.line.drain()
-
-
-class LLMEncoder(LLMSeat, Encoder):
-    """Alice."""
-
-    async def encode(self, view: EncoderView) -> Said[Hints] | Invalid:
-        """Give hints; with Social or Oracle a draft and what is expected of it come first."""
-        self.scene.see(view)
-        shape = hints_shape(
-            lambda hints: hint_fault(hints, view.keywords, view.code, view.turns, view.rules)
-        )
-        words = [view.keywords[digit - 1] for digit in view.code]
-        question = self._question("encode", shape, code=view.code, words=words)
-        draft = Draft(self.player, question, view.code, self.chair.door)
-        answer = await self._move(question, draft)
-        return replace(answer, details={**(answer.details or {}), **draft.details} or None)
-
-    async def predict(
-        self, view: EncoderView, hints: Hints, question: str
-    ) -> Said[Code] | Invalid | None:
-        """Say what a listener will guess."""
-        self.scene.see(view)
-        return await self._probe(question, CODE, code=view.code, hints=hints)
+        return self.line.drain()
 
 
 class Draft(Foresight):
@@ -161,27 +151,24 @@ class Draft(Foresight):
         hints = await self._hints()
         if isinstance(hints, Invalid):
             return hints
-        told = await self.door.guesses(hints)
+        told = await self.door(hints)
         bob, eve = (said.value if isinstance(said, Said) else None for said in told)
         return self._found(hints, bob, eve)
 
     async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
         """Ask for a draft, and state what Eve guesses for it, right as often as the belief is."""
-        hints = await self._hints()
-        if isinstance(hints, Invalid):
-            return hints
-        told = await self.door.guesses(hints)
-        bob, eve = (said.value if isinstance(said, Said) else None for said in told)
-        chance = self.door.belief_chance(self.question.step)
+        told = await self.truth()
+        if isinstance(told, Invalid):
+            return told
+        eve, chance = told["eve"], self.door.beliefs(self.question.step)
         stated = plant_guess(eve, self.code, belief.share, *chance)
-        self._found(hints, bob, eve)
         self.details["belief"] = {
             "eve": stated,
             "right": None if eve is None else stated == eve,
             "accuracy": belief.share,
             "as": belief.wording,
         }
-        return {"hints": hints, "eve": stated}
+        return {"hints": told["hints"], "eve": stated}
 
     async def _hints(self) -> Hints | Invalid:
         answer = (await self.player.ask(replace(self.question, purpose="draft"))).answer
@@ -192,41 +179,3 @@ class Draft(Foresight):
     def _found(self, hints: Hints, bob: Code | None, eve: Code | None) -> dict[str, Any]:
         self.details = {"draft": hints, "draft_bob": bob, "draft_eve": eve}
         return {"hints": hints, "bob": bob, "eve": eve}
-
-
-class LLMDecoder(LLMSeat, Decoder):
-    """Bob."""
-
-    async def decode(self, view: DecoderView) -> Said[Code] | Invalid:
-        """Guess the code."""
-        self.scene.see(view)
-        return await self._move(self._question("decode", CODE, hints=view.hints))
-
-
-class LLMInterceptor(LLMSeat, Interceptor):
-    """Eve."""
-
-    async def intercept(self, view: InterceptorView) -> Said[Code] | Invalid:
-        """Guess the code."""
-        self.scene.see(view)
-        return await self._move(self._question("intercept", CODE, hints=view.hints))
-
-    async def believe(
-        self,
-        view: InterceptorView,
-        question: str,
-        revealed: Keywords | None,
-        earlier: Keywords | None = None,
-    ) -> Said[Keywords] | Invalid | None:
-        """Say what the keywords are, were thought to be, or will be thought to be."""
-        self.scene.see(view)
-        shown = {} if revealed is None else {"keywords": revealed}
-        shown |= {} if earlier is None else {"earlier": earlier}
-        return await self._probe(question, KEYWORDS, hints=view.hints, **shown)
-
-
-LLM_SEATS: dict[str, type[LLMSeat]] = {
-    "encoder": LLMEncoder,
-    "decoder": LLMDecoder,
-    "interceptor": LLMInterceptor,
-}

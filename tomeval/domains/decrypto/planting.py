@@ -63,6 +63,11 @@ class Planted:
     decodes: Bools
     changed: Bools
 
+    @classmethod
+    def nothing(cls, turns: int) -> Planted:
+        """Return that nothing was told in some turns."""
+        return cls(np.full(turns, np.nan), *(np.zeros(turns, dtype=bool) for _ in range(4)))
+
     @property
     def known(self) -> Bools:
         """Turns with a statement."""
@@ -120,23 +125,18 @@ def planted_of(
 
     `details` are the facts about her answers, or None; `hints` what she gave, `codes` the turns'.
     """
-    count = len(codes)
-    accuracy = np.full(count, np.nan)
-    flags = {name: np.zeros(count, dtype=bool) for name in ("warned", "intercepts", "decodes")}
-    changed = np.zeros(count, dtype=bool)
+    told = Planted.nothing(len(codes))
     for place, (facts, given, code) in enumerate(zip(details, hints, codes, strict=True)):
         belief = (facts or {}).get("belief")
         if belief is None or belief["right"] is None:
             continue
-        accuracy[place] = belief["accuracy"]
-        flags["warned"][place] = tuple(belief["eve"]) == code
-        flags["intercepts"][place] = tuple(facts["draft_eve"]) == code
-        flags["decodes"][place] = facts["draft_bob"] is not None and (
-            tuple(facts["draft_bob"]) == code
-        )
-        changed[place] = [hint.casefold() for hint in given] != [
-            hint.casefold() for hint in facts["draft"]
-        ]
-    if not np.isfinite(accuracy).any():
-        return None
-    return Planted(accuracy, **flags, changed=changed)
+        told.accuracy[place] = belief["accuracy"]
+        guesses = {"warned": belief["eve"], "intercepts": facts["draft_eve"]}
+        for name, guess in (guesses | {"decodes": facts["draft_bob"]}).items():
+            getattr(told, name)[place] = guess is not None and tuple(guess) == code
+        told.changed[place] = _plain(given) != _plain(facts["draft"])
+    return told if told.known.any() else None
+
+
+def _plain(hints: Sequence[str]) -> list[str]:
+    return [hint.casefold() for hint in hints]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -33,7 +32,8 @@ from tomeval.domains.decrypto.probes import (
     ask_interceptor,
 )
 from tomeval.domains.decrypto.replays import RecordedGame, turn_json
-from tomeval.domains.decrypto.seats import ROLES, Decoder, Encoder, Interceptor
+from tomeval.domains.decrypto.seats import ROLES, Seat
+from tomeval.domains.seated.seats import together
 
 T = TypeVar("T")
 
@@ -107,17 +107,15 @@ class Table:
 
     Attributes
     ----------
-    encoder, decoder, interceptor
-        None: forced to the record.
+    seats : dict of str to Seat or None
+        By role; None: forced to the record.
     hint_words, rng
         What random hints are drawn from, and chance for answers in place of invalid ones.
     on_turn : callable, optional
         Called with each finished turn.
     """
 
-    encoder: Encoder | None
-    decoder: Decoder | None
-    interceptor: Interceptor | None
+    seats: dict[str, Seat | None]
     rules: Rules = field(default_factory=Rules)
     probes: Probes = field(default_factory=Probes)
     on_invalid: str = "void"
@@ -143,7 +141,7 @@ async def play_game(
     A game is ``failed`` if a model gave no reply, ``void`` if an answer was invalid and the policy
     says so.
     """
-    if record is None and None in (table.encoder, table.decoder, table.interceptor):
+    if record is None and None in table.seats.values():
         raise ValueError("an empty seat needs a record")
     played = PlayedGame(index, deal)
     game = Game(deal, table.rules)
@@ -189,7 +187,7 @@ def _as_turn(row: PlayedTurn) -> Turn:
 
 async def _observe(table: Table, turn: Turn, number: int, calls: list[Call]) -> None:
     """Tell everybody how a turn ended."""
-    seats = [(role, seat) for role in ROLES if (seat := getattr(table, role)) is not None]
+    seats = [(role, seat) for role in ROLES if (seat := table.seats[role]) is not None]
     found = await together(*(seat.observe(turn) for _, seat in seats))
     for (role, _), made in zip(seats, found, strict=True):
         calls += [(number, role, call) for call in made]
@@ -228,19 +226,19 @@ class _Round:
 
     async def _hints(self, view: EncoderView) -> Hints:
         """Return the hints that are heard."""
-        row, table = self.row, self.table
-        if table.encoder is None:
+        row, table, seats = self.row, self.table, self.table.seats
+        if (alice := seats["encoder"]) is None:
             row.outcomes["encoder"] = RECORDED
             return self._recorded().hints
-        door = table.encoder.chair.door
+        door = alice.chair.door
         door.set(self._listen)
-        answer = await table.encoder.encode(view)
+        answer = await alice.answer(view)
         self._log("encoder", answer)
         row.told = door.used
-        hints = self._take(
+        hints: Hints = self._take(
             "encoder", answer, lambda: random_hints(view, table.hint_words, table.rng)
         )
-        if table.decoder is not None and table.interceptor is not None:
+        if seats["decoder"] is not None and seats["interceptor"] is not None:
             return hints
         row.details.setdefault("encoder", {})["given"] = list(hints)
         return self._recorded().hints
@@ -252,31 +250,28 @@ class _Round:
 
     async def _guess(self, role: str, hints: Hints) -> Heard:
         """Return a listener's guess; for the same hints always the same one."""
-        seat = getattr(self.table, role)
+        seat = self.table.seats[role]
         if seat is None:
             turn = self._recorded()
             guess = turn.bob if role == "decoder" else turn.eve
             return Said(guess, attempts=0, details={RECORDED: True})
         key = (role, hints)
         if key not in self._heard:
-            if isinstance(seat, Decoder):
-                answer = await seat.decode(self.game.decoder_view(hints))
-            else:
-                answer = await seat.intercept(self.game.interceptor_view(hints))
-            self._heard[key] = self._to_log[role] = answer
+            game = self.game
+            see = game.decoder_view if role == "decoder" else game.interceptor_view
+            self._heard[key] = self._to_log[role] = await seat.answer(see(hints))
         return self._heard[key]
 
     async def _predictions(self, view: EncoderView, hints: Hints) -> list[Probed]:
-        if self.table.encoder is None:
-            return []
-        return await ask_encoder(self.table.encoder, self.table.probes, view, hints)
+        alice = self.table.seats["encoder"]
+        return [] if alice is None else await ask_encoder(alice, self.table.probes, view, hints)
 
     async def _eve(self, hints: Hints) -> tuple[Heard, list[Probed]]:
         """Ask Eve for her beliefs, then for her guess."""
         beliefs: list[Probed] = []
-        if self.table.interceptor is not None:
+        if (eve := self.table.seats["interceptor"]) is not None:
             view, truth = self.game.interceptor_view(hints), self.game.deal.keywords
-            beliefs = await ask_interceptor(self.table.interceptor, self.table.probes, view, truth)
+            beliefs = await ask_interceptor(eve, self.table.probes, view, truth)
         return await self._guess("interceptor", hints), beliefs
 
     def _log_guesses(self) -> None:
@@ -336,12 +331,3 @@ def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generat
         if hint_fault(hints, view.keywords, view.code, view.turns, view.rules) is None:
             return hints
     raise TomevalError("among the hint words there are hardly any legal hints")
-
-
-async def together(*tasks: Awaitable[Any]) -> list[Any]:
-    """Await all; an error is raised only once all have ended, so that no paid reply is lost."""
-    found = await asyncio.gather(*tasks, return_exceptions=True)
-    for result in found:
-        if isinstance(result, BaseException):
-            raise result
-    return found

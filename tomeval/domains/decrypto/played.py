@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.domains.decrypto.planting import Planted
-from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -123,54 +123,37 @@ def pool(parts: list[Played]) -> Played:
     games = np.cumsum([0, *(part.games for part in parts)])
     turns = np.cumsum([0, *(len(part.turn) for part in parts)])
 
-    def joined(name: str, key: str | None = None) -> NDArray[Any]:
-        found = (getattr(part, name) for part in parts)
-        return np.concatenate([value if key is None else value[key] for value in found])
+    def joined(values: list[Any]) -> Any:
+        if isinstance(values[0], np.ndarray):
+            return np.concatenate(values)
+        if isinstance(values[0], dict):
+            keys = [key for key in values[0] if all(key in value for value in values)]
+            return {key: joined([value[key] for value in values]) for key in keys}
+        return list(itertools.chain(*values))
 
+    names: tuple[str, ...] = (
+        "outcomes",
+        "clusters",
+        "turn",
+        "code",
+        "bob",
+        "eve",
+        "own",
+        "guessed",
+        "predicted",
+    )
+    names += ("keywords", "best", "recorded")
+    planted = [part.planted for part in parts]
+    if any(planted):
+        planted = [part.planted or Planted.nothing(len(part.turn)) for part in parts]
     return Played(
-        outcomes=[outcome for part in parts for outcome in part.outcomes],
-        clusters=joined("clusters"),
+        **{name: joined([getattr(part, name) for part in parts]) for name in names},
         game=np.concatenate([part.game + games[i] for i, part in enumerate(parts)]),
-        turn=joined("turn"),
-        code=joined("code"),
-        bob=joined("bob"),
-        eve=joined("eve"),
-        own=joined("own"),
-        guessed={key: joined("guessed", key) for key in LISTENERS},
-        predicted={key: joined("predicted", key) for key in ENCODER_QUESTIONS},
         beliefs={
             place + int(turns[i]): said
             for i, part in enumerate(parts)
             for place, said in part.beliefs.items()
         },
-        keywords=[words for part in parts for words in part.keywords],
-        best=joined("best"),
-        recorded={
-            key: joined("recorded", key)
-            for key in LISTENERS
-            if all(part.recorded for part in parts)
-        },
         replayed=any(part.replayed for part in parts),
-        planted=_joined([(part.planted, len(part.turn)) for part in parts]),
+        planted=Planted(**joined([vars(one) for one in planted])) if any(planted) else None,
     )
-
-
-def _joined(parts: list[tuple[Planted | None, int]]) -> Planted | None:
-    """Join what was told in several pairings; `parts` come with their numbers of turns."""
-    if all(part is None for part, _ in parts):
-        return None
-    nothing = [np.full(count, np.nan) for _, count in parts]
-
-    def column(name: str) -> NDArray[Any]:
-        return np.concatenate(
-            [
-                np.zeros(count, dtype=bool) if part is None else getattr(part, name)
-                for part, count in parts
-            ]
-        )
-
-    accuracy = [
-        nothing[place] if part is None else part.accuracy for place, (part, _) in enumerate(parts)
-    ]
-    names = ("warned", "intercepts", "decodes", "changed")
-    return Planted(np.concatenate(accuracy), *(column(name) for name in names))

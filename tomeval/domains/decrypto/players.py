@@ -17,36 +17,29 @@ from tomeval.domains.decrypto.embedding_players import (
     EncoderSpec,
     ListenerSpec,
 )
-from tomeval.domains.decrypto.game import (
-    CODES,
-    Code,
-    DecoderView,
-    EncoderView,
-    Hints,
-    InterceptorView,
-)
+from tomeval.domains.decrypto.game import CODES, EncoderView, View
 from tomeval.domains.decrypto.play import random_hints
-from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
+from tomeval.domains.decrypto.seats import Seat
+from tomeval.domains.seated.players import LLM, LLM_DEFAULTS, SeatedPlayer, check_options
+from tomeval.domains.seated.seats import Chair
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
 from tomeval.lexicon.words import WordLists
-from tomeval.models.naming import public_spec
-from tomeval.runs.domain import Player, Rows
+from tomeval.runs.domain import Rows
 
 if TYPE_CHECKING:
     from tomeval.domains.decrypto.experiment import DecryptoExperiment
-    from tomeval.domains.decrypto.llm_options import LLMOptions
     from tomeval.runs.file_schema import Json
 
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
 
-LLM_OPTIONS: tuple[str, ...] = ("strategy", "memory", "temperature", "probe_temperature")
-LLM_OPTIONS += ("max_tokens", "max_attempts", "prompts", "system")
-TRUNCATION: tuple[str, ...] = ("top_p", "top_k", "min_p")
+TRUNCATION = ("top_p", "top_k", "min_p")
+"""Options that stand in a player's definition only if they cut anything."""
+
+LLM_OPTIONS = (*(name for name in LLM_DEFAULTS if name not in TRUNCATION), "max_attempts")
 LLM_OPTIONS += TRUNCATION
-"""Options of a language-model player beside its model. Those of `TRUNCATION` stand in a player's
-definition only if they cut anything: they came later, and runs of before can go on."""
+"""Options of a language-model player beside its model."""
 
 KIND_OPTIONS: dict[str, tuple[str, ...]] = {
     "llm": ("model", *LLM_OPTIONS),
@@ -80,7 +73,7 @@ class PlayerKind(NamedTuple):
     spec : callable
         Returns what its options say, checked, given a `DecryptoPlayer` and word lists.
     seats : mapping of str to callable
-        By role: returns a `SeatPlayer`, given its `Chair`, what `spec` returned, and word lists.
+        By role: returns a `Seat`, given its `Chair`, what `spec` returned, and word lists.
     short : callable
         Returns the options that stand behind ``KIND:`` on a command line.
     """
@@ -89,7 +82,7 @@ class PlayerKind(NamedTuple):
     options: Mapping[str, Any]
     schema: Mapping[str, Json]
     spec: Callable[[DecryptoPlayer, WordLists], Any]
-    seats: Mapping[str, Callable[[Chair, Any, WordLists], SeatPlayer]]
+    seats: Mapping[str, Callable[[Chair[str], Any, WordLists], Seat]]
     short: Callable[[str], dict[str, Any]]
 
 
@@ -113,35 +106,19 @@ def listed_players() -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class DecryptoPlayer(Player):
+class DecryptoPlayer(SeatedPlayer):
     """One player; it can take every seat that its options make sense in.
 
-    Its draws depend on its name. Its options are complete: what the experiment leaves out is filled
-    in. Relative paths among them start from `base`.
+    Its options are complete: what the experiment leaves out is filled in.
     """
 
-    base: Path | None = None
+    DOMAIN = "decrypto"
+    OPTIONS = "tomeval.domains.decrypto.llm_options:LLMOptions"
 
-    @cached_property
-    def llm_options(self) -> LLMOptions:
-        """The options of a language model."""
-        from tomeval.domains.decrypto.llm_options import LLMOptions
-
-        return LLMOptions(**self.options)
-
-    @cached_property
-    def templates(self) -> str:
-        """The hash of the prompt templates; empty if it uses none."""
-        if not self.model:
-            return ""
-        return self.llm_options.templates("decrypto", self.base).sha256()
-
-    @cached_property
+    @property
     def definition(self) -> dict[str, Any]:
         """The player as JSON-ready data."""
-        data = {"name": self.name, "kind": self.kind, "options": self.options}
-        spec = {"spec": public_spec(self.model)} if self.model else {}
-        return {**data, "model": self.model_name, **spec}
+        return self.data
 
     @property
     def embeds(self) -> bool:
@@ -165,40 +142,36 @@ class DecryptoPlayer(Player):
         """The kind, if an extension brings it."""
         return None if self.kind in KIND_OPTIONS else player_kind(f"{_BROUGHT}{self.kind}")
 
-    def check(self, role: str, where: str, experiment: DecryptoExperiment) -> None:
+    def check(self, role: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
-        try:
-            if self.kind == "embedding":
-                _ = self.encoder_spec(experiment.lists), self.listener_spec(experiment.lists)
-            if self.brought:
-                self.brought.spec(self, experiment.lists)
-            if self.model:
-                self.llm_options.strategy_of(role)
-                if self.llm_options.conversation and experiment.records:
-                    raise TomevalError(
-                        "in a replay the past is the record's, not the player's own: "
-                        'use memory = "restated"'
-                    )
-                _ = self.templates
-        except TomevalError as error:
-            raise TomevalError(f"{where}: {error}") from None
+        if self.kind == "embedding":
+            _ = self.encoder_spec(experiment.lists), self.listener_spec(experiment.lists)
+        if self.brought:
+            self.brought.spec(self, experiment.lists)
+        if self.model:
+            self.llm_options.strategy_of(role)
+            if self.llm_options.conversation and experiment.records:
+                raise TomevalError(
+                    "in a replay the past is the record's, not the player's own: "
+                    'use memory = "restated"'
+                )
+            _ = self.templates
 
-    def seat(self, chair: Chair, lists: WordLists) -> SeatPlayer:
+    def seat(self, chair: Chair[str], lists: WordLists) -> Seat:
         """Seat the player for one game."""
         if self.model:
-            from tomeval.domains.decrypto.llm_seats import LLM_SEATS
+            from tomeval.domains.decrypto.llm_seats import LLMSeat
 
-            return LLM_SEATS[chair.role](chair, self.llm_options)
+            return LLMSeat(chair, self.llm_options)
         if self.kind == "random":
-            return RANDOM_SEATS[chair.role](chair, lists)
+            return RandomSeat(chair, lists)
         if self.brought:
-            return self.brought.seats[chair.role](chair, self.brought.spec(self, lists), lists)
+            return self.brought.seats[chair.seat](chair, self.brought.spec(self, lists), lists)
         from tomeval.domains.decrypto import embedding_seats as seats
 
-        if chair.role == "encoder":
+        if chair.seat == "encoder":
             return seats.EmbeddingEncoder(chair, self.encoder_spec(lists), lists)
-        kind = seats.EmbeddingDecoder if chair.role == "decoder" else seats.EmbeddingInterceptor
-        return kind(chair, self.listener_spec(lists))
+        return seats.EmbeddingListener(chair, self.listener_spec(lists))
 
     def draws_per_game(self, role: str) -> int | None:
         """Return how many uniform numbers a seat that also plays in batch takes per game."""
@@ -206,48 +179,43 @@ class DecryptoPlayer(Player):
 
 
 def player_from_table(
-    name: str, table: dict[str, Any], defaults: dict[str, Any], where: str, base: Path | None
+    name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None
 ) -> DecryptoPlayer:
     """Return a player from its table in an experiment.
 
     Parameters
     ----------
-    table : dict
+    entry : dict
         ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
         ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding`` ``embedding``
         (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``random``
         none; for those of extensions the options of their `PlayerKind`.
     defaults : dict
         The experiment's own options for language models.
-    where : str
-        Put in front of error messages.
     """
-    entry = dict(table)
-    kind = entry.pop("kind", "embedding" if "embedding" in entry else "llm")
+    kind = entry.pop("kind", "embedding" if "embedding" in entry else LLM)
     brought: PlayerKind | None = None
     if kind not in KIND_OPTIONS and (brought := part("players", f"{_BROUGHT}{kind}")) is None:
         more = (name.removeprefix(_BROUGHT) for name in named("players") if _BROUGHT in name)
-        raise unknown("kind of player", kind, [*KIND_OPTIONS, *more], f"{where}.kind")
-    options = tuple(brought.options) if brought else KIND_OPTIONS[kind]
-    for key in entry:
-        if key not in options:
-            names = ["kind", *options]
-            raise TomevalError(
-                f"{where}: a player of kind {kind!r} has no option {key!r}"
-                f"{did_you_mean(key, names)}; known: {', '.join(names)}"
-            )
-    try:
-        if kind == "llm":
-            return _llm(name, entry, defaults, base)
-        if kind == "embedding":
-            entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
-        if brought:
-            entry = {**brought.options, **entry}
-        if "embedding" in options and not isinstance(entry.get("embedding"), str):
-            raise TomevalError("needs 'embedding', the name of one or a file")
-        return DecryptoPlayer(name, kind, entry, base=base)
-    except TomevalError as error:
-        raise TomevalError(f"{where}: {error}") from None
+        raise unknown("kind of player", kind, [*KIND_OPTIONS, *more], "kind")
+    known = tuple(brought.options) if brought else KIND_OPTIONS[kind]
+    check_options(kind, entry, known, ["kind"])
+    if kind == LLM:
+        model, chosen = DecryptoPlayer.model_and_options({**defaults, **entry})
+        options = {
+            option: value
+            for option in LLM_OPTIONS
+            if (value := getattr(chosen, option)) != getattr(type(chosen), option)
+            or option not in TRUNCATION
+        }
+        return DecryptoPlayer(name, LLM, options, model, base=base)
+    if kind == "embedding":
+        entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
+    if brought:
+        entry = {**brought.options, **entry}
+    if "embedding" in known and not isinstance(entry.get("embedding"), str):
+        raise TomevalError("needs 'embedding', the name of one or a file")
+    return DecryptoPlayer(name, kind, entry, base=base)
 
 
 def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, Any]:
@@ -285,27 +253,6 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     return {"model": spec, "strategy": strategy}
 
 
-def _llm(
-    name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None
-) -> DecryptoPlayer:
-    from tomeval.domains.decrypto.llm_options import LLMOptions
-    from tomeval.models import model_name
-
-    options = {**defaults, **entry}
-    model = options.pop("model")
-    if not model:
-        raise TomevalError("needs a model: give it one, or set 'model' in the experiment")
-    model_name(model)
-    complete = LLMOptions(**options)
-    known = {
-        option: value
-        for option in LLM_OPTIONS
-        if (value := getattr(complete, option)) != getattr(LLMOptions, option)
-        or option not in TRUNCATION
-    }
-    return DecryptoPlayer(name, "llm", known, model, base=base)
-
-
 _embedding = cache(open_embedding)
 
 
@@ -317,42 +264,15 @@ def embedding_sha256(embedding: Embedding) -> str:
     return digest.hexdigest()
 
 
-class _Random(SeatPlayer):
-    def __init__(self, chair: Chair, lists: WordLists) -> None:
+class RandomSeat(Seat):
+    """Legal hints at random as Alice; as Bob or Eve each code with equal probability."""
+
+    def __init__(self, chair: Chair[str], lists: WordLists) -> None:
         super().__init__(chair)
         self.lists = lists
 
-    def code(self) -> Said[Code]:
-        """Draw a code."""
+    async def answer(self, view: View) -> Said[Any]:
+        """Draw three legal hints from the bank, or a code."""
+        if isinstance(view, EncoderView):
+            return Said(random_hints(view, self.lists.hints, self.chair.rng))
         return Said(CODES[int(self.chair.rng.integers(len(CODES)))])
-
-
-class RandomEncoder(_Random, Encoder):
-    """Gives legal hints at random: what Bob and Eve then do is chance."""
-
-    async def encode(self, view: EncoderView) -> Said[Hints]:
-        """Draw three legal hints from the bank."""
-        return Said(random_hints(view, self.lists.hints, self.chair.rng))
-
-
-class RandomDecoder(_Random, Decoder):
-    """Guesses each code with equal probability."""
-
-    async def decode(self, view: DecoderView) -> Said[Code]:
-        """Draw a code."""
-        return self.code()
-
-
-class RandomInterceptor(_Random, Interceptor):
-    """Guesses each code with equal probability."""
-
-    async def intercept(self, view: InterceptorView) -> Said[Code]:
-        """Draw a code."""
-        return self.code()
-
-
-RANDOM_SEATS: dict[str, type[_Random]] = {
-    "encoder": RandomEncoder,
-    "decoder": RandomDecoder,
-    "interceptor": RandomInterceptor,
-}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -13,74 +12,33 @@ import numpy as np
 from tomeval.core.errors import unknown
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.domains.decrypto.game import CODES, Code, Game, Hints
+from tomeval.domains.decrypto.game import CODES, Code, Game, Hints, View
+from tomeval.domains.decrypto.llm_seats import LLMSeat
 from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.players import DecryptoPlayer
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import (
+    ACTS,
     BELIEFS,
     ENCODER_QUESTIONS,
+    INTERCEPTOR_QUESTIONS,
     ROLES,
-    Chair,
-    Decoder,
-    Encoder,
-    Interceptor,
-    SeatPlayer,
 )
-from tomeval.models.base import GenerateRequest, Model, Prompt, Reply, ScoreRequest, Scores
+from tomeval.domains.seated.preview import Recorder, recorded
+from tomeval.domains.seated.seats import Chair
+from tomeval.models.base import Prompt
+from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.capabilities import Doing
 from tomeval.runs.engines import run_loop
-from tomeval.strategies.readers import MARKER
 
-ACTS = {"encoder": "encode", "decoder": "decode", "interceptor": "intercept"}
 NAMED = ("one", "two", "three", "four")
 """The keywords that the stand-in for Eve names."""
 
 
-class Recorder(Model):
-    """Keeps every prompt and gives readable, legal stand-ins for what a model would say."""
+class PreviewSeat(LLMSeat):
+    """A seat whose questions are recorded."""
 
-    name = "preview"
-
-    def __init__(self, kind: str, max_attempts: int, note: str, with_answers: bool) -> None:
-        self.note, self.with_answers = note, with_answers  # whether answers stand below a note
-        self.notes = 0  # written so far: as good as their step to tell them apart
-        self.kind, self.max_attempts = kind, max_attempts  # of answers; notes are taken as they are
-        self.prompts: list[tuple[Doing, Prompt]] = []
-        self.hints: Hints = ("", "", "")
-
-    async def generate(self, request: GenerateRequest) -> Reply:
-        """Keep the prompt."""
-        content = request.prompt.messages[-1].content
-        asked = re.findall(r'{"(hints|code|keywords)"', content)
-        again = bool(asked) and request.sampling.temperature > 0
-        doing = Doing(
-            kind=self.kind if asked else "note",
-            most=request.sampling.max_tokens,
-            attempts=self.max_attempts if again else 1,
-            notes=bool(asked) and self.with_answers and '"Plans:"' in content,
-        )
-        self.prompts.append((doing, request.prompt))
-        notes = "Plans: (what the model planned)\nInsights: (what the model had found out)"
-        if not asked:
-            summary = content.endswith("Write the summary only.")
-            notes = f"(the {'summary' if summary else 'lesson'} that the model wrote)"
-        if self.note and (self.with_answers or not asked):
-            self.notes += 1
-            notes = self.note.format(step=self.notes)
-        if not asked:
-            return Reply(notes)
-        quoted = ", ".join(f'"{hint}"' for hint in self.hints)
-        answer = {
-            "hints": f"[{quoted}]",
-            "code": "[1, 2, 3]",
-            "keywords": json.dumps(NAMED),
-        }[asked[-1]]
-        return Reply(f'{notes}\n{MARKER} {{"{asked[-1]}": {answer}}}')
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Refuse: no seat scores labels."""
-        raise NotImplementedError("seats of Decrypto write their answers")
+    asker = Recorder
 
 
 def forms_of(cell: DecryptoCell, seat: str) -> dict[str, range]:
@@ -124,61 +82,70 @@ async def _play(
 ) -> dict[tuple[str, int], list[tuple[Doing, Prompt]]]:
     """Play one game, up to the last turn that is wanted."""
     options = player.llm_options
-    strategy = options.strategy_of(seat)
-    kind = strategy.answer.partition("_")[0]
-    recorder = Recorder(kind, options.max_attempts, note, strategy.takes_notes)
-    rng = np.random.default_rng(0)
-    lists = cell.experiment.lists
-    chair = Chair(seat, rng, recorder, "preview", cell.experiment.base)
-    made_up = player.seat(chair, lists)
+    rng, lists = np.random.default_rng(0), cell.experiment.lists
+    chair = Chair(seat, rng, ScriptedModel(()), "preview", cell.experiment.base)
+    made_up = PreviewSeat(chair, options)
+    kept = recorded(made_up, note, options.strategy_of(seat).takes_notes)
     deal, _, rules = cell.deal(0)
     game = Game(deal, rules)
     found: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
     last = max(turn for turns in wanted.values() for turn in turns)
     for number in range(1, last + 1):
-        recorder.hints = hints = random_hints(game.encoder_view(), lists.hints, rng)
-        await _act(made_up, game, hints, game.code)
-        acted, drawn, written = list(recorder.prompts), rng.bit_generator.state, recorder.notes
+        hints = random_hints(game.encoder_view(), lists.hints, rng)
+        wrong = CODES[(CODES.index(game.code) + 1) % len(CODES)]
+        kept.said = _said(hints)
+        chair.door.set(_listeners(game.code, wrong))
+        view = _view(game, seat, hints)
+        await made_up.answer(view)
+        acted, drawn = kept.taken(), rng.bit_generator.state
         for form in (form for form, turns in wanted.items() if number in turns):
             found[form, number] = acted
             if form != ACTS[seat]:
-                recorder.prompts.clear()
-                await _probe(made_up, game, hints, form)
-                found[form, number] = list(recorder.prompts)
+                await made_up.probe(view, form, **_shown(game, hints, form))
+                found[form, number] = kept.taken()
                 # The play goes on as if nothing had been asked beside it.
-                rng.bit_generator.state, recorder.notes = drawn, written
+                rng.bit_generator.state = drawn
         if number == last:
             break
-        recorder.prompts.clear()  # a reflection after this turn belongs to the next one
-        wrong = CODES[(CODES.index(game.code) + 1) % len(CODES)]
         game = game.after(hints, game.code, wrong)
-        await made_up.observe(game.turns[-1])
+        await made_up.observe(game.turns[-1])  # a reflection belongs to the next turn
     return found
 
 
-async def _act(seat: SeatPlayer, game: Game, hints: Hints, guess: Code) -> None:
-    """Let a seat do its part of a turn."""
-    if isinstance(seat, Encoder):
+def _said(hints: Hints) -> dict[str, str]:
+    """Return what the model says, by purpose."""
+    code = json.dumps({"code": [1, 2, 3]})
+    given, named = json.dumps({"hints": hints}), json.dumps({"keywords": NAMED})
+    guessed = ["decode", "intercept", "predict bob", "predict eve"]
+    guessed += [f"probe {question}" for question in ENCODER_QUESTIONS]
+    asked = [f"probe {question}" for question in INTERCEPTOR_QUESTIONS]
+    return {
+        **dict.fromkeys(("encode", "draft"), given),
+        **dict.fromkeys(guessed, code),
+        **dict.fromkeys(asked, named),
+    }
 
-        async def listen(_: Hints) -> tuple[Said[Code], Said[Code]]:
-            return Said(guess), Said(CODES[(CODES.index(guess) + 1) % len(CODES)])
 
-        seat.chair.door.set(listen)
-        await seat.encode(game.encoder_view())
-    elif isinstance(seat, Decoder):
-        await seat.decode(game.decoder_view(hints))
-    elif isinstance(seat, Interceptor):
-        await seat.intercept(game.interceptor_view(hints))
+def _listeners(bob: Code, eve: Code) -> Callable[[Hints], Awaitable[tuple[Said[Code], Said[Code]]]]:
+    async def listen(_: Hints) -> tuple[Said[Code], Said[Code]]:
+        return Said(bob), Said(eve)
+
+    return listen
 
 
-async def _probe(seat: SeatPlayer, game: Game, hints: Hints, form: str) -> None:
-    """Ask a seat one of its probes."""
-    if isinstance(seat, Encoder):
-        await seat.predict(game.encoder_view(), hints, form)
-    elif isinstance(seat, Interceptor):
-        revealed = None if form == "keywords" else game.deal.keywords
-        earlier = NAMED if form in BELIEFS["beliefs_in_view"] else None
-        await seat.believe(game.interceptor_view(hints), form, revealed, earlier)
+def _view(game: Game, seat: str, hints: Hints) -> View:
+    """Return what a seat sees."""
+    if seat == "encoder":
+        return game.encoder_view()
+    return game.decoder_view(hints) if seat == "decoder" else game.interceptor_view(hints)
+
+
+def _shown(game: Game, hints: Hints, form: str) -> dict[str, Any]:
+    """Return what a probe shows."""
+    if form in ENCODER_QUESTIONS:
+        return {"hints": hints}
+    shown = {} if form == "keywords" else {"keywords": game.deal.keywords}
+    return shown | ({"earlier": NAMED} if form in BELIEFS["beliefs_in_view"] else {})
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:

@@ -15,8 +15,7 @@ from tomeval.domains.decrypto.seats import (
     BELIEFS,
     ENCODER_QUESTIONS,
     INTERCEPTOR_QUESTIONS,
-    Encoder,
-    Interceptor,
+    Seat,
 )
 
 QUESTIONS = (*ENCODER_QUESTIONS, *INTERCEPTOR_QUESTIONS)
@@ -62,34 +61,34 @@ class Probed:
 
 
 async def ask_encoder(
-    encoder: Encoder, probes: Probes, view: EncoderView, hints: Hints
+    encoder: Seat, probes: Probes, view: EncoderView, hints: Hints
 ) -> list[Probed]:
     """Ask Alice what the listeners will guess; players that cannot be asked give no answer."""
     found = []
     for question in ENCODER_QUESTIONS:
         if getattr(probes, question):
-            answer = await encoder.predict(view, hints, question)
+            answer = await encoder.probe(view, question, hints=hints)
             if answer is not None:
                 found.append(_probed(question, answer))
     return found
 
 
 async def ask_interceptor(
-    interceptor: Interceptor, probes: Probes, view: InterceptorView, truth: Keywords
+    interceptor: Seat, probes: Probes, view: InterceptorView, truth: Keywords
 ) -> list[Probed]:
     """Ask Eve for her beliefs; B and C only if A is readable and wrong."""
     asked = [name for name in BELIEFS if getattr(probes, name)]
     if not asked or not view.turns:
         return []
-    answer = await interceptor.believe(view, "keywords", None)
+    answer = await interceptor.probe(view, "keywords")
     if answer is None:
         return []
     found = [_probed("keywords", answer)]
     if isinstance(answer, Said) and not same_keywords(answer.value, truth):
         for name in asked:
-            earlier = answer.value if name == "beliefs_in_view" else None
+            shown = {"earlier": answer.value} if name == "beliefs_in_view" else {}
             for question in BELIEFS[name]:
-                said = await interceptor.believe(view, question, truth, earlier)
+                said = await interceptor.probe(view, question, keywords=truth, **shown)
                 if said is not None:
                     found.append(_probed(question, said))
     return found

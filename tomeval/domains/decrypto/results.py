@@ -12,15 +12,16 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.once import held, once_each
-from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.outcomes import VALID
 from tomeval.domains.decrypto.game import Rules, as_code
 from tomeval.domains.decrypto.llm_options import seat_strategy
 from tomeval.domains.decrypto.planting import Planted, planted_of
 from tomeval.domains.decrypto.play import RECORDED
-from tomeval.domains.decrypto.played import LISTENERS, NONE, Beliefs, Ints, Played, pool
+from tomeval.domains.decrypto.played import LISTENERS, NONE, Beliefs, Bools, Ints, Played, pool
 from tomeval.domains.decrypto.replays import game_of
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
-from tomeval.domains.decrypto.storing import code_number, number_code
+from tomeval.domains.decrypto.storing import code_number, number_code, recorded_games
+from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.cell import RunCell
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
@@ -33,17 +34,14 @@ class DecryptoRunCell(RunCell):
     @held
     def played(self) -> Played:
         """The complete games."""
-        found = read_played(self._store, self.number, self.seed, bool(self.definition["records"]))
+        replayed = bool(self.definition["records"])
+        found = read_played(self._store, self.number, self.seed, replayed)
         more = readers(self.domain, self._store, self.number, self.definition)
         return replace(found, more=more)
 
     def turns(self, *columns: str) -> list[tuple[Any, ...]]:
         """Return columns of the turns and games of all complete games, in order."""
-        return self._store.query(
-            f"SELECT {', '.join(columns)} FROM steps JOIN episodes USING (cell, episode) "
-            "WHERE cell = ? AND status = ? ORDER BY episode, step",
-            (self.number, COMPLETE),
-        )
+        return read_rows(self._store, "steps", columns, self.number, complete=True)
 
     @property
     def seated(self) -> dict[str, str]:
@@ -71,10 +69,8 @@ class DecryptoRunCell(RunCell):
 
     def moves(self, episode: int) -> dict[str, list[Any]]:
         """Return hints, codes and guesses turn by turn."""
-        rows = self._store.query(
-            "SELECT hints, code, bob, eve FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
-            (self.number, episode),
-        )
+        columns = ("hints", "code", "bob", "eve")
+        rows = read_rows(self._store, "steps", columns, self.number, episode)
         hints = [None if row[0] is None else ", ".join(json.loads(row[0])) for row in rows]
         names = ("code", "bob", "eve")
         return {"hints": hints} | {n: [row[i] for row in rows] for i, n in enumerate(names, 1)}
@@ -120,74 +116,68 @@ def _believes(player: Mapping[str, Any]) -> bool:
     return strategy.part.belief is not None
 
 
+_TURN: tuple[str, ...] = ("episode", "step", "code", "bob", "eve", "best", "hints")
+_TURN += (*(f"{role}_outcome" for role in ROLES), "details")
+
+
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     """Return the complete games of a cell."""
-    games = store.query(
-        "SELECT episode, outcome, steps, keywords FROM episodes WHERE cell = ? AND status = ? "
-        "ORDER BY episode",
-        (cell, COMPLETE),
-    )
+    columns = ("episode", "outcome", "steps", "keywords")
+    games = read_rows(store, "episodes", columns, cell, complete=True)
     place = {row[0]: index for index, row in enumerate(games)}
-    rows = store.query(
-        "SELECT t.episode, t.step, t.code, t.bob, t.eve, t.encoder_outcome, t.decoder_outcome, "
-        "t.interceptor_outcome, t.best, "
-        "json_extract(t.details, '$.encoder.given') IS NOT NULL, "
-        "json_extract(t.details, '$.record'), "
-        "CASE WHEN json_extract(t.details, '$.encoder.belief') IS NOT NULL THEN "
-        "json_extract(t.details, '$.encoder') END, t.hints "
-        "FROM steps t "
-        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
-        "ORDER BY episode, step",
-        (cell, COMPLETE),
-    )
+    rows = read_rows(store, "steps", _TURN, cell, complete=True)
     if len(rows) != sum(row[2] for row in games):
         raise store.damaged("the turns of a complete game are not complete")
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 13
+    turns = (
+        dict(zip(_TURN, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(_TURN, ())
+    )
     try:
-        whole = [np.array(column, dtype=np.int64) for column in columns[1:5]]
+        code, bob, eve, turn = (
+            np.array(turns[name], dtype=np.int64) for name in ("code", "bob", "eve", "step")
+        )
     except (TypeError, ValueError) as error:
         raise store.damaged(error) from None
     at = {(row[0], row[1]): index for index, row in enumerate(rows)}
     predicted, beliefs = _probes(store, cell, at)
-    own = [said == VALID and not given for said, given in zip(columns[5], columns[9], strict=True)]
-    heard = (VALID, RECORDED)
-    code, bob, eve = whole[1:]
+    details = [json.loads(text) if text else {} for text in turns["details"]]
+    alice = [facts.get("encoder", {}) for facts in details]
+
+    def said(role: str, *outcomes: str) -> Bools:
+        return np.isin(np.array(turns[f"{role}_outcome"], dtype=np.str_), outcomes)
+
     return Played(
         outcomes=[row[1] for row in games],
         clusters=np.array([f"{seed} {row[0]}" for row in games], dtype=np.str_),
-        game=np.array([place[row[0]] for row in rows], dtype=np.int64),
-        turn=whole[0],
+        game=np.array([place[episode] for episode in turns["episode"]], dtype=np.int64),
+        turn=turn,
         code=code,
         bob=bob,
         eve=eve,
-        own=np.array(own, dtype=bool),
+        own=said("encoder", VALID)
+        & np.array([not facts.get("given") for facts in alice], dtype=bool),
         guessed={
-            "bob": np.array([outcome in heard for outcome in columns[6]], dtype=bool)
-            & (bob != NONE),
-            "eve": np.array([outcome in heard for outcome in columns[7]], dtype=bool)
-            & (eve != NONE),
+            "bob": said("decoder", VALID, RECORDED) & (bob != NONE),
+            "eve": said("interceptor", VALID, RECORDED) & (eve != NONE),
         },
         predicted=predicted,
         beliefs=beliefs,
         keywords=[tuple(json.loads(row[3])) for row in games],
-        best=np.array(columns[8], dtype=np.float64),  # None becomes NaN
-        recorded=_recorded(columns[10]) if replayed else {},
+        best=np.array(turns["best"], dtype=np.float64),  # None becomes NaN
+        recorded=_recorded([facts["record"] for facts in details]) if replayed else {},
         replayed=replayed,
-        planted=_planted(store, code, columns[11], columns[12]),
+        planted=_planted(store, code, alice, turns["hints"]),
     )
 
 
 def _planted(
-    store: Store, code: Ints, told: Sequence[str | None], given: Sequence[str]
+    store: Store, code: Ints, alice: Sequence[dict[str, Any]], given: Sequence[str]
 ) -> Planted | None:
     """Return what Alice was told of Eve, if she was told anything."""
-    if not any(told):
+    if not any("belief" in facts for facts in alice):
         return None
     try:
-        facts = [None if text is None else json.loads(text) for text in told]
-        return planted_of(
-            facts, list(map(json.loads, given)), list(map(number_code, code.tolist()))
-        )
+        codes = list(map(number_code, code.tolist()))
+        return planted_of(alice, list(map(json.loads, given)), codes)
     except (KeyError, TypeError, ValueError) as error:
         raise store.damaged(f"what was told of Eve: {error!r}") from None
 
@@ -198,12 +188,9 @@ def _probes(
     """Return Alice's predictions and Eve's beliefs, by the turn's position."""
     predicted = {q: np.full(len(at), NONE, dtype=np.int64) for q in ENCODER_QUESTIONS}
     said: dict[int, dict[str, tuple[str, ...] | None]] = {}
-    for game, turn, question, value in store.query(
-        "SELECT episode, step, question, value FROM answers WHERE cell = ?", (cell,)
-    ):
-        place = at.get((game, turn))
-        if place is None:  # of a game that is not complete
-            continue
+    columns = ("episode", "step", "question", "value")
+    for game, turn, question, value in read_rows(store, "answers", columns, cell, complete=True):
+        place = at[game, turn]
         answer = None if value is None else tuple(json.loads(value))
         if question not in predicted:
             said.setdefault(place, {})[question] = answer
@@ -216,9 +203,8 @@ def _probes(
     return predicted, beliefs
 
 
-def _recorded(column: Sequence[str]) -> dict[str, Ints]:
-    """Return the record's guesses from the JSON that every turn of a replay keeps of it."""
-    turns = [json.loads(text) for text in column]
+def _recorded(turns: Sequence[dict[str, Any]]) -> dict[str, Ints]:
+    """Return the record's guesses, which every turn of a replay keeps."""
     return {key: np.array([_number(turn[key]) for turn in turns], np.int64) for key in LISTENERS}
 
 
@@ -233,12 +219,9 @@ def as_recorded(run: Run) -> tuple[Played, dict[str, str]] | None:
 
     Each game once, however many pairings replay it, and whatever became of its replays. A seat is
     named if all games agree on who sat there; else its name is empty. None if no record is
-    replayed, or by a version of tomeval that did not keep it.
+    replayed.
     """
-    rows = run.store.query(
-        "SELECT episode, json_extract(details, '$.record.game') AS game FROM steps "
-        "WHERE step = 1 AND game IS NOT NULL GROUP BY episode ORDER BY episode"
-    )
+    rows = recorded_games(run.store)
     try:
         games = [
             (episode, game_of(json.loads(text), f"record {episode}")) for episode, text in rows

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.streams import Stream
 from tomeval.domains.decrypto.batch import Batch, simulate
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import CODES, OUTCOMES, EncoderView, Turn
 from tomeval.domains.decrypto.play import Best, PlayedGame, PlayedTurn, Table, play_game
-from tomeval.domains.decrypto.seats import ROLES, Chair, Door, seat_stream
-from tomeval.models.base import Model, Stopped
+from tomeval.domains.decrypto.seats import ROLES, Seat, seat_stream
+from tomeval.domains.seated.seats import Chair, Door, naming_game
+from tomeval.models.base import Model
 
 
 def best_of(cell: DecryptoCell) -> Best | None:
@@ -32,35 +28,41 @@ def best_of(cell: DecryptoCell) -> Best | None:
     return BestTurnSearch(lists, bob.listener_spec(lists), eve.listener_spec(lists))
 
 
-def table_of(cell: DecryptoCell, index: int, models: Mapping[str, Model]) -> Table:
+def table_of(
+    cell: DecryptoCell,
+    index: int,
+    models: Mapping[str, Model],
+    on_turn: Callable[[Turn], None] | None,
+) -> Table:
     """Seat a pairing for one game; `models` by role."""
     experiment = cell.experiment
-    seats: dict[str, Any] = dict.fromkeys(ROLES)
+    seats: dict[str, Seat | None] = dict.fromkeys(ROLES)
     for role, player in cell.players.items():
         if player is not None:
             stream = seat_stream(cell.seed, role, player.name)
             rng = stream.episode(index, player.draws_per_game(role))
             name = f"{cell.stream}/{index}/{role}"
-            # One for all players and accuracies, which can then be compared game by game.
-            beliefs = Stream.of(cell.seed, "decrypto", "belief")
-            door = Door(partial(_belief_draws, beliefs, index))
+            door = Door(partial(_belief_chance, cell.seed, index))
             chair = Chair(role, rng, models.get(role), name, experiment.base, door)
             seats[role] = player.seat(chair, experiment.lists)
     _, _, rules = cell.deal(index)
     return Table(
-        **seats,
+        seats,
         rules=rules,
         probes=cell.probes,
         on_invalid=cell.on_invalid,
         hint_words=experiment.lists.hints,
         rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
         best=best_of(cell),
+        on_turn=on_turn,
     )
 
 
-def _belief_draws(stream: Stream, index: int) -> NDArray[np.float64]:
-    """Return the chance of one game's beliefs, shape (turns, 2)."""
-    return stream.block(index, 1, 2 * len(CODES)).reshape(-1, 2)
+def _belief_chance(seed: int, index: int, turn: int) -> tuple[float, float]:
+    """Return the chance of a turn's belief: one for all players and accuracies, to compare them."""
+    draws = Stream.of(seed, "decrypto", "belief").block(index, 1, 2 * len(CODES))
+    right, which = draws.reshape(-1, 2)[turn - 1].tolist()
+    return right, which
 
 
 async def play_one(
@@ -68,15 +70,9 @@ async def play_one(
 ) -> PlayedGame:
     """Play one game of a pairing."""
     deal, record, _ = cell.deal(index)
-    table = table_of(cell, index, models)
-    table.on_turn = on_turn
-    try:
-        return await play_game(table, index, deal, record)
-    except Stopped:
-        raise
-    except TomevalError as error:
-        names = ", ".join(cell.name(role) for role in ROLES)
-        raise TomevalError(f"{names}, seed {cell.seed}, game {index}: {error}") from None
+    names = ", ".join(cell.name(role) for role in ROLES)
+    with naming_game(f"{names}, seed {cell.seed}, game {index}"):
+        return await play_game(table_of(cell, index, models, on_turn), index, deal, record)
 
 
 def plays_in_batch(cell: DecryptoCell) -> bool:

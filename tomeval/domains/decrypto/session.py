@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +15,16 @@ from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, play_game
 from tomeval.domains.decrypto.players import table_from_spec
 from tomeval.domains.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.domains.decrypto.seating import table_of
-from tomeval.domains.decrypto.seats import NAMES, ROLES, Chair
+from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.terminal import (
     ENDINGS,
-    HUMAN_SEATS,
+    HumanSeat,
     Terminal,
     result_text,
 )
-from tomeval.models import open_model
-from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.runs.engine import spec_key, started
-from tomeval.runs.engines import run_loop
+from tomeval.domains.seated.seats import Chair
+from tomeval.domains.seated.session import play_with_models
+from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 
 HUMAN = "human"
@@ -118,32 +114,16 @@ def _play(
     turns: list[Turn],
 ) -> PlayedGame:
     """Play the game; finished turns go to `turns` as they come."""
-    asked = {role: spec_key(spec) for role, spec in cell.models.items() if role not in people}
-    opened: dict[str, Model | LocalModel] = {
-        key: open_model(json.loads(key), base=cell.experiment.base, scores=False)
-        for key in set(asked.values())
-    }
-    result: list[PlayedGame] = []
 
-    async def play() -> None:
-        if threading.current_thread() is threading.main_thread():
-            # asyncio would keep the first Ctrl-C for later, and the person waiting.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        async with started(opened) as lines:
-            with lines.episode(list(asked.values())) as mine:
-                models = {role: mine[key].episode(0) for role, key in asked.items()}
-                table = table_of(cell, index, models)
-                for role in people:
-                    chair = Chair(role, Stream.of(0, HUMAN).episode(index))
-                    setattr(table, role, HUMAN_SEATS[role](chair, terminal))
-                table.on_turn = turns.append
-                result.append(await play_game(table, index, deal))
+    async def play(models: Mapping[str, Model]) -> PlayedGame:
+        table = table_of(cell, index, models, turns.append)
+        for role in people:
+            chair = Chair(role, Stream.of(0, HUMAN).episode(index))
+            table.seats[role] = HumanSeat(chair, terminal)
+        return await play_game(table, index, deal)
 
-    try:
-        run_loop(play())
-    except ContextExceeded as error:
-        raise TomevalError(f"the game cannot go on: {error}") from None
-    return result[0]
+    specs = {role: spec for role, spec in cell.models.items() if role not in people}
+    return play_with_models(specs, play, cell.experiment.base)
 
 
 def _why(turn: PlayedTurn) -> str:

@@ -13,6 +13,7 @@ from tomeval.domains.decrypto.probes import PROBED_SEAT, QUESTIONS
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs.domain import Block
 from tomeval.runs.schema import Schema
+from tomeval.runs.store import Store
 
 _OUTCOMES = {f"{role}_outcome": "TEXT NOT NULL" for role in ROLES}
 _ATTEMPTS = {f"{role}_attempts": "INTEGER NOT NULL" for role in ROLES}
@@ -80,7 +81,6 @@ CREATE VIEW asked AS
 UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
 """
 
-_SEAT_OF = " ".join(f"WHEN '{q}' THEN '{seat}'" for q, seat in PROBED_SEAT.items())
 SCHEMA = Schema(
     cells=dict.fromkeys(ROLES, "TEXT NOT NULL"),
     episodes={"outcome": "TEXT", "keywords": "TEXT NOT NULL"},
@@ -167,3 +167,11 @@ def number_code(number: int) -> Code:
 def number_guess(number: int) -> Guess:
     """Return the guess that `code_number` stores as `number`."""
     return number_code(number) if number else NoCode()
+
+
+def recorded_games(store: Store) -> list[tuple[int, str]]:
+    """Return episode and JSON of every recorded game that a run replays, each once."""
+    return store.query(
+        "SELECT episode, json_extract(details, '$.record.game') AS game FROM steps "
+        "WHERE step = 1 AND game IS NOT NULL GROUP BY episode ORDER BY episode"
+    )

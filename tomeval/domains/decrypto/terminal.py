@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from tomeval.core.console import Console
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.game import (
     Code,
-    DecoderView,
     EncoderView,
     Guess,
     Hints,
-    InterceptorView,
     Rules,
     Turn,
+    View,
     as_code,
     clean_hint,
     hint_fault,
     hint_history,
 )
-from tomeval.domains.decrypto.seats import NAMES, Chair, Decoder, Encoder, Interceptor, SeatPlayer
+from tomeval.domains.decrypto.seats import NAMES, Seat
+from tomeval.domains.seated.seats import Chair
 
 T = TypeVar("T")
 
@@ -106,35 +106,21 @@ def read_code(line: str) -> Code | str:
     return code or "A code is three different digits from 1 to 4, such as 2-4-1"
 
 
-class _Human(SeatPlayer):
+class HumanSeat(Seat):
     """A person in a seat."""
 
-    def __init__(self, chair: Chair, terminal: Terminal) -> None:
+    def __init__(self, chair: Chair[str], terminal: Terminal) -> None:
         super().__init__(chair)
         self.terminal = terminal
 
-    def guess(self, page: str, hints: Hints) -> Said[Code]:
-        """Ask for the code."""
-        role = self.chair.role
+    async def answer(self, view: View) -> Said[Any]:
+        """Ask for three hints, or for the code."""
+        role = self.chair.seat
         self.terminal.hand_over(role)
-        self.terminal.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(hints)}")
-        return Said(self.terminal.ask("Your guess: ", read_code, page))
-
-    async def observe(self, turn: Turn) -> tuple[()]:
-        """Tell how the turn ended, once."""
-        people = self.terminal.people
-        if people and people[0] == self.chair.role:
-            self.terminal.say(f"\n{result_text(turn)}")
-        return ()
-
-
-class HumanEncoder(_Human, Encoder):
-    """A person as Alice."""
-
-    async def encode(self, view: EncoderView) -> Said[Hints]:
-        """Ask for three hints."""
-        self.terminal.hand_over("encoder")
-        page = board(view.turns, view.rules, view.keywords)
+        page = board(view.turns, view.rules, getattr(view, "keywords", None))
+        if not isinstance(view, EncoderView):
+            self.terminal.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(view.hints)}")
+            return Said(self.terminal.ask("Your guess: ", read_code, page))
         words = ", ".join(view.keywords[digit - 1].upper() for digit in view.code)
         self.terminal.say(f"\n{page}\n\nAlice, the code is {shown(view.code)}: {words}")
 
@@ -148,28 +134,12 @@ class HumanEncoder(_Human, Encoder):
 
         return Said(self.terminal.ask("Your hints: ", parse, page))
 
-
-class HumanDecoder(_Human, Decoder):
-    """A person as Bob."""
-
-    async def decode(self, view: DecoderView) -> Said[Code]:
-        """Ask for the code."""
-        return self.guess(board(view.turns, view.rules, view.keywords), view.hints)
-
-
-class HumanInterceptor(_Human, Interceptor):
-    """A person as Eve."""
-
-    async def intercept(self, view: InterceptorView) -> Said[Code]:
-        """Ask for the code."""
-        return self.guess(board(view.turns, view.rules, None), view.hints)
-
-
-HUMAN_SEATS: dict[str, type[_Human]] = {
-    "encoder": HumanEncoder,
-    "decoder": HumanDecoder,
-    "interceptor": HumanInterceptor,
-}
+    async def observe(self, turn: Turn) -> tuple[()]:
+        """Tell how the turn ended, once."""
+        people = self.terminal.people
+        if people and people[0] == self.chair.seat:
+            self.terminal.say(f"\n{result_text(turn)}")
+        return ()
 
 
 def result_text(turn: Turn) -> str:

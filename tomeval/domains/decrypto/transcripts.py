@@ -14,9 +14,9 @@ from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import number_code, number_guess
 from tomeval.domains.decrypto.terminal import ENDINGS, board, result_text, shown
+from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
-from tomeval.runs.store import Store
 
 
 def record_lines(path: Path, index: int) -> Iterator[str]:
@@ -33,21 +33,25 @@ def record_lines(path: Path, index: int) -> Iterator[str]:
     yield ENDINGS.get(game.outcome or "", "The game was broken off.")
 
 
+_TURN: tuple[str, ...] = ("step", "code", "hints", "bob", "eve", "best", "details")
+_TURN += tuple(f"{role}_outcome" for role in ROLES)
+_PROBE = ("step", "a.seat", "question", "a.outcome", "value")
+
+
 def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
     """Yield a game of a run: players and ending, every turn with its probes, and the board."""
     store = run.store
-    place = (cell.number, game)
-    [(status, outcome, keywords)] = store.query(
-        "SELECT status, outcome, keywords FROM episodes WHERE cell = ? AND episode = ?", place
+    [(status, outcome, keywords)] = read_rows(
+        store, "episodes", ("status", "outcome", "keywords"), cell.number, game
     )
     names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.seated.items())
     yield Line(0, f"{names}; seed {cell.seed}, game {game}: {outcome or status}")
     past: list[Turn] = []
-    for number, code, hints, bob, eve, *outcomes, best, details in store.query(
-        "SELECT step, code, hints, bob, eve, encoder_outcome, decoder_outcome, "
-        "interceptor_outcome, best, details FROM steps WHERE cell = ? AND episode = ? "
-        "ORDER BY step",
-        place,
+    probes: dict[int, list[str]] = {}
+    for number, *row in read_rows(store, "answers", _PROBE, cell.number, game):
+        probes.setdefault(number, []).append(_probe_line(*row))
+    for number, code, hints, bob, eve, best, details, *outcomes in read_rows(
+        store, "steps", _TURN, cell.number, game
     ):
         said = ", ".join(json.loads(hints)) if hints else "no hints"
         yield Line(number, f"code {shown(number_code(code))}, hints {said}")
@@ -71,7 +75,7 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
         given = facts.get("given")
         if given:
             yield Line(number, f"Alice's own hints, not heard: {', '.join(given)}")
-        for line in _probe_lines(store, place, number):
+        for line in probes.get(number, ()):
             yield Line(number, line)
     page = board(past, Rules(**cell.definition["rules"]), json.loads(keywords))
     for line in page.splitlines()[2:]:
@@ -88,11 +92,6 @@ def _told(facts: dict[str, Any]) -> str:
     )
 
 
-def _probe_lines(store: Store, place: tuple[int, int], turn: int) -> Iterator[str]:
-    for seat, question, outcome, value in store.query(
-        "SELECT seat, question, outcome, value FROM answers "
-        "WHERE cell = ? AND episode = ? AND step = ?",
-        (*place, turn),
-    ):
-        said = "-".join(map(str, json.loads(value))) if value else outcome
-        yield f"probe of {NAMES[seat]}, {question.replace('_', ' ')}: {said}"
+def _probe_line(seat: str, question: str, outcome: str, value: str | None) -> str:
+    said = "-".join(map(str, json.loads(value))) if value else outcome
+    return f"probe of {NAMES[seat]}, {question.replace('_', ' ')}: {said}"

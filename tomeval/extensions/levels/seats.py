@@ -10,22 +10,22 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Said
-from tomeval.domains.decrypto.embedding_players import Bools, Floats
+from tomeval.domains.decrypto.embedding_players import Floats
 from tomeval.domains.decrypto.game import (
     CODES,
     Code,
     DecoderView,
     EncoderView,
     Hints,
-    InterceptorView,
     Turn,
+    View,
 )
 from tomeval.domains.decrypto.players import DecryptoPlayer, PlayerKind
-from tomeval.domains.decrypto.seats import Chair, Decoder, Encoder, Interceptor, SeatPlayer
+from tomeval.domains.decrypto.seats import Seat
+from tomeval.domains.seated.seats import Chair
 from tomeval.extensions.levels.ladder import (
     LEVELS,
     Ladder,
-    Scores,
     check_number,
     guesses,
     literal_codes,
@@ -101,7 +101,7 @@ class RSASpec:
         )
 
 
-class _Reasoner(SeatPlayer):
+class _Reasoner(Seat):
     """Draws one number for its level and a few for its choices in every turn of a game.
 
     All are drawn when the game begins, so that asked again in a turn it answers the same.
@@ -109,7 +109,7 @@ class _Reasoner(SeatPlayer):
 
     draws = 2
 
-    def __init__(self, chair: Chair, spec: RSASpec, lists: WordLists) -> None:
+    def __init__(self, chair: Chair[str], spec: RSASpec, lists: WordLists) -> None:
         super().__init__(chair)
         self.spec, self.words = spec, lists.hints
         self._draws = chair.rng.random((len(CODES), self.draws))
@@ -121,13 +121,14 @@ class _Reasoner(SeatPlayer):
         return level, numbers[1:], {"level": level} if max(self.spec.shares) < 1 else None
 
 
-class RSAEncoder(_Reasoner, Encoder):
+class RSAEncoder(_Reasoner):
     """Alice of a level."""
 
     draws = 4
 
-    async def encode(self, view: EncoderView) -> Said[Hints]:
+    async def answer(self, view: View) -> Said[Hints]:
         """Choose three hints, one after the other."""
+        assert isinstance(view, EncoderView)
         level, numbers, details = self.turn(view.turns)
         spec, given = self.spec, list[str]()
         for place in range(3):
@@ -139,9 +140,10 @@ class RSAEncoder(_Reasoner, Encoder):
         one, two, three = given
         return Said((one, two, three), details=details)
 
-    async def predict(self, view: EncoderView, hints: Hints, question: str) -> Said[Code] | None:
+    async def probe(self, view: View, question: str, **shown: Any) -> Said[Code] | None:
         """Say what the literal listener that this level reasons about finds most likely."""
-        spec = self.spec
+        assert isinstance(view, EncoderView)
+        spec, hints = self.spec, shown["hints"]
         level, _, _ = self.turn(view.turns)
         if level < (1 if question == "bob" else 2):
             return None
@@ -152,39 +154,22 @@ class RSAEncoder(_Reasoner, Encoder):
         return Said(CODES[int(literal_codes(found, spec.ladder.sharpness).argmax())])
 
 
-class _Listener(_Reasoner):
-    """Bob or Eve, who draws a code by its probability."""
+class RSAListener(_Reasoner):
+    """Bob or Eve of a level, who draws a code by its probability."""
 
-    def answer(
-        self,
-        turns: tuple[Turn, ...],
-        hints: Hints,
-        known: tuple[Scores, Scores, Bools],
-    ) -> Said[Code]:
-        """Return a code; noted are the turn's level, if levels vary, and hints without a vector."""
-        level, (number,), details = self.turn(turns)
+    async def answer(self, view: View) -> Said[Code]:
+        """Draw a code; noted are the turn's level, if levels vary, and hints without a vector."""
+        assert not isinstance(view, EncoderView)
+        embedding = self.spec.embedding
+        if isinstance(view, DecoderView):
+            known = decoder_knows(embedding, view, self.words)
+        else:
+            known = interceptor_knows(embedding, view, self.words)
+        level, (number,), details = self.turn(view.turns)
         logs = guesses(self.spec.ladder, level, *known)
-        unknown = [hint for hint in hints if self.spec.embedding.hint_vector(hint) is None]
+        unknown = [hint for hint in view.hints if embedding.hint_vector(hint) is None]
         noted = (details or {}) | ({"unknown_hints": unknown} if unknown else {})
         return Said(CODES[drawn(softmax(self.spec.alpha * logs), number)], details=noted or None)
-
-
-class RSADecoder(_Listener, Decoder):
-    """Bob of a level."""
-
-    async def decode(self, view: DecoderView) -> Said[Code]:
-        """Draw a code."""
-        known = decoder_knows(self.spec.embedding, view, self.words)
-        return self.answer(view.turns, view.hints, known)
-
-
-class RSAInterceptor(_Listener, Interceptor):
-    """Eve of a level."""
-
-    async def intercept(self, view: InterceptorView) -> Said[Code]:
-        """Draw a code."""
-        known = interceptor_knows(self.spec.embedding, view, self.words)
-        return self.answer(view.turns, view.hints, known)
 
 
 def _spec(player: DecryptoPlayer, lists: WordLists) -> RSASpec:
@@ -209,7 +194,7 @@ RSA = PlayerKind(
         for option, default in DEFAULTS.items()
     },
     _spec,
-    {"encoder": RSAEncoder, "decoder": RSADecoder, "interceptor": RSAInterceptor},
+    {"encoder": RSAEncoder, "decoder": RSAListener, "interceptor": RSAListener},
     _short,
 )
 

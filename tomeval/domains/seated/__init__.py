@@ -1,0 +1,1 @@
+"""What games of seats and turns share: players, options, chairs, language models, previews."""

@@ -1,0 +1,93 @@
+"""Where players of a game sit, and what may be told to one of them beyond its view."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import Model, Stopped
+
+SeatName = TypeVar("SeatName", bound=int | str)
+
+Beliefs = Callable[..., tuple[float, float]]
+"""Returns the two uniform numbers of what is stated in a step, from 1, of a question if there are
+several."""
+
+
+def chance_of_previews(step: int, question: str = "") -> tuple[float, float]:
+    """Return the chance of a game that nobody plays."""
+    return 0.5, 0.5
+
+
+class Door:
+    """What an oracle may learn beyond its view; the turn loop puts it there, and sees its use."""
+
+    def __init__(self, beliefs: Beliefs = chance_of_previews) -> None:
+        self._look: Callable[..., Awaitable[Any]] | None = None
+        self.beliefs = beliefs
+        self.used = False
+
+    def set(self, look: Callable[..., Awaitable[Any]]) -> None:
+        """Put the coming step behind the door."""
+        self._look, self.used = look, False
+
+    async def __call__(self, *asked: Any) -> Any:
+        """Open it; what is asked is the game's own."""
+        self.used = True
+        if self._look is None:
+            raise RuntimeError("nothing is behind the door yet")
+        return await self._look(*asked)
+
+
+@dataclass(frozen=True)
+class Chair(Generic[SeatName]):
+    """Where a player sits for one game.
+
+    Attributes
+    ----------
+    seat : int or str
+        As the game calls its seats.
+    rng : numpy.random.Generator
+        The player's own generator; the only source of chance it may use.
+    name : str
+        Unique to seed, cell, episode and seat: seeds of requests derive from it.
+    base : Path or None
+        Folder that relative paths among the options start from.
+    attempts : int
+        How often the table asks until an answer is legal; 0: as often as the player's options say.
+    """
+
+    seat: SeatName
+    rng: np.random.Generator
+    model: Model | None = None
+    name: str = ""
+    base: Path | None = None
+    door: Door = field(default_factory=Door, repr=False)
+    attempts: int = 0
+
+
+@contextmanager
+def naming_game(name: str) -> Iterator[None]:
+    """Name the game in an error that is raised inside; what stops a run stays as it is."""
+    try:
+        yield
+    except Stopped:
+        raise
+    except TomevalError as error:
+        raise TomevalError(f"{name}: {error}") from None
+
+
+async def together(*tasks: Awaitable[Any]) -> list[Any]:
+    """Await all; an error is raised only once all have ended, so that no paid reply is lost."""
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return answers
