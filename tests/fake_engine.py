@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from tomeval.extensions.cluster.driver import Replicated
+from tomeval.extensions.cluster.engine import Replicated
 from tomeval.extensions.cluster.player import Player, Setting
 from tomeval.extensions.cluster.replicas import Lost
 

@@ -5,5 +5,5 @@ from tomeval.core.extensions import Extension
 EXTENSION = Extension(
     name="cluster",
     about="runs on many machines: replicas that Ray starts (run --engine ray)",
-    engines={"ray": "tomeval.extensions.cluster.driver:make_engine"},
+    engines={"ray": "tomeval.extensions.cluster.engine:make_engine"},
 )
