@@ -1,22 +1,24 @@
-"""A cluster whose replicas are real workers in threads of this process, and are lost on demand.
+"""A cluster whose replicas are real players in threads of this process, and are lost on demand.
 
 All that is sent either way is pickled and read again, as between machines.
 """
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
 
-from tomeval.extensions.cluster.driver import Replicated
-from tomeval.extensions.cluster.messages import Lost, Message, Order, Setting
-from tomeval.extensions.cluster.worker import Worker
+from tomeval.extensions.cluster.engine import Replicated
+from tomeval.extensions.cluster.player import Player, Setting
+from tomeval.extensions.cluster.replicas import Lost
 
-Change = Callable[["FakeReplica", Message], "Message | list[Message]"]
-"""What may change a message on its way, or make several of it."""
+Change = Callable[["FakeReplica", str, Any], Any]
+"""What may change an answer on its way, given the method that was called."""
 
 
 def carried(what):
@@ -25,49 +27,24 @@ def carried(what):
 
 
 class FakeReplica:
-    """A worker in a thread; `number` is that of its place, `life` counts the replicas of that."""
+    """A player in threads; `number` is that of its place, `life` counts the replicas of that."""
 
-    def __init__(self, engine: FakeCluster, number: int, life: int, setting: Setting) -> None:
-        self.engine, self.number, self.life = engine, number, life
-        self.name = f"replica {number + 1}"
+    def __init__(self, cluster: FakeCluster, number: int, life: int, setting: Setting) -> None:
+        self.cluster, self.number, self.life = cluster, number, life
         self.note = ""
         self.lost = self.mute = False
-        self.said = 0
-        self.worker = Worker(carried(setting))
-        self._under_way: Future[list[Message]] | None = None
+        self.player = Player(carried(setting))
 
-    def send(self, orders: Sequence[Order]) -> None:
-        assert self._under_way is None, "one question at a time"
-        given = carried(list(orders))
-        self._under_way = self.engine.pool.submit(self.worker.exchange, given)
-
-    @property
-    def waiting(self) -> Future[list[Message]]:
-        assert self._under_way is not None
-        return self._under_way
-
-    def answer(self) -> list[Message]:
-        if self.lost:
-            raise Lost(f"killed at message {self.said}")
-        messages, self._under_way = self.waiting.result(), None
-        told: list[Message] = []
-        for message in messages:
-            self.engine.said += 1
-            self.said = self.engine.said
-            if self.engine.said in self.engine.kills:
-                self.stop()  # what it said before may still have been heard
-                if not told:
-                    raise Lost(f"killed at message {self.engine.said}")
-                break
-            heard = self.engine.change(self, message)
-            told += carried(heard if isinstance(heard, list) else [heard])
-            if self.lost:
-                break
-        return told
+    def ask(self, method: str, *arguments: Any) -> Future[Any]:
+        call = getattr(self.player, method)
+        asked = self.cluster.pool.submit(lambda: asyncio.run(call(*carried(arguments))))
+        self.cluster.asked[asked] = self, method
+        return asked
 
     def stop(self) -> None:
         self.lost = True
-        self.worker.close()
+        if (loop := self.player._loop) is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self.player._schedule.clear)
 
 
 class FakeEngine(Replicated):
@@ -82,22 +59,23 @@ class FakeEngine(Replicated):
 
 
 class FakeCluster:
-    """Starts workers in threads.
+    """Starts players in threads.
 
     Parameters
     ----------
     kills : collection of int
-        By the number of a message over all replicas, from 1: the replica that says it is lost
-        before the driver hears that one, and what it said after it.
+        By the number of an answer over all replicas, from 1, news not counted: the replica that
+        gives it is lost before the driver hears it.
     change : callable
-        Changes messages on their way.
+        Changes answers on their way.
     """
 
-    def __init__(self, kills: Sequence[int] = (), change: Change = lambda who, it: it) -> None:
+    def __init__(self, kills: Sequence[int] = (), change: Change = lambda who, what, it: it):
         self.kills, self.change = set(kills), change
         self.said = 0
         self.replicas: list[FakeReplica] = []
-        self.pool = ThreadPoolExecutor(32)
+        self.asked: dict[Future[Any], tuple[FakeReplica, str]] = {}
+        self.pool = ThreadPoolExecutor(256)
         self.closed = False
 
     def check(self) -> None:
@@ -108,15 +86,26 @@ class FakeCluster:
         self.replicas.append(FakeReplica(self, number, life, setting))
         return self.replicas[-1]
 
-    def wait(self, replicas: Sequence[FakeReplica], seconds: float) -> list[FakeReplica]:
-        asked = [replica for replica in replicas if not replica.mute]
-        if not asked:
-            time.sleep(seconds)
-        gone = [replica for replica in asked if replica.lost]
-        if gone:
+    def wait(self, asked: Sequence[Future[Any]], seconds: float) -> list[Future[Any]]:
+        heard = [one for one in asked if not self.asked[one][0].mute]
+        if gone := [one for one in heard if self.asked[one][0].lost]:
             return gone
-        done, _ = wait([r.waiting for r in asked], seconds, return_when=FIRST_COMPLETED)
-        return [replica for replica in asked if replica.waiting in done]
+        if not heard:
+            time.sleep(seconds)
+            return []
+        done = wait(heard, seconds, return_when=FIRST_COMPLETED).done
+        return [one for one in asked if one in done]
+
+    def result(self, asked: Future[Any]) -> Any:
+        who, method = self.asked[asked]
+        if method != "news" and not who.lost:
+            self.said += 1
+            if self.said in self.kills:
+                who.stop()
+        answer = None if who.lost else self.change(who, method, carried(asked.result()))
+        if who.lost:
+            raise Lost(f"killed at answer {self.said}")
+        return answer
 
     def close(self) -> None:
         self.closed = True
@@ -124,8 +113,8 @@ class FakeCluster:
             replica.stop()
         for thread in self.threads():
             thread.join(20)
-        self.pool.shutdown()
+        self.pool.shutdown(wait=False)
 
     def threads(self) -> list[threading.Thread]:
-        """Return the threads of workers that have not ended."""
-        return [r.worker._thread for r in self.replicas if r.worker._thread.is_alive()]
+        """Return the threads of players that have not ended."""
+        return [r.player._thread for r in self.replicas if r.player._thread.is_alive()]

@@ -11,7 +11,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.arena.games.codenames.clues import OWN, Bank
 from tomeval.extensions.cluster import ray_cluster
-from tomeval.extensions.cluster.ray_replicas import reason
+from tomeval.extensions.cluster.ray_cluster import reason
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import load_experiment
 

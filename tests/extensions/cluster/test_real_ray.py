@@ -15,7 +15,7 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster.ray_replicas import RayCluster
+from tomeval.extensions.cluster.ray_cluster import RayCluster
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment

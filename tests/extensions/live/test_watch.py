@@ -216,9 +216,11 @@ def test_one_report_where_the_output_is_no_terminal(tomeval, run) -> None:
 
 def test_a_run_that_was_asked_to_stop_says_what_it_finishes(tomeval, tmp_path) -> None:
     with locked(tmp_path):
-        written(tmp_path, note="tomeval: finishing 4 leases, up to 3 min; once more stops at once")
+        written(
+            tmp_path, note="tomeval: finishing 4 episodes, up to 3 min; once more stops at once"
+        )
         out = tomeval("watch", tmp_path)[1].splitlines()
-        assert out[1] == "finishing 4 leases, up to 3 min; once more stops at once"
+        assert out[1] == "finishing 4 episodes, up to 3 min; once more stops at once"
         assert out[2].startswith("30 %, stopping; ")
         written(tmp_path, total=0)
         assert tomeval("watch", tmp_path)[1].splitlines()[1:] == ["it starts"]

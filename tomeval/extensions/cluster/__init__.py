@@ -1,9 +1,9 @@
-"""Runs on many machines: Ray starts replicas, which play leases; one process commits."""
+"""Runs on many machines: Ray starts replicas, which play episodes; one process commits."""
 
 from tomeval.core.extensions import Extension
 
 EXTENSION = Extension(
     name="cluster",
     about="runs on many machines: replicas that Ray starts (run --engine ray)",
-    engines={"ray": "tomeval.extensions.cluster.ray_replicas:make_engine"},
+    engines={"ray": "tomeval.extensions.cluster.engine:make_engine"},
 )

@@ -1,172 +1,93 @@
-"""The driver's side of a run on many machines: hands out leases, and commits what comes back.
+"""The driver's side of a run on many machines: asks replicas for episodes, and commits them.
 
-The driver is the process that a user starts. It alone opens the store, hands out leases and commits
-what comes back, so a replica that is lost takes nothing with it but time. What a replica and the
-driver say to each other, and what carries it, is in `messages`.
+The driver is the process that a user starts. It alone opens the store, so a replica that is lost
+takes nothing with it but time. Cells with the same models are a group. A replica (`player`) opens a
+group's models, and is then asked for its episodes, as many at a time as it can play and a few more:
+each is one call of its actor. It stays with its models while episodes of that group wait.
 
-How it works
-------------
-Cells with the same models are a group. The driver gives each replica leases: episodes of
-one group, with the replies that are kept of earlier tries. A replica (`worker`) opens the group's
-models and plays its leases with the code that one process plays with; it holds two leases, so that
-it never waits for the next one. The first ones are small, later ones take one to five minutes by
-the replica's own speed, and towards the end each gets no more than its share of what is left, so
-that all end together (`leases`).
+What a lost replica held waits again, and another replica starts in its place. As nobody knows which
+of them it was lost for, an episode that was lost twice is played last, and alone; after a third
+time it is left unplayed. A place that loses its replica three times in a row, with nothing ended
+between, is given up (six times, where each time one episode was played). Libraries and revisions
+must be the same everywhere.
 
-A replica says what happens as it happens: an episode begins, a reply came, an episode is over
-(`outbox`). The driver commits each answer in one transaction and then asks again; that question
-tells the replica that its answer is committed. A replica waits once 32 MB are not.
-
-So a lost replica loses what it had not said. What it held waits again; kept replies go along and
-are not asked for again. An episode that had begun counts a loss, and after three it is stored as
-failed, as without a reply. One of them may be what kills the process, so an episode that was lost
-twice is played last, and alone. A place that loses its replica three times in a
-row, with nothing ended between, is given up (six times, where each time one episode was played).
-One that does not answer for a minute loses what it held and may come back:
-the first result of an episode is kept, a second one is compared with it, and a difference is logged
-and never written (`taking`). Libraries and revisions must be the same everywhere.
-
-Cells stop as in one process: the driver counts, and tells replicas to begin no more of them. Cells
-with a served model play in the driver.
+Cells stop as in one process: the driver counts, and begins no more of them. Cells with a served
+model play in the driver.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import pickle
+import math
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
-from tomeval.core.credentials import confirmed_code, confirmed_hosts
 from tomeval.core.errors import TomevalError
-from tomeval.core.plugins import loaded_plugins
-from tomeval.core.unpacking import allowed
-from tomeval.extensions.cluster.leases import LOSSES, Gone, Grant, Group, Leases
-from tomeval.extensions.cluster.messages import Cluster, Lease, Lost, Message, Setting, Withdraw
-from tomeval.extensions.cluster.replicas import ReplicaCount, closing_lines, shown_lines
-from tomeval.extensions.cluster.taking import Post, Taking
+from tomeval.extensions.cluster.player import Ended, News, Ready, Setting
+from tomeval.extensions.cluster.replicas import (
+    Cluster,
+    Group,
+    Lost,
+    Post,
+    closing_lines,
+    shown_lines,
+    where,
+)
 from tomeval.models import is_served
-from tomeval.runs.experiment import Experiment
+from tomeval.models.base import ContextExceeded
+from tomeval.models.naming import shown_name
 from tomeval.runs.filling import Filler
+from tomeval.runs.jobs import Job
+from tomeval.runs.origins import Origin, versions
 from tomeval.runs.schedule import Schedule
-from tomeval.runs.stopping import IN_FLIGHT
 
 logger = logging.getLogger(__name__)
 
-SILENT = 60.0
-"""Seconds without an answer after which what a replica holds is given to others."""
+AHEAD = 2
+"""Episodes that a replica holds beyond those that it can play at a time."""
 
-GONE = 600.0
-"""Seconds without an answer after which a replica is ended, and another one takes its place."""
+LOSSES = 3
+"""So often may an episode lose its replica, and a place lose one with nothing ended between."""
+
+SILENT = 600.0
+"""Seconds without news after which a replica counts as lost."""
 
 TURN = 1.0
 """Seconds for which answers are waited for before other things are looked after."""
 
 
-class Replicated:
-    """An engine: replicas of a cluster play all cells without a served model.
-
-    Parameters
-    ----------
-    cluster : Cluster
-    count : int
-        How many replicas play at a time.
-    """
-
-    def __init__(self, cluster: Cluster, count: int) -> None:
-        if count < 1:
-            raise TomevalError(f"--replicas must be at least 1, is {count}")
-        self._cluster, self._count = cluster, count
-        self._setting: Setting | None = None
-        self._driver: Driver | None = None
-
-    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
-        """Raise if the cluster cannot give what is asked, or cells cannot be sent to it."""
-        self._cluster.check()
-        self._setting = make_setting(experiment, prefix_reuse, concurrency)
-
-    def play(self, filler: Filler) -> None:
-        """Play all cells without a served model.
-
-        Raises
-        ------
-        TomevalError
-            A replica cannot play, replicas differ, or all are lost again and again.
-        KeyboardInterrupt, SystemExit
-            The run was asked to stop; the leases under way are finished.
-        """
-        assert self._setting is not None, "prepared"
-        self._driver = Driver(self._cluster, self._count, self._setting, filler)
-        if not self._driver.leases.done:
-            filler.stopping.on_request = lambda: None
-            try:
-                self._driver.play()
-            finally:
-                self._driver = None
-                filler.stopping.what = IN_FLIGHT
-            filler.stopping.check()
-
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Ask for the episodes of a cell back that have not begun."""
-        if self._driver is None:
-            then(0)
-        else:
-            self._driver.recall(cell, then)
-
-    def close(self) -> None:
-        """End all replicas."""
-        self._cluster.close()
-
-
-def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -> Setting:
-    """Return what replicas are to know of a run.
-
-    Raises
-    ------
-    TomevalError
-        A part of a cell cannot be sent to another process, as a lambda of a plugin.
-    """
-    try:
-        cells = pickle.dumps(list(experiment.cells))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise TomevalError(
-            f"the cells of this experiment cannot be sent to replicas: {error}; what they are made "
-            "of must be at the top of a module"
-        ) from None
-    named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
-    files = [str(Path(name).resolve()) if name.endswith(".py") else name for name in named]
-    return Setting(
-        domain=experiment.domain,
-        cells=cells,
-        base="" if experiment.base is None else str(Path(experiment.base).resolve()),
-        plugins=tuple(files),
-        hosts=tuple(confirmed_hosts()),
-        code=confirmed_code(),
-        megabytes=allowed(),
-        prefix_reuse=prefix_reuse,
-        concurrency=concurrency,
-    )
-
-
 class Driver:
-    """Joins the state of all jobs, the replicas and the run that takes what they play."""
+    """Asks replicas for all that is to be played, and hands the run what comes of it."""
 
     def __init__(self, cluster: Cluster, replicas: int, setting: Setting, filler: Filler) -> None:
         self._cluster, self._setting, self._filler = cluster, setting, filler
+        self._replicas, self._slots = replicas, setting.concurrency + AHEAD
         self._stretches = {(cell, first): count for cell, first, count in filler.stretches()}
-        groups = [Group((), Schedule(list(self._stretches), 0))]
+        self._groups = [Group((), Schedule(list(self._stretches), 0))]
         for models, jobs in filler.groups().items():
             if not any(is_served(json.loads(key)) for key in models):
                 schedule = Schedule(jobs, filler.stop_after_voids)
-                groups.append(Group(models, schedule, setting.concurrency))
+                self._groups.append(Group(models, schedule))
                 filler.schedules.update(dict.fromkeys(schedule.cells, schedule))
-        self.leases = Leases(groups, replicas)
-        self._taking = Taking(filler, self.leases, self._stretches)
         self._posts: list[Post] = []
-        self._recalled: dict[int, Callable[[int], None]] = {}
-        self._replicas = replicas
+        self._places: dict[int, str] = {}
+        self._asked: dict[Any, tuple[Post, Callable[[Post, Any], None]]] = {}
+        self._losses: Counter[Job] = Counter()
+        self._opened: dict[str, tuple[str, str]] = {}  # by model: its revision, and whose
+        self._error: Exception | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to play."""
+        return not (self._under_way or any(len(group.schedule) for group in self._groups))
+
+    @property
+    def _under_way(self) -> int:
+        return sum(len(post.jobs) for post in self._posts)
 
     def play(self) -> None:
         """Play until nothing is left; once the run is to stop, what is under way."""
@@ -175,133 +96,229 @@ class Driver:
         filler.store.note_stops(dict.fromkeys(filler.schedules, ""))
         try:
             for number in range(self._replicas):
-                replica = self._cluster.start(number, self._setting)
-                self._posts.append(Post(number, replica, ReplicaCount(f"replica {number + 1}")))
-            counts = [post.count for post in self._posts]
-            filler.live.replica_lines = lambda: shown_lines(counts)
-            self._ask()
-            while not self.leases.done and not (filler.stopping.signal and self.leases.idle):
+                self._posts.append(Post(number, self._cluster.start(number, self._setting)))
+                self._ask(self._posts[-1], self._started, "start")
+            filler.live.replica_lines = lambda: shown_lines(self._posts, self._places)
+            while not (self.done or (filler.stopping.signal and not self._under_way)):
                 self._turn()
         finally:
             for post in self._posts:
                 post.replica.stop()
-        self._taking.tell_differences(counts)
-        filler.live.closing += closing_lines(counts)
+        filler.live.closing += closing_lines(self._posts, self._places)
 
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Ask for the episodes of a cell back that have not begun."""
-        self._recalled[cell] = then
-        self.leases.recall(cell)
-        for post in self._posts:
-            post.orders.append(Withdraw(cell))
-
-    # A turn
+    def _ask(self, post: Post, then: Callable[[Post, Any], None], method: str, *given: Any) -> None:
+        self._asked[post.replica.ask(method, *given)] = post, then
 
     def _turn(self) -> None:
-        """Commit what has come, look after replicas, and ask again."""
-        asked = {id(post.replica): post for post in self._posts if post.asked is not None}
-        heard: list[tuple[Post, list[Message]]] = []
-        lost: list[tuple[Post, str]] = []
-        for replica in self._cluster.wait([post.replica for post in asked.values()], TURN):
-            post = asked[id(replica)]
-            post.asked = None
-            try:
-                heard.append((post, replica.answer()))
-            except Lost as error:
-                lost.append((post, str(error)))
-        self._taking.commit(heard)
-        for post, why in lost:
-            self._lose(post, why)
-        self._note_silent()
-        for cell, left in self.leases.settled():
-            self._recalled.pop(cell)(left)
-        self._ask()
-
-    def _ask(self) -> None:
-        """Ask all replicas that have answered, with their orders and new leases."""
+        """Commit what has come in one transaction, and ask for more; raise then what is wrong."""
+        with self._filler.store.together():
+            for asked in self._cluster.wait(list(self._asked), TURN):
+                if asked in self._asked:  # else its replica was lost in this turn
+                    post, then = self._asked.pop(asked)
+                    try:
+                        said = self._cluster.result(asked)
+                    except Lost as error:
+                        self._lose(post, str(error))
+                    except (TomevalError, RuntimeError) as error:
+                        self._error = self._error or _told(post, error)
+                    else:
+                        then(post, said)
+        if self._error is not None:
+            raise self._error
         now = time.monotonic()
         for post in self._posts:
-            if post.asked is not None or post.count.state == "lost":
-                continue
-            while (
-                post.origin is not None
-                and not self._filler.stopping.signal
-                and (grant := self.leases.grant(post.number, now, post.in_vain)) is not None
-            ):
-                post.orders.append(self._lease(grant))
-            orders, post.orders = post.orders, []
-            post.asked = now
-            post.replica.send(orders)
-            if post.origin is not None:
-                post.count.state = "playing" if self.leases.leases_of(post.number) else "idle"
-        count = self.leases.under_way
-        leases = "1 lease" if count == 1 else f"{count} leases"
-        self._filler.stopping.what = f"{leases}, up to some minutes"
+            if post.origin is None and not post.given_up:
+                post.last_error = post.replica.note or post.last_error
+            self._ask_news(post, now)
+            self._give(post)
+        count = self._under_way
+        episodes = "1 episode" if count == 1 else f"{count} episodes"
+        self._filler.stopping.what = f"{episodes}, up to some minutes"
 
-    def _lease(self, grant: Grant) -> Lease:
-        """Return a lease as it is sent, with the replies that are kept."""
-        models, jobs = grant.group.models, grant.jobs
-        if not models:
-            return Lease(stretches=tuple((*job, self._stretches[job]) for job in jobs))
-        store, cells = self._filler.store, self._filler.cells
-        kept = {
-            job: {seat: store.kept_replies(*job, seat) for seat in cells[job[0]].models}
-            for job in jobs
-        }
-        return Lease(
-            models, jobs, {job: seats for job, seats in kept.items() if any(seats.values())}
-        )
+    # What replicas say
 
-    # Replicas that are lost or silent
+    def _started(self, post: Post, said: Ready) -> None:
+        post.origin = Origin(post.name, said.host, said.device, said.versions)
+        self._places[post.number] = where(post.origin)
+        mine = versions()
+        if differing := [
+            f"{name} {said.versions.get(name, 'missing')}, not {mine.get(name, 'missing')}"
+            for name in sorted({*said.versions, *mine})
+            if said.versions.get(name) != mine.get(name)
+        ]:
+            self._error = self._error or TomevalError(
+                f"{post} differs from this machine: {'; '.join(differing)}; rows must not depend "
+                "on where they are played: install the same versions everywhere"
+            )
+
+    def _have_opened(self, post: Post, said: Mapping[str, str]) -> None:
+        post.opened = True
+        for key, revision in said.items():
+            model = shown_name(json.loads(key))
+            known, whose = self._opened.setdefault(key, (revision, str(post)))
+            try:
+                self._filler.store.check_revision(model, revision)
+            except TomevalError as error:
+                self._error = self._error or error
+            if revision != known:
+                self._error = self._error or TomevalError(
+                    f"{model} is at revision {revision or 'unknown'} for {post}, at "
+                    f"{known or 'unknown'} for {whose}; pin one with @revision, or bring the same "
+                    "files everywhere"
+                )
+
+    def _told_news(self, post: Post, said: News) -> None:
+        post.waits = False
+        self._count(post, said)
+
+    def _count(self, post: Post, said: News) -> None:
+        for job, steps in said.steps.items():
+            if job in post.jobs:  # else it has ended
+                post.jobs[job] += steps
+                self._filler.schedules[job[0]].stepped(job[0])
+                self._filler.stepped(*job, steps)
+        for key, asked in said.asked.items():
+            self._filler.count_of(key).add(asked)
+        for _ in range(said.again):
+            self._filler.asked_again()
+
+    def _has_ended(self, job: Job, post: Post, said: Ended) -> None:
+        """Hand an episode to the run, or a stretch."""
+        filler, number = self._filler, job[0]
+        self._count(post, said.news)
+        steps, post.in_vain = post.jobs.pop(job), 0
+        assert post.origin is not None
+        filler.origin = post.origin
+        if job not in self._stretches:
+            filler.over(*job)
+        if said.rows is None:
+            filler.too_long(*job, steps, ContextExceeded(said.too_long))
+            filler.schedules[number].ended(*job)
+            return
+        post.episodes += len(said.rows.episodes)
+        if job in self._stretches:
+            filler.together(number, said.rows)
+        else:
+            filler.done(number, said.rows, steps, said.unusable)
+
+    # What replicas are given
+
+    def _ask_news(self, post: Post, now: float) -> None:
+        """Ask how far a replica is, once a second; one that does not say is lost."""
+        if post.origin is None or post.given_up:
+            return
+        if post.waits:
+            if now - post.news_at > SILENT:
+                self._lose(post, f"no answer for {SILENT:.0f} s")
+        elif now - post.news_at >= TURN:
+            post.news_at, post.waits = now, True
+            self._ask(post, self._told_news, "news")
+
+    def _give(self, post: Post) -> None:
+        """Ask a replica for as many episodes as it can hold."""
+        if post.origin is None or post.given_up or self._filler.stopping.signal:
+            return
+        if not post.jobs:
+            post.alone = False
+            self._choose(post)
+        if (group := post.group) is None or not post.opened:
+            return
+        most = self._share(group)
+        while len(post.jobs) < most and not post.alone:
+            if (job := group.schedule.take()) is None:
+                return
+            if self._losses[job] == LOSSES - 1:
+                if post.jobs:
+                    group.schedule.give_back(job, last=True)
+                    return
+                post.alone = True
+            post.jobs[job] = 0
+            then = partial(self._has_ended, job)
+            if job in self._stretches:
+                self._ask(post, then, "stretch", *job, self._stretches[job])
+            else:
+                self._filler.begun(*job)
+                store, seats = self._filler.store, self._filler.cells[job[0]].models
+                kept = {seat: store.kept_replies(*job, seat) for seat in seats}
+                self._ask(post, then, "play", job, kept)
+
+    def _share(self, group: Group) -> int:
+        """Return how much a replica is to hold: no more than its share of what is left."""
+        held = sum(len(post.jobs) for post in self._posts if post.group is group)
+        waiting = sum(bool(len(other.schedule)) for other in self._groups)
+        mates = sum(not post.given_up for post in self._posts) // max(1, waiting)
+        share = math.ceil((len(group.schedule) + held) / max(1, mates))
+        return min(share, self._slots if group.models else AHEAD)
+
+    def _choose(self, post: Post) -> None:
+        """Let a replica that holds nothing stay with its models, or open others."""
+        if post.group is not None and (len(post.group.schedule) or not post.opened):
+            return
+
+        def preference(group: Group) -> tuple[bool, float]:
+            mates = sum(other.group is group for other in self._posts)
+            return bool(group.models), -len(group.schedule) / (1 + mates)
+
+        waiting = [group for group in self._groups if len(group.schedule)]
+        if waiting:
+            post.group = min(waiting, key=preference)
+            post.opened = not post.group.models
+            if not post.opened:
+                self._ask(post, self._have_opened, "open", post.group.models)
+
+    # Replicas that are lost
 
     def _lose(self, post: Post, why: str) -> None:
         """Take back what a lost replica held, and start another one in its place."""
-        gone = self.leases.lost(post.number, post.opened)
-        self._take_back(gone)
+        alone, who = len(post.jobs) == 1, str(post)
+        post.replica.stop()
+        self._asked = {asked: one for asked, one in self._asked.items() if one[0] is not post}
+        for job, steps in reversed(post.jobs.items()):
+            self._take_back(post, job, steps, why)
+        post.origin, post.group, post.opened, post.jobs, post.waits = None, None, False, {}, False
+        post.lost, post.last_error = post.lost + 1, why
         post.in_vain += 1
-        who = str(post)
-        post.origin, post.orders, post.opened = None, [], ()
-        post.lost = why
-        post.count.state, post.count.last_error = "lost", why
-        post.count.lost += 1
-        for job in gone.failed:
-            self._taking.fail(job, f"its replica was lost three times: {why}")
         if self._filler.stopping.signal:
+            post.given_up = True
             logger.warning("%s is lost (%s); what it held is left for the next session", who, why)
-            return
-        # Where it played one episode, that may be what it was lost for; others may do better.
-        if post.in_vain < (2 * LOSSES if len(gone.blamed) == 1 else LOSSES):
-            logger.warning("%s is lost (%s); what it held is given out again", who, why)
+        elif post.in_vain < (2 * LOSSES if alone else LOSSES):
+            logger.warning("%s is lost (%s); what it held is played again", who, why)
             post.replica = self._cluster.start(post.number, self._setting)
-            post.count.state = "starting"
+            self._ask(post, self._started, "start")
+        else:
+            post.given_up = True
+            times = post.in_vain
+            logger.warning("%s was lost %d times in a row and is given up (%s)", who, times, why)
+            if all(other.given_up for other in self._posts) and not self.done:
+                self._error = self._error or TomevalError(
+                    f"all replicas were lost at least {LOSSES} times in a row; the last one, {who}"
+                    f": {why}; everything is kept: run the same command again to go on"
+                )
+
+    def _take_back(self, post: Post, job: Job, steps: int, why: str) -> None:
+        """Let a job of a lost replica wait again, or leave it unplayed."""
+        assert post.group is not None
+        self._losses[job] += 1
+        if job not in self._stretches:
+            self._filler.lost(*job, steps)
+        if self._losses[job] < LOSSES:
+            last = self._losses[job] == LOSSES - 1
+            post.group.schedule.give_back(job, last=last)
             return
-        times = post.in_vain
-        logger.warning("%s was lost %d times in a row and is given up (%s)", who, times, why)
-        self.leases.give_up(post.number)
-        post.given_up = True
-        if all(other.given_up for other in self._posts) and not self.leases.done:
-            raise TomevalError(
-                f"all replicas were lost at least {LOSSES} times in a row; the last one, {who}: "
-                f"{why}; everything is kept: run the same command again to go on"
-            )
+        if job not in self._stretches:
+            post.group.schedule.ended(*job)
+        first, last_one = job[1], job[1] + self._stretches.get(job, 1) - 1
+        episodes = f"episode {first}" if first == last_one else f"episodes {first} to {last_one}"
+        logger.warning(
+            "%s: %s not played: its replica was lost three times: %s",
+            *(self._filler.name(job[0]), episodes, why),
+        )
 
-    def _note_silent(self) -> None:
-        """Give what a replica holds to others if it does not answer."""
-        now = time.monotonic()
-        for post in self._posts:
-            if post.origin is None and (note := post.replica.note):
-                post.count.last_error = note
-            quiet = 0.0 if post.asked is None else now - post.asked
-            if quiet > SILENT and post.origin is not None and post.count.state != "silent":
-                self._take_back(self.leases.silent(post.number))
-                post.count.state = "silent"
-                post.count.last_error = f"no answer for {SILENT:.0f} s"
-                logger.warning("%s does not answer; what it held is given out again", post)
-            if quiet > GONE and post.count.state == "silent":
-                post.replica.stop()
-                post.asked = None
-                self._lose(post, f"no answer for {GONE:.0f} s")
 
-    def _take_back(self, gone: Gone) -> None:
-        for job in gone.begun:
-            self._taking.begin_anew(job)
+def _told(post: Post, error: Exception) -> Exception:
+    """Return what is raised for an error of a replica; a traceback is logged."""
+    if isinstance(error, TomevalError):
+        return TomevalError(f"{post}: {error}")
+    logger.error("%s:\n%s", post, error)
+    last = f"{error}".strip().splitlines()[-1]
+    return RuntimeError(f"an error of the program on {post}: {last}")

@@ -1,4 +1,4 @@
-"""Find a Ray cluster, connect to it, and see whether it can hold what is asked for.
+"""Replicas as actors of Ray: find a cluster, see whether it can hold them, start them.
 
 Each failure is one line, and none takes longer than half a minute.
 """
@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
 from tomeval.core.text import excerpt
+from tomeval.extensions.cluster.player import Player, Setting
+from tomeval.extensions.cluster.replicas import Lost
 
 logger = logging.getLogger(__name__)
 
@@ -213,3 +216,141 @@ def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -
     raise TomevalError(
         f"--replicas {replicas}, with {each} each: Ray has room for {most} ({have}{more}); {lower}"
     )
+
+
+STARTS = 15.0
+"""Seconds that a process takes to start, at most; one that takes longer waits for something."""
+
+
+class RayCluster:
+    """Replicas on a Ray cluster.
+
+    Parameters
+    ----------
+    address : str
+        See `find`.
+    replicas : int
+        How many there will be at a time; at least 1.
+    gpus : float
+        GPUs of each: a whole number, or a share of one GPU. With 0 they see none.
+    """
+
+    def __init__(self, address: str, replicas: int, gpus: float) -> None:
+        self._address, self._replicas, self._gpus = address, replicas, gpus
+        self._ray: Any = None
+        self._connected = False  # by us, to be undone by us
+        self._shared: Any = None
+
+    def check(self) -> None:
+        """Connect, or start Ray on this machine; raise if it cannot hold what was asked for."""
+        ray = library()
+        if not ray.is_initialized():
+            connect(ray, find(self._address))
+            self._connected = True
+        self._ray = ray
+        try:
+            check_room(ray.nodes(), self._replicas, self._gpus)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self, number: int, setting: Setting) -> RayReplica:
+        """Start an actor; while the cluster has no place for it, it waits for one."""
+        kind = self._ray.remote(Player).options(
+            num_cpus=CORES,
+            num_gpus=self._gpus,
+            max_restarts=0,  # the driver starts another one, which it asks to open models
+            max_task_retries=0,
+            max_concurrency=setting.concurrency + 10,  # what it holds, and news
+            scheduling_strategy="SPREAD",
+        )
+        if self._shared is None:  # all replicas share one copy
+            self._shared = self._ray.put(setting)
+        return RayReplica(self._ray, kind.remote(self._shared, self._gpus), self._gpus)
+
+    def wait(self, asked: Sequence[Any], seconds: float) -> Sequence[Any]:
+        """Return what has been answered, or is lost."""
+        if not asked:
+            time.sleep(seconds)
+            return []
+        self._ray.wait(list(asked), num_returns=1, timeout=seconds)
+        done: list[Any] = self._ray.wait(list(asked), num_returns=len(asked), timeout=0)[0]
+        return done
+
+    def result(self, asked: Any) -> Any:
+        """Return an answer; raise what the player raised, or `Lost`."""
+        from ray.exceptions import RayError, RaySystemError, RayTaskError
+
+        try:
+            return self._ray.get(asked)
+        except RayTaskError as error:
+            if isinstance(error.cause, TomevalError | RuntimeError):
+                raise error.cause from None
+            raise RuntimeError(str(error)) from None
+        except RaySystemError as error:
+            raise RuntimeError(str(error)) from None
+        except RayError as error:
+            if getattr(error, "actor_init_failed", False):
+                why = str(error).strip().splitlines()[-1]
+                raise TomevalError(f"tomeval cannot be used on its node of Ray: {why}") from None
+            raise Lost(reason(error)) from None
+
+    def close(self) -> None:
+        """End all replicas, and the Ray that was started or connected to."""
+        self._shared = None
+        if self._connected:
+            self._ray.shutdown()
+            self._connected = False
+
+
+class RayReplica:
+    """An actor."""
+
+    def __init__(self, ray: Any, actor: Any, gpus: float) -> None:
+        self._ray, self._actor, self._gpus = ray, actor, gpus
+        self._since = time.monotonic()
+
+    @property
+    def note(self) -> str:
+        """What keeps it from starting."""
+        if time.monotonic() < self._since + STARTS:
+            return ""
+        free = room(self._ray.available_resources(), self._gpus)
+        return "" if free else "waits for a place"
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the player."""
+        return getattr(self._actor, method).remote(*arguments)
+
+    def stop(self) -> None:
+        """End its process."""
+        self._ray.kill(self._actor)
+
+
+_KINDS = {
+    "ActorUnavailableError": "it cannot be reached",
+    "ObjectLostError": "what it said was lost with its node",
+}
+_PARTS = {
+    "node has died": "its node died",
+    "low on memory": "its node ran out of memory, and Ray ended it",
+    "ray.kill": "it was ended",
+    "process has died": "its process died: killed, out of memory, or crashed",
+}
+
+
+def reason(error: Exception) -> str:
+    """Say in a few words why Ray lost an actor, or an answer of it.
+
+    Examples
+    --------
+    >>> reason(Exception("The actor died because its node has died. Node Id: 9bd736"))
+    'its node died'
+    """
+    if getattr(error, "preempted", False):
+        return "its node was taken away"
+    for kind in type(error).__mro__:
+        if kind.__name__ in _KINDS:
+            return _KINDS[kind.__name__]
+    text = " ".join(str(error).split())
+    return next((words for part, words in _PARTS.items() if part in text), text[:200])

@@ -1,98 +1,150 @@
-"""What is said of replicas: a row for each while they play, and lines at the end."""
+"""A replica as the driver sees it, and what is said of replicas."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from tomeval.core.text import excerpt
+from tomeval.extensions.cluster.player import Setting
+from tomeval.runs.jobs import Job
+from tomeval.runs.origins import Origin
+from tomeval.runs.schedule import Schedule
 
 _ROWS = 8
-"""So many replicas have a line at the end; of more, those that were lost first."""
+"""So many replicas have a line; of more, those in trouble first."""
 
 _LONGEST = 300
 """Characters of what machines said."""
 
 
-@dataclass
-class ReplicaCount:
-    """What a replica does.
+class Lost(Exception):
+    """A replica is gone, with what it was playing; the text says why, as far as is known."""
+
+
+class Replica(Protocol):
+    """A `Player` somewhere."""
+
+    @property
+    def note(self) -> str:
+        """What keeps it from starting, such as that it waits for a place; empty: nothing known."""
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the player; return what stands for the answer, see `Cluster`."""
+
+    def stop(self) -> None:
+        """End it at once."""
+
+
+class Cluster(Protocol):
+    """Starts replicas somewhere; it knows nothing of episodes or models."""
+
+    def check(self) -> None:
+        """Raise `TomevalError`, in one line, if it cannot give what was asked of it."""
+
+    def start(self, number: int, setting: Setting) -> Replica:
+        """Start a replica, or another in the place of a lost one; it need not be up on return."""
+
+    def wait(self, asked: Sequence[Any], seconds: float) -> Sequence[Any]:
+        """Return what has been answered, or is lost; after so many seconds perhaps nothing."""
+
+    def result(self, asked: Any) -> Any:
+        """Return an answer; raise what the player raised, or `Lost`."""
+
+    def close(self) -> None:
+        """End all replicas."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Cells with the same models, by `spec_key`, and what is to be played of them."""
+
+    models: tuple[str, ...]
+    schedule: Schedule
+
+
+@dataclass(eq=False)
+class Post:
+    """A place for a replica: the one that it has now, and what became of those before.
 
     Attributes
     ----------
-    name, host, device : str
-    state : {"starting", "playing", "idle", "silent", "lost"}
-        Whether it has said that it started, has a lease, and answers.
-    episodes : int
-        Those that were committed, of this session.
-    last_error : str
-        The last thing that went wrong; empty: nothing did.
-    lost : int
-        How often it was lost and another one took its place, or none.
-    second, differed, rounded : int
-        Results that came after those of another replica, how many of them were different, and how
-        many only by rounding.
+    group : Group or None
+        What it plays, with its models if they are open, as `opened` says.
+    jobs : mapping of Job to int
+        What it holds, with the steps that were told of each.
+    alone : bool
+        Whether the one job that it holds is to have no other beside it.
+    in_vain, lost : int
+        How often it was lost since something ended on it, and in all.
+    news_at : float
+        When news were asked for last; `waits`: they have not come.
     """
 
-    name: str
-    host: str = ""
-    device: str = ""
-    state: Literal["starting", "playing", "idle", "silent", "lost"] = "starting"
+    number: int
+    replica: Replica
+    origin: Origin | None = None
+    group: Group | None = None
+    opened: bool = False
+    jobs: dict[Job, int] = field(default_factory=dict)
+    alone: bool = False
+    in_vain: int = 0
+    lost: int = 0
+    given_up: bool = False
     episodes: int = 0
     last_error: str = ""
-    lost: int = 0
-    second: int = 0
-    differed: int = 0
-    rounded: int = 0
+    news_at: float = 0.0
+    waits: bool = False
 
     @property
-    def where(self) -> str:
-        """Its host, without a domain, and its device."""
-        numeric = self.host.replace(".", "").isdigit()
-        host = self.host if numeric else self.host.partition(".")[0]
-        return ", ".join(filter(None, (host, self.device)))
+    def name(self) -> str:
+        """What the user knows it by."""
+        return f"replica {self.number + 1}"
+
+    @property
+    def state(self) -> str:
+        """What it does."""
+        if self.given_up:
+            return "lost"
+        return "starting" if self.origin is None else "playing" if self.jobs else "idle"
 
     def __str__(self) -> str:
-        """Return what is shown of it while it plays."""
-        where = f" ({self.where})" if self.where else ""
-        trouble = f"; {excerpt(self.last_error, _LONGEST)}" if self.last_error else ""
-        return f"{self.name}{where}: {self.state}, {self.episodes:,} episodes{trouble}"
+        return f"{self.name} on {self.origin.host}" if self.origin else self.name
 
 
-def shown_lines(replicas: Sequence[ReplicaCount]) -> list[str]:
-    """Return a line for each; of many those in trouble come first, and the rest is summed up."""
-    order = list(replicas)
-    if len(order) > _ROWS:
-        order.sort(key=lambda one: not one.last_error)
-    lines = [str(one) for one in order[:_ROWS]]
+def shown_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
+    """Return a line for each; `places` has by number where they have played."""
+    order = sorted(posts, key=lambda post: not post.last_error) if len(posts) > _ROWS else posts
+    lines = []
+    for post in order[:_ROWS]:
+        trouble = f"; {excerpt(post.last_error, _LONGEST)}" if post.last_error else ""
+        head = post.name + places.get(post.number, "")
+        lines.append(f"{head}: {post.state}, {post.episodes:,} episodes{trouble}")
     if rest := order[_ROWS:]:
-        lines.append(f"{len(rest):,} more replicas: {sum(o.episodes for o in rest):,} episodes")
+        lines.append(f"{len(rest):,} more replicas: {sum(p.episodes for p in rest):,} episodes")
     return lines
 
 
-def closing_lines(replicas: Sequence[ReplicaCount]) -> list[str]:
-    """Return what is said of the replicas at the end of a run: episodes, losses, second results."""
-    if not replicas:
-        return []
-    lost, second = sum(one.lost for one in replicas), sum(one.second for one in replicas)
-    differed = sum(one.differed for one in replicas)
-    head = f"replicas: {len(replicas):,}, lost {_times(lost)}" if lost else ""
-    lines = [head or f"replicas: {len(replicas):,}, none was lost"]
-    order = sorted(range(len(replicas)), key=lambda place: (-replicas[place].lost, place))
-    for place in sorted(order[:_ROWS]):
-        one = replicas[place]
-        line = f"  {one.name}{f' ({one.where})' if one.where else ''}: {one.episodes:,} episodes"
-        line += f"; lost {_times(one.lost)}, the last: {one.last_error}" if one.lost else ""
+def closing_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
+    """Return what is said of the replicas at the end of a run: episodes and losses."""
+    lost = sum(post.lost for post in posts)
+    lines = [f"replicas: {len(posts):,}, {f'lost {_times(lost)}' if lost else 'none was lost'}"]
+    order = sorted(posts, key=lambda post: -post.lost)
+    for post in sorted(order[:_ROWS], key=lambda post: post.number):
+        line = f"  {post.name}{places.get(post.number, '')}: {post.episodes:,} episodes"
+        line += f"; lost {_times(post.lost)}, the last: {post.last_error}" if post.lost else ""
         lines.append(line)
-    if rest := [replicas[place].episodes for place in order[_ROWS:]]:
+    if rest := [post.episodes for post in order[_ROWS:]]:
         lines.append(f"  {len(rest):,} more: {min(rest):,} to {max(rest):,} episodes each")
-    if second:
-        rounded = " up to rounding" if any(one.rounded for one in replicas) else ""
-        same = f"all the same{rounded}" if not differed else f"{differed:,} of them different"
-        which = "" if not differed else "; the first ones are kept, see the warnings above"
-        lines.append(f"episodes played twice, and compared: {second:,}, {same}{which}")
     return lines
+
+
+def where(origin: Origin) -> str:
+    """Return a host, without its domain, and its device, in brackets."""
+    numeric = origin.host.replace(".", "").isdigit()
+    host = origin.host if numeric else origin.host.partition(".")[0]
+    return f" ({', '.join(filter(None, (host, origin.device)))})"
 
 
 def _times(number: int) -> str:

@@ -1,0 +1,122 @@
+"""The engine ``ray``: what is checked before a run, and what its replicas are to know of it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+from tomeval.core.credentials import confirmed_code, confirmed_hosts
+from tomeval.core.errors import TomevalError
+from tomeval.core.plugins import loaded_plugins
+from tomeval.core.unpacking import allowed
+from tomeval.extensions.cluster.driver import Driver
+from tomeval.extensions.cluster.player import Setting
+from tomeval.extensions.cluster.replicas import Cluster
+from tomeval.runs.experiment import Experiment
+from tomeval.runs.filling import Filler
+from tomeval.runs.stopping import IN_FLIGHT
+
+
+def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) -> Replicated:
+    """Return the engine ``ray``; nothing is started.
+
+    Parameters
+    ----------
+    address : str
+        See `tomeval.extensions.cluster.ray_cluster.find`.
+    replicas : int
+        How many there are to be, at least 1.
+    gpus_per_replica : float
+        A whole number, or a share of one GPU, such as 0.5.
+    """
+    from tomeval.extensions.cluster.ray_cluster import RayCluster
+
+    gpus = gpus_per_replica
+    if not (math.isfinite(gpus) and gpus >= 0 and (gpus <= 1 or gpus == int(gpus))):
+        raise TomevalError(
+            "--gpus-per-replica must be a whole number or, for several replicas on one GPU, a "
+            f"share of it between 0 and 1; is {gpus:g}"
+        )
+    return Replicated(RayCluster(address, replicas, gpus), replicas)
+
+
+class Replicated:
+    """An engine: replicas of a cluster play all cells without a served model.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    count : int
+        How many replicas play at a time.
+    """
+
+    def __init__(self, cluster: Cluster, count: int) -> None:
+        if count < 1:
+            raise TomevalError(f"--replicas must be at least 1, is {count}")
+        self._cluster, self._count = cluster, count
+        self._setting: Setting | None = None
+
+    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
+        """Raise if the cluster cannot give what is asked, or cells cannot be sent to it."""
+        self._cluster.check()
+        self._setting = make_setting(experiment, prefix_reuse, concurrency)
+
+    def play(self, filler: Filler) -> None:
+        """Play all cells without a served model.
+
+        Raises
+        ------
+        TomevalError
+            A replica cannot play, replicas differ, or all are lost again and again.
+        KeyboardInterrupt, SystemExit
+            The run was asked to stop; the episodes under way are finished.
+        """
+        assert self._setting is not None, "prepared"
+        driver = Driver(self._cluster, self._count, self._setting, filler)
+        if not driver.done:
+            filler.stopping.on_request = lambda: None
+            try:
+                driver.play()
+            finally:
+                filler.stopping.what = IN_FLIGHT
+            filler.stopping.check()
+
+    def recall(self, cell: int, then: Callable[[int], None]) -> None:
+        """Leave out none: what replicas hold of a cell is under way."""
+        then(0)
+
+    def close(self) -> None:
+        """End all replicas."""
+        self._cluster.close()
+
+
+def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -> Setting:
+    """Return what replicas are to know of a run.
+
+    Raises
+    ------
+    TomevalError
+        A part of a cell cannot be sent to another process, as a lambda of a plugin.
+    """
+    try:
+        cells = pickle.dumps(list(experiment.cells))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TomevalError(
+            f"the cells of this experiment cannot be sent to replicas: {error}; what they are made "
+            "of must be at the top of a module"
+        ) from None
+    named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
+    files = [str(Path(name).resolve()) if name.endswith(".py") else name for name in named]
+    return Setting(
+        domain=experiment.domain,
+        cells=cells,
+        base="" if experiment.base is None else str(Path(experiment.base).resolve()),
+        plugins=tuple(files),
+        hosts=tuple(confirmed_hosts()),
+        code=confirmed_code(),
+        megabytes=allowed(),
+        prefix_reuse=prefix_reuse,
+        concurrency=concurrency,
+    )
