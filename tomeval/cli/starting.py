@@ -56,7 +56,7 @@ def init(
         str,
         typer.Option(
             "--domain",
-            help="Of an experiment or a template: matrix, decrypto or arena.",
+            help="Of an experiment, a template or a game: matrix, decrypto or arena.",
             autocompletion=completing("domains"),
         ),
     ] = "matrix",

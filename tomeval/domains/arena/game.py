@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -226,6 +227,8 @@ class ArenaGame(ABC, Generic[S]):
         list of `options` or `answers`, or that are written under another key.
     questions : mapping of str to str
         What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
+    templates : Path or None
+        A folder with its prompts, ``arena/NAME/rules.j2`` and so on; None: they are in ``prompts``.
     lines : mapping of str to str
         Events by kind as lines for readers, with ``{who}``, ``{what}`` and ``{data}``; see `line`.
     """
@@ -240,6 +243,7 @@ class ArenaGame(ABC, Generic[S]):
     forms: Mapping[str, Form] = {}
     questions: ClassVar[Mapping[str, str]] = {}
     lines: ClassVar[Mapping[str, str]] = {}
+    templates: ClassVar[Path | None] = None
     seats: int
     length: int
     usual: int
