@@ -24,6 +24,7 @@ def written(tmp_path_factory) -> str:
     """Return all that ``tomeval init`` writes under default names, as one text."""
     into = tmp_path_factory.mktemp("init")
     paths = [path for kind in KINDS for path in write_example(kind, "", "matrix", into)]
+    paths += write_example("game", "my_contest", "arena", into)
     return "\n".join(Path(path).read_text(encoding="utf-8") for path in paths)
 
 

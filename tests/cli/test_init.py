@@ -82,6 +82,23 @@ def test_a_game_and_a_partner_go_into_an_experiment(tomeval, here) -> None:
     assert float(row["reward_per_step"]) == pytest.approx(4.0)
 
 
+def test_a_game_of_the_arena_is_played_with_exact_values(tomeval, here) -> None:
+    code, _, errors = tomeval("init", "game", "my_contest", "--domain", "arena")
+    assert code == 0, errors
+    assert "next: tomeval --plugin my_contest/my_contest run my_contest/my_contest.toml" in errors
+    plugin = ("--plugin", "my_contest/my_contest")
+    code, _, errors = tomeval(*plugin, "run", "my_contest/my_contest.toml")
+    assert code == 0, errors
+    found = rows(tomeval(*plugin, "table", "runs/my_contest", "--format", "csv")[1])
+    lost = {row["player"]: float(row["delta_functional_per_decision"]) for row in found}
+    assert lost["planner"] == 0 < lost["two"]
+    assert {row["exact_percent"] for row in found} == {"100.0"}
+    asked = ("prompt", "QA", "--domain", "arena", "--game", "my_contest")
+    code, out, errors = tomeval(*plugin, *asked)
+    assert code == 0, errors
+    assert "nearest to the mean of all numbers times 0.6667" in out
+
+
 @pytest.mark.parametrize(
     ("domain", "words"),
     [
@@ -230,8 +247,8 @@ def test_nothing_is_overwritten(tomeval, here, kind) -> None:
         (["experimnt"], "unknown kind 'experimnt' (did you mean 'experiment'?)"),
         (["experiment", "--domain", "matrx"], "did you mean 'matrix'"),
         (
-            ["game", "--domain", "arena"],
-            "--domain goes with experiment and template, not with game",
+            ["game", "--domain", "decrypto"],
+            "or is arena for a game; not decrypto for game",
         ),
         (["game", "../x"], "cannot be a name"),
         (["game", "a b"], "cannot be a name"),

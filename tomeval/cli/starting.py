@@ -56,14 +56,17 @@ def init(
         str,
         typer.Option(
             "--domain",
-            help="Of an experiment or a template: matrix, decrypto or arena.",
+            help="Of an experiment, a template or a game: matrix, decrypto or arena.",
             autocompletion=completing("domains"),
         ),
     ] = "matrix",
 ) -> None:
     """Write a worked, commented example that runs as it is; nothing is overwritten."""
-    if domain != "matrix" and kind not in OF_DOMAINS:
-        raise TomevalError(f"init: --domain goes with {' and '.join(OF_DOMAINS)}, not with {kind}")
+    if domain != "matrix" and kind not in OF_DOMAINS and (kind, domain) not in FOLDERS:
+        raise TomevalError(
+            "init: --domain goes with experiment and template, or is arena for a game; "
+            f"not {domain} for {kind}"
+        )
     written = write_example(kind, name, domain, Path())
     for path in written:
         show(path)
@@ -91,6 +94,9 @@ def schema(
 
 OF_DOMAINS = ("experiment", "template")
 """Kinds that have an example for each domain."""
+
+FOLDERS = {("game", "arena"): "arena_game"}
+"""Kinds that are a package in a domain: where it ships."""
 
 KINDS = {
     "experiment": ".toml",
@@ -124,7 +130,8 @@ def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
     """
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS, "init")
-    name = (name or f"my_{kind}").removesuffix(KINDS[kind])
+    ends = "/" if (kind, domain) in FOLDERS else KINDS[kind]
+    name = (name or f"my_{kind}").removesuffix(ends)
     if not re.fullmatch(r"[A-Za-z](?:[A-Za-z0-9]|_(?!_|$))*", name):
         raise TomevalError(
             f"init: {name!r} cannot be a name: letters, digits and single _, with a letter first"
@@ -134,7 +141,7 @@ def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
         for path, source in _sources(kind, domain)
     }
     # A folder that is there may hold more than the files of the example.
-    for path in [into / name] if KINDS[kind] == "/" else list(files):
+    for path in [into / name] if ends == "/" else list(files):
         if path.exists():
             raise TomevalError(f"{path}: is there already; give another name: init {kind} NAME")
     for path, text in files.items():
@@ -152,7 +159,8 @@ def _sources(kind: str, domain: str) -> Iterator[tuple[str, Path]]:
             raise unknown("domain", domain, known, "init experiment: --domain")
         yield f"{_WORD}.toml", home / kind / f"{domain}.toml"
         return
-    if KINDS[kind] != "/":
+    kind = FOLDERS.get((kind, domain), kind)
+    if KINDS.get(kind, "/") != "/":
         yield _WORD + KINDS[kind], home / f"{kind}{KINDS[kind]}"
         return
     folder = home / kind
@@ -183,6 +191,11 @@ def next_steps(kind: str, name: str, domain: str, written: list[Path]) -> list[s
     title = _named(_TITLE, name)
     of_domain = "" if domain == "matrix" else f" --domain {domain}"
     folder = next((path.parent for path in written if path.name == "__init__.py"), first.parent)
+    if (kind, domain) in FOLDERS:
+        return [
+            f"tomeval --plugin {folder} run {folder.parent}/{name}.toml",
+            f"pip install -e {folder.parent}, and every command knows it",
+        ]
     return {
         "experiment": [f"tomeval plan {first}", f"tomeval run {first}"],
         "game": [f"tomeval bounds {first} tit_for_tat"],

@@ -74,8 +74,9 @@ class Extension:
         What language models can be asked beside their moves in matrix games, by the option of
         subjects that asks it: name to a `tomeval.domains.matrix.asides.Aside`.
     games : mapping
-        Sources of games of the arena, which experiments name ``NAME:...``: name to a function of
-        such a name, and of the place in the file that has it, which returns a kind of game.
+        Games of the arena: name to a `Kind`, or, for one of several that experiments name
+        ``NAME:...``, to a function of such a name, and of the place in the file that has it, which
+        returns one.
     keys : mapping
         Tables of experiment files, ``DOMAIN KEY`` to a `tomeval.runs.experiment.ExtraTable`.
     strategies : mapping

@@ -84,6 +84,7 @@ class Prompts:
     """
 
     def __init__(self, domain: str, folder: Path | None = None, *more: Path) -> None:
+        self._made_of: tuple[Any, ...] = (domain, folder, *more)
         folder = folder and folder / domain
         if folder is not None and not folder.is_dir():
             sets = prompt_sets(domain)
@@ -102,6 +103,10 @@ class Prompts:
         self._sha256 = ""
         if folder is not None:
             self._check_names(folder)
+
+    def beside(self, folder: Path | None) -> Prompts:
+        """Return these templates and those of one more folder, such as of a game from outside."""
+        return self if folder is None else _beside(self, folder)
 
     def names(self) -> list[str]:
         """Return all template names, sorted."""
@@ -223,6 +228,12 @@ def prompt_sets(domain: str) -> list[str]:
     others = sorted(path.name for path in folder.glob("*") if (path / domain).is_dir())
     added = [name for name, path in parts("prompts").items() if (path / domain).is_dir()]
     return [DEFAULT_SET, *others, *added]
+
+
+@lru_cache(maxsize=32)
+def _beside(prompts: Prompts, folder: Path) -> Prompts:
+    domain, own, *more = prompts._made_of
+    return type(prompts)(domain, own, *more, folder)
 
 
 @lru_cache(maxsize=32)

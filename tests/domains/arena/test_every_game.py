@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from arena_contest import contest
 
 from tomeval.domains.arena.game import ERRORS, Broken
 from tomeval.domains.arena.games import GAMES
@@ -24,7 +25,14 @@ SMALL = {
     "mafia": {"game": "mafia"},
     "mafia with acts": {"game": "mafia", "talk": "acts"},
     "mafia with free talk": {"game": "mafia", "talk": "free", "players": 7},
+    "contest of an extension": {"game": "example_name", "most": 6, "rounds": 2},
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _with_the_example():
+    with contest():
+        yield
 
 
 def made(name):
@@ -247,4 +255,4 @@ def test_a_seat_that_breaks_the_rules_loses_or_is_out(game):
 
 
 def test_all_games_are_tried():
-    assert {table["game"] for table in SMALL.values()} == set(GAMES)
+    assert {table["game"] for table in SMALL.values()} == {*GAMES, "example_name"}

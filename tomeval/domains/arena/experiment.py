@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.cells import ASK_AGAIN, POLICIES, ArenaCell, schedule_sha256
-from tomeval.domains.arena.games import GAMES, is_game
+from tomeval.domains.arena.games import all_games, is_game
 from tomeval.domains.arena.named_games import NamedGame, named_game
 from tomeval.domains.arena.players import ArenaPlayer, player_from_table
 from tomeval.domains.seated.experiment import SeatedExperiment, check_name
@@ -181,7 +181,7 @@ class ArenaExperiment(SeatedExperiment):
         if name in self.by_game:
             return self.by_game[name]
         if not is_game(name):
-            raise unknown("game", name, [*self.by_game, *GAMES], where)
+            raise unknown("game", name, [*self.by_game, *all_games()], where)
         return named_game(name, {"game": name}, where)
 
     def _players(

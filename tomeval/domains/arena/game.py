@@ -7,7 +7,8 @@ each other; chance moves after a stage. Nothing here draws, waits or knows of la
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -226,6 +227,8 @@ class ArenaGame(ABC, Generic[S]):
         list of `options` or `answers`, or that are written under another key.
     questions : mapping of str to str
         What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
+    templates : Path or None
+        A folder with its prompts, ``arena/NAME/rules.j2`` and so on; None: they are in ``prompts``.
     lines : mapping of str to str
         Events by kind as lines for readers, with ``{who}``, ``{what}`` and ``{data}``; see `line`.
     """
@@ -240,6 +243,7 @@ class ArenaGame(ABC, Generic[S]):
     forms: Mapping[str, Form] = {}
     questions: ClassVar[Mapping[str, str]] = {}
     lines: ClassVar[Mapping[str, str]] = {}
+    templates: ClassVar[Path | None] = None
     seats: int
     length: int
     usual: int
@@ -292,7 +296,7 @@ class ArenaGame(ABC, Generic[S]):
             known = dict.fromkeys(i for one in options for i in self.written(view, ask, one))
             items = self.written(view, ask, action)
             wrong = next((item for item in items if item not in known), words(action))
-            return Broken("format", f"{wrong!r} is not one of {', '.join(map(str, known))}")
+            return Broken("format", f"{wrong!r} is not one of {_shown(known)}")
         limit = self.form(view, ask).limit
         if limit and len(action) > limit:
             return Broken("rule", f"the message has {len(action):,} characters, above {limit:,}")
@@ -391,7 +395,8 @@ class ArenaGame(ABC, Generic[S]):
     def line(self, event: Event) -> str:
         """Return an event as a line for readers, such as ``Player 2 votes for Player 0``."""
         who = "" if event.seat is None else self.seat_name(event.seat)
-        return self.lines[event.kind].format(who=who, what=words(event.data), data=event.data)
+        line = {**_LINES, **self.lines}[event.kind]
+        return line.format(who=who, what=words(event.data), data=event.data)
 
     def silent(self, event: Event) -> bool:
         """Tell whether a seat had its say and said nothing, which readers need not be told."""
@@ -475,13 +480,14 @@ class ArenaGame(ABC, Generic[S]):
     def stated(self, view: Any, probe: Probe, items: Sequence[Any]) -> Action | Broken:
         """Return what items of the right number and type say, if it can be true.
 
-        Default: the label that is written so, whatever the case.
+        Default: the answer, or label, that is written so, whatever the case.
         """
         form = self.probe_form(view, probe)
-        for label in form.labels:
-            if _folded(form.items(label)) == _folded(items):
-                return form.items(label)[0]
-        return Broken("format", f"{words(tuple(items))!r} is not one of {', '.join(form.labels)}")
+        known = self.answers(view, probe) or [form.items(label)[0] for label in form.labels]
+        for answer in known:
+            if _folded(self.written_probe(view, probe, answer)) == _folded(items):
+                return answer
+        return Broken("format", f"{words(tuple(items))!r} is not one of {_shown(known)}")
 
     def written_probe(self, view: Any, probe: Probe, action: Action) -> list[Any]:
         """Return the items that `read_probe` reads as an answer, as an oracle is told the truth.
@@ -565,11 +571,26 @@ class ArenaGame(ABC, Generic[S]):
         return Stepwise(chosen, max(paid.values()), paid.get(reply, float("nan")))
 
 
+_LINES = {"talk": "{who}: {what}", "struck": "{who} broke the rules and is out"}
+"""Lines of events that no game has to word itself."""
+
+
+LABELS = 64
+"""The most options that are listed in a question, and that a model can be made to score."""
+
+
 def _form_of(key: str, written: Sequence[list[Any]]) -> Form:
     """Return the form of an answer that is one of a list, given as items."""
     first = written[0]
-    labels = tuple(str(items[0]) for items in written) if len(first) == 1 else ()
+    few = len(first) == 1 and len(written) <= LABELS
+    labels = tuple(str(items[0]) for items in written) if few else ()
     return Form(key, type(first[0]), len(first), labels)
+
+
+def _shown(options: Iterable[Action]) -> str:
+    """Return what can be chosen, in words; of many the first and the last."""
+    texts = [words(option) for option in options]
+    return ", ".join(texts if len(texts) <= LABELS else [*texts[:3], "...", texts[-1]])
 
 
 def _folded(items: Sequence[Any]) -> list[Any]:

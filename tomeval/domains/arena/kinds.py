@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
     trail: Sequence[Stage[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Kind:
     """One game of the arena, whatever its parameters.
 
@@ -33,7 +33,7 @@ class Kind:
         Its parameters, as the experiment's table ``games.NAME`` gives them besides ``game``; every
         one has a default; extra keys are forbidden.
     presets : mapping of str to dict
-        Named sets of parameters, such as ``small``.
+        Named sets of parameters, such as ``small``; default: none.
     make : callable
         Returns the game, given an instance of `rules`; a `TomevalError` if they make no sense.
     policies : mapping of str to type of Policy
@@ -53,7 +53,7 @@ class Kind:
     name: str
     title: str
     rules: type[BaseModel]
-    presets: Mapping[str, Mapping[str, Any]]
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     make: Callable[[Any], ArenaGame[Any]]
     policies: Mapping[str, type[Policy]]
     solver: Callable[[Any, int, Mapping[int, Policy]], Solver | None]

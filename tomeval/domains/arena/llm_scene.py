@@ -50,7 +50,8 @@ class ArenaScene(SeatScene):
 
     def _render(self, template: str, **values: Any) -> str:
         """Render one of the game's own templates."""
-        return self.prompts.render(f"{self.game.name}/{template}", **values)
+        prompts = self.prompts.beside(self.game.templates)
+        return prompts.render(f"{self.game.name}/{template}", **values)
 
     def worded(self, view: View[Any], ask: Ask, probe: Probe) -> str:
         """Return a probe in words, without the form of its answer."""

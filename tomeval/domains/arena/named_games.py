@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,8 +28,13 @@ class NamedGame:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The game as JSON-ready data."""
-        return {"name": self.name, "kind": self.kind.name, "rules": self.rules.model_dump()}
+        """The game as JSON-ready data, with the hash of its templates if it brings its own."""
+        data = {"name": self.name, "kind": self.kind.name, "rules": self.rules.model_dump()}
+        if (folder := self.game.templates) is not None:
+            files = sorted(folder.rglob("*.j2"))
+            texts = [f"{path.relative_to(folder)}\n{path.read_text('utf-8')}" for path in files]
+            data["templates"] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+        return data
 
     @property
     def stream(self) -> str:

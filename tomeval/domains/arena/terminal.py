@@ -62,7 +62,7 @@ class HumanSeat(Seat):
         return Answer(action)
 
     def _render(self, template: str, view: View[Any], **more: Any) -> str:
-        return self.prompts.render(
+        return self.prompts.beside(view.game.templates).render(
             f"{view.game.name}/{template}", game=view.game, view=view, **more
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkgutil import resolve_name
 
 from tomeval.core.errors import unknown
-from tomeval.core.extensions import named, part
+from tomeval.core.extensions import part, parts, resolved
 from tomeval.domains.arena.kinds import Kind
 from tomeval.domains.arena.wording import Wording
 
@@ -20,27 +20,31 @@ GAMES: dict[str, str] = {
 
 def is_game(name: str) -> bool:
     """Tell whether `get_kind` may know a game; of ``SOURCE:...`` the source knows the rest."""
-    source, colon, _ = name.partition(":")
-    return name in GAMES or (bool(colon) and source in named("games"))
+    return name in GAMES or part("games", name.partition(":")[0]) is not None
 
 
 def get_kind(name: str, where: str = "") -> Kind:
-    """Return a kind of game by name; ``SOURCE:...`` is a game that an extension brings.
+    """Return a kind of game by name; ``SOURCE:...`` is one of several that an extension brings.
 
     Raises
     ------
     TomevalError
         An unknown name, with the near match.
     """
-    source, colon, _ = str(name).partition(":")
-    if colon and (brought := part("games", source)):
-        found = brought(name, where)
-    elif isinstance(name, str) and name in GAMES:
-        found = resolve_name(GAMES[name])
+    if isinstance(name, str) and name in GAMES:
+        kind = resolve_name(GAMES[name])
+    elif (brought := part("games", str(name).partition(":")[0])) is not None:
+        kind = brought if isinstance(brought, Kind) else brought(name, where)
     else:
-        raise unknown("game", name, GAMES, where)
-    assert isinstance(found, Kind)
-    return found
+        raise unknown("game", name, all_games(), where)
+    assert isinstance(kind, Kind)
+    return kind
+
+
+def all_games() -> list[str]:
+    """Return the names of all games, but for those of extensions that bring many."""
+    brought = {name: resolved(value) for name, value in parts("games").items()}
+    return [*GAMES, *(name for name, value in brought.items() if isinstance(value, Kind))]
 
 
 def textarena_kind(name: str, where: str = "") -> tuple[Kind, Wording, str, bool]:

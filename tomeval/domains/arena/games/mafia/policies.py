@@ -8,22 +8,23 @@ from typing import ClassVar, Literal, get_args
 
 from tomeval.core.errors import unknown
 from tomeval.domains.arena.games.mafia.scripts import (
+    QUIET,
     Pick,
+    Said,
     Script,
     accused,
     accusers,
+    claiming,
     fresh,
     guilty,
     most,
     strangers,
 )
-from tomeval.domains.arena.games.mafia.state import DETECTIVE, DOCTOR, MAFIA, NOBODY, MafiaView
-from tomeval.domains.arena.games.mafia.talk import SILENT, Act
+from tomeval.domains.arena.games.mafia.state import DETECTIVE, MAFIA, NOBODY, MafiaView
 from tomeval.domains.arena.policy import Policy
 
-Said = tuple[tuple[float, Act], ...]
 By = Literal["most", "last"]
-QUIET: Said = ((1.0, SILENT),)
+Seats = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class RandomVoter(Script):
 
     pick: Pick = "random"
 
-    def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
+    def named(self, view: MafiaView, kind: str, targets: Seats) -> Sequence[int]:
         """Return all targets."""
         return targets
 
@@ -53,11 +54,23 @@ class Follower(Script):
 
     accuses: bool = False
 
-    def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
+    def named(self, view: MafiaView, kind: str, targets: Seats) -> Sequence[int]:
         """Return strangers; for a detective at night who is new, by day who is guilty."""
-        if kind == "investigate":
-            return fresh(view, targets)
-        return (guilty(view) if kind == "vote" else ()) or strangers(view, targets)
+        if kind != "vote":
+            usual = fresh(view, targets) if kind == "investigate" else strangers(view, targets)
+            return self.by_night(view, kind, usual, targets) or usual
+        usual = strangers(view, targets)
+        return guilty(view) or self.by_day(view, usual) or usual
+
+    def by_night(
+        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
+    ) -> Sequence[int]:
+        """Return whom it has a reason to name at night; empty: it does as usual."""
+        return ()
+
+    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+        """Return for whom it has a reason to vote, if it knows of no Mafia; empty: as usual."""
+        return ()
 
     def says(self, view: MafiaView) -> Said:
         """Return an accusation of those for whom it would vote, or silence."""
@@ -90,18 +103,13 @@ class Bandwagon(Follower):
         """Whom the others speak against."""
         return frozenset({"against" if self.by == "most" else "last"})
 
-    def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
-        """Return by day whom it follows the others against."""
-        usual = super().named(view, kind, targets)
-        if kind != "vote" or guilty(view):
-            return usual
-        counts = accused(view) if self.by == "most" else {view.last: 1}
-        return most(counts, strangers(view, targets)) or usual
+    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+        """Return whom it follows the others against."""
+        return most(accused(view) if self.by == "most" else {view.last: 1}, open_to)
 
     def says(self, view: MafiaView) -> Said:
         """Return an accusation of whom others accuse; without any, as a `Follower`."""
-        quiet = not accused(view) if self.by == "most" else view.last == NOBODY
-        if quiet:
+        if not accused(view) if self.by == "most" else view.last == NOBODY:
             return super().says(view)
         return self.act_on(view, "accuse", self.named(view, "vote", view.others))
 
@@ -115,33 +123,21 @@ class Reactive(Follower):
     """
 
     about: ClassVar[str] = "accuses who accuses it; votes for who is accused by most"
+    listens = frozenset({"against"})
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """What it listens to."""
-        return frozenset({"against"})
-
-    def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
-        """Return by day who is accused by most."""
-        usual = super().named(view, kind, targets)
-        if kind != "vote" or guilty(view):
-            return usual
-        open_to = strangers(view, targets)
-        against = [seat for seat in accusers(view, self._own(view)) if seat in open_to]
-        if view.role == MAFIA and against:
-            return against
-        return most(accused(view), open_to) or usual
+    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+        """Return who is accused by most."""
+        against = self._against(view, open_to) if view.role == MAFIA else ()
+        return against or most(accused(view), open_to)
 
     def says(self, view: MafiaView) -> Said:
-        """Return an accusation of who accused it, of who is guilty, or as a `Follower`."""
-        open_to = strangers(view, view.others)
-        against = [seat for seat in accusers(view, self._own(view)) if seat in open_to]
-        if guilty(view) or against:
-            return self.act_on(view, "accuse", guilty(view) or against)
-        return super().says(view)
+        """Return an accusation of who is guilty, of who accused it, or as a `Follower`."""
+        against = guilty(view) or self._against(view, strangers(view, view.others))
+        return self.act_on(view, "accuse", against) if against else super().says(view)
 
-    def _own(self, view: MafiaView) -> tuple[int, ...]:
-        return view.fellows or (view.seat,)
+    def _against(self, view: MafiaView, open_to: Sequence[int]) -> list[int]:
+        own = view.fellows or (view.seat,)
+        return [seat for seat in accusers(view, own) if seat in open_to]
 
 
 @dataclass(frozen=True)
@@ -158,32 +154,27 @@ class Believer(Follower):
     """
 
     about: ClassVar[str] = "a detective that reveals its findings; a village that believes claims"
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """What it listens to."""
-        return frozenset({"claims"})
+    listens = frozenset({"claims"})
 
     clears: bool = False
 
-    def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
-        """Return claimants, or those against whom a result was claimed."""
-        usual = super().named(view, kind, targets)
-        open_to = strangers(view, targets)
-        claimants = {claim[0] for claim in view.claims}
-        claiming = [seat for seat in open_to if seat in claimants]
-        if kind in ("kill", "protect"):
-            return claiming or usual
-        if kind != "vote" or guilty(view):
-            return usual
+    def by_night(
+        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
+    ) -> Sequence[int]:
+        """Return claimants."""
+        return () if kind == "investigate" else claiming(view, strangers(view, targets))
+
+    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+        """Return those against whom a result was claimed, or who were not cleared."""
+        claimants = claiming(view, open_to)
         if view.role == DETECTIVE:
-            return claiming or usual
+            return claimants
         counts: dict[int, int] = {}
         for _, about, verdict in view.claims:
             counts[about] = counts.get(about, 0) + (verdict == "mafia")
         cleared = {about for _, about, verdict in view.claims if verdict == "not"}
-        doubtful = [seat for seat in usual if seat not in cleared and seat not in claimants]
-        return most(counts, open_to) or doubtful or usual
+        doubtful = [seat for seat in open_to if seat not in cleared and seat not in claimants]
+        return most(counts, open_to) or doubtful
 
     def says(self, view: MafiaView) -> Said:
         """Return a detective's finding, or as a `Follower`."""
@@ -220,22 +211,18 @@ class Protector(Follower):
     """
 
     about: ClassVar[str] = "protects and defends who claims to be the detective"
+    listens = frozenset({"against", "claims"})
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """What it listens to."""
-        return frozenset({"against", "claims"})
+    def by_night(
+        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
+    ) -> Sequence[int]:
+        """Return whom the doctor protects."""
+        return [s for s in targets if s in self._wards(view)] if kind == "protect" else ()
 
-    def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
-        """Return at night whom the doctor protects, by day who spoke against them."""
-        usual = super().named(view, kind, targets)
-        wards = self._wards(view)
-        if view.role == DOCTOR and kind == "protect":
-            return [seat for seat in targets if seat in wards] or usual
-        if kind != "vote" or guilty(view):
-            return usual
-        against = accusers(view, wards)
-        return [seat for seat in strangers(view, targets) if seat in against] or usual
+    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+        """Return who spoke against its wards."""
+        against = accusers(view, self._wards(view))
+        return [seat for seat in open_to if seat in against]
 
     def says(self, view: MafiaView) -> Said:
         """Return a defence of a claimant, or as a `Follower`."""
@@ -243,8 +230,7 @@ class Protector(Follower):
         return self.act_on(view, "defend", wards) if wards else super().says(view)
 
     def _wards(self, view: MafiaView) -> list[int]:
-        claimants = {claim[0] for claim in view.claims}
-        return [seat for seat in strangers(view, view.others) if seat in claimants]
+        return claiming(view, strangers(view, view.others))
 
 
 @dataclass(frozen=True)
@@ -256,22 +242,22 @@ class Grudge(Follower):
     """
 
     about: ClassVar[str] = "turns against those who voted for it the day before"
+    listens = frozenset({"votes"})
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """What it listens to."""
-        return frozenset({"votes"})
-
-    def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
+    def by_night(
+        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
+    ) -> Sequence[int]:
         """Return those who voted for it, or others if it protects."""
-        usual = super().named(view, kind, targets)
+        against = self._against(view)
+        return [seat for seat in usual if (seat in against) != (kind == "protect")]
+
+    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+        """Return those who voted for it."""
+        return [seat for seat in open_to if seat in self._against(view)]
+
+    def _against(self, view: MafiaView) -> set[int]:
         own = view.fellows or (view.seat,)
-        against = {voter for voter, target in view.votes if target in own}
-        if kind == "vote" and guilty(view):
-            return usual
-        if kind == "protect":
-            return [seat for seat in usual if seat not in against] or usual
-        return [seat for seat in usual if seat in against] or usual
+        return {voter for voter, target in view.votes if target in own}
 
 
 POLICIES: dict[str, type[Policy]] = {

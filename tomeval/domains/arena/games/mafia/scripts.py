@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from tomeval.domains.arena.games.mafia.talk import SILENT, Act, say
 from tomeval.domains.arena.policy import Choices, Memory, Policy
 
 Pick = Literal["lowest", "next", "random"]
+Said = tuple[tuple[float, Act], ...]
+QUIET: Said = ((1.0, SILENT),)
 
 
 @dataclass(frozen=True)
@@ -37,21 +39,19 @@ class Script(Policy):
 
     pick: Pick = "lowest"
     noise: float = 0.0
+    listens: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
-        picks = get_args(Pick)
+        picks, where = get_args(Pick), f"policy {type(self).__name__.lower()}"
         if self.pick not in picks:
-            raise unknown("pick", self.pick, picks, f"policy {type(self).__name__.lower()}")
+            raise unknown("pick", self.pick, picks, where)
         if isinstance(self.noise, bool) or not 0 <= self.noise <= 1:
-            raise TomevalError(
-                f"policy {type(self).__name__.lower()}: noise must be from 0 to 1, "
-                f"is {self.noise!r}"
-            )
+            raise TomevalError(f"{where}: noise must be from 0 to 1, is {self.noise!r}")
 
     @property
     def reads(self) -> frozenset[str]:
-        """What it listens to, besides what goes with its role; default: nothing."""
-        return frozenset()
+        """What it listens to, besides what goes with its role."""
+        return self.listens
 
     def choices(self, view: MafiaView, ask: Ask, memory: Memory) -> Choices:
         """Return what it does, by kind of decision."""
@@ -90,9 +90,9 @@ class Script(Policy):
     def named(self, view: MafiaView, kind: str, targets: tuple[int, ...]) -> Sequence[int]:
         """Return the seats that it would as soon name as any other; at least one of `targets`."""
 
-    def says(self, view: MafiaView) -> tuple[tuple[float, Act], ...]:
+    def says(self, view: MafiaView) -> Said:
         """Return its speech act, with probabilities; default: silence."""
-        return ((1.0, SILENT),)
+        return QUIET
 
     def among(self, view: MafiaView, seats: Sequence[int]) -> tuple[tuple[float, int], ...]:
         """Return whom it takes among equals."""
@@ -104,12 +104,10 @@ class Script(Policy):
             return ((1.0, min(seats, key=lambda s: (s - view.seat - 1) % view.game.seats)),)
         return ((1.0, min(seats)),)
 
-    def act_on(
-        self, view: MafiaView, verb: str, seats: Sequence[int]
-    ) -> tuple[tuple[float, Act], ...]:
+    def act_on(self, view: MafiaView, verb: str, seats: Sequence[int]) -> Said:
         """Return an act about one of several seats; silence if there is none."""
         if not seats:
-            return ((1.0, SILENT),)
+            return QUIET
         return tuple((weight, (verb, seat)) for weight, seat in self.among(view, seats))
 
 
@@ -153,3 +151,9 @@ def most(counts: Mapping[int, int], among: Sequence[int]) -> list[int]:
     """Return those of `among` with the highest count; empty if none of them has any."""
     top = max((counts.get(seat, 0) for seat in among), default=0)
     return [seat for seat in among if top and counts.get(seat, 0) == top]
+
+
+def claiming(view: MafiaView, among: Sequence[int]) -> list[int]:
+    """Return those of `among` who claimed to be the detective."""
+    claimants = {claim[0] for claim in view.claims}
+    return [seat for seat in among if seat in claimants]
