@@ -23,8 +23,8 @@ from tomeval.domains.decrypto.batch import simulate
 from tomeval.domains.decrypto.best_turn import BestTurnSearch
 from tomeval.domains.decrypto.embedding_players import ENCODER_DRAWS, EncoderSpec, ListenerSpec
 from tomeval.domains.decrypto.embedding_seats import (
-    EmbeddingListener,
     EmbeddingEncoder,
+    EmbeddingListener,
 )
 from tomeval.domains.decrypto.game import (
     CODES,
