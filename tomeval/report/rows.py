@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
 from tomeval.report.tables import Grid
@@ -25,6 +25,7 @@ _NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
 _SETTINGS = ("seed", "on_invalid")
 """Columns at the end that tell rows apart where those at the front do not."""
 
+K = TypeVar("K")
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
@@ -117,7 +118,7 @@ def best_cells(
     return found
 
 
-def best_of_values(values: Mapping[int, float], side: int) -> set[int]:
+def best_of_values(values: Mapping[K, float], side: int) -> set[K]:
     """Return which of several values are best, ties included; none of a single one."""
     if len(values) < 2 or side == 0:
         return set()
