@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.browsing import coded
-from tomeval.domains.matrix.measures import MEASURES, step_metrics
+from tomeval.domains.matrix.measures import step_metrics
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.blocks import asset, pack, packed_calls, shortened, unpack
-from tomeval.report.compared import compared_by, sentence, summary
+from tomeval.report.compared import compared_by, summary
 from tomeval.report.episodes import Episodes
 from tomeval.report.notices import invalid_rows, notices
 from tomeval.report.svg import Canvas
@@ -457,51 +457,6 @@ def test_missing_files_and_episodes_are_named(tmp_path) -> None:
         texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
         assert any("no readable experiment.json" in text for text in texts)
         assert any("No session is recorded" in text for text in texts)
-
-
-ROW = {
-    "baseline": "QA",
-    "pairs": 40,
-    "difference": -0.5,
-    "difference_low": -0.75,
-    "difference_high": -0.25,
-    "p_holm": 0.0004,
-    "margin": 0.1,
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (
-            {"verdict": "lower"},
-            "ΔFunctional/T is lower by 0.500 than with QA, which is better (95 % interval 0.250 "
-            "to 0.750; p < 0.001; 40 pairs of episodes).",
-        ),
-        (
-            {"verdict": "higher", "difference": 0.5, "difference_low": -0.1,
-             "difference_high": 1.1, "p_holm": 0.04},
-            "ΔFunctional/T is higher by 0.500 than with QA, which is worse (95 % interval −0.100 "
-            "to 1.100; p = 0.040; 40 pairs of episodes).",
-        ),
-        (
-            {"verdict": "undecided", "p_holm": 0.25},
-            "ΔFunctional/T: the data do not tell it from QA (difference −0.500, 95 % interval "
-            "−0.750 to −0.250; p = 0.250; 40 pairs of episodes).",
-        ),
-        (
-            {"verdict": "equivalent", "difference": 0.0, "p_holm": 1.0},
-            "ΔFunctional/T is that of QA to within 0.1 (difference 0.000, 95 % interval −0.750 "
-            "to −0.250; p = 1.000; 40 pairs of episodes).",
-        ),
-        ({"verdict": "identical", "pairs": 1},
-         "ΔFunctional/T is the same as with QA in each of 1 pair of episodes."),
-        ({"verdict": "untested", "pairs": 0},
-         "ΔFunctional/T cannot be compared with QA (0 pairs of episodes)."),
-    ],
-)  # fmt: skip
-def test_sentences_follow_from_the_numbers(change, expected) -> None:
-    assert sentence(ROW | change, MEASURES["delta_functional_per_step"]) == expected
 
 
 def test_summaries_count_the_verdicts(small) -> None:

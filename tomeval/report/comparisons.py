@@ -19,6 +19,15 @@ READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
 
 
+RAW = {
+    **{"pairs": "pairs", "level": "level_mean", "baseline": "baseline_mean"},
+    **{"difference": "difference", "p": "p_permutation", "p (Holm)": "p_holm"},
+    **{"effect (g)": "effect_size", "P(better)": "improvement"},
+    **{"margin": "margin", "p (equivalent)": "p_equivalence"},
+}
+"""Columns of numbers as they are read, and the columns of `Comparison.rows` that they show."""
+
+
 def comparison_rows(
     found: Comparison, form: str, ends: str = "t", by_task: bool = False
 ) -> list[dict[str, Any]]:
