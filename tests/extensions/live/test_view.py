@@ -70,7 +70,7 @@ def test_every_part_of_every_kind_of_game_is_shown(run) -> None:
     assert "The run is complete." in progress
     results = part(run.folder, "results")
     assert results.count("<tr>") >= len(run.cells)
-    assert "<svg" in part(run.folder, "figures")
+    assert "image/svg+xml" in part(run.folder, "figures")
     assert 'id="episode-rows"' in part(run.folder, "episodes")
 
 
