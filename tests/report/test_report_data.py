@@ -132,7 +132,7 @@ def test_coded_actions_can_be_read_again(actions) -> None:
 
 
 def unpacked(run, **options):
-    """Return index, bases and per (cell, place) the packed episode."""
+    """Return the index, and per (cell, place) the packed episode."""
     blocks = {block.name: unpack(block) for block in Episodes(run, **options).blocks()}
     index = blocks["index"]
     episodes = {
@@ -140,7 +140,7 @@ def unpacked(run, **options):
         for number, cell in enumerate(index)
         for place in range(len(cell["episode"]))
     }
-    return index, blocks["bases"], episodes
+    return index, episodes
 
 
 def numbers(text):
@@ -153,7 +153,7 @@ def test_the_page_holds_every_step_and_the_regret_that_the_metrics_have(
     name, reference, request
 ) -> None:
     run = request.getfixturevalue(name)
-    index, _, episodes = unpacked(run, reference=reference)
+    index, episodes = unpacked(run, reference=reference)
     for cell, entry in zip(run.cells, index, strict=True):
         rows = run.store.query(
             "SELECT episode, own_action, partner_action, predicted_action, act_outcome, "
@@ -191,7 +191,7 @@ def test_the_page_holds_every_step_and_the_regret_that_the_metrics_have(
 
 
 def test_summaries_are_the_metrics_and_void_episodes_have_none(run) -> None:
-    index, _, _ = unpacked(run)
+    index, _ = unpacked(run)
     statuses = set()
     for cell, entry in zip(run.cells, index, strict=True):
         metrics = cell.metrics()
@@ -205,7 +205,7 @@ def test_summaries_are_the_metrics_and_void_episodes_have_none(run) -> None:
 
 
 def test_prompts_and_replies_come_back_whole(run) -> None:
-    index, bases, episodes = unpacked(run)
+    index, episodes = unpacked(run)
     stored = defaultdict(list)
     for cell, episode, record in run.store.query(
         "SELECT cell, episode, unpacked(record) FROM calls ORDER BY cell, episode, call"
@@ -220,8 +220,7 @@ def test_prompts_and_replies_come_back_whole(run) -> None:
             purpose = record["purpose"]
             before = shown.get(purpose, "")
             shown[purpose] = before[: record["prompt_same"]] + record["prompt_rest"]
-            base = bases[str(cell)][purpose] if call.get("b") else kept[purpose]
-            kept[purpose] = base[: call["m"]] + call["r"]
+            kept[purpose] = kept.get(purpose, "")[: call["m"]] + call["r"]
             assert kept[purpose] == shown[purpose]
             if "reply" in record:
                 assert call["t"] == record["reply"]["text"]
@@ -232,30 +231,23 @@ def test_prompts_and_replies_come_back_whole(run) -> None:
     assert planted > 10
 
 
-def test_prompts_are_stored_once(run) -> None:
-    _, _, episodes = unpacked(run)
-    firsts = [e["calls"][0] for e in episodes.values() if "calls" in e]
-    # All but what differs: nothing where an episode's first prompt is that of the cell.
-    assert sum(len(call["r"]) for call in firsts) < 0.05 * sum(call["m"] for call in firsts)
-
-
 def test_an_episode_whose_first_prompt_is_not_whole_is_damage() -> None:
     record = {"purpose": "act", "prompt_same": 3, "prompt_rest": "x"}
     with pytest.raises(TomevalError, match="not whole"):
-        packed_calls([(1, "subject", "act", record)], 0, {})
+        packed_calls([(1, "subject", "act", record)], 0)
 
 
 def test_a_label_that_cannot_be_said_is_null() -> None:
     scores = {"logprobs": [0.0, -math.inf], "mass": 1.0, "method": "m"}
     record = {"purpose": "act", "labels": ["a", "b"], "scores": scores}
-    [call] = packed_calls([(1, "subject", "act", record)], 0, {})
+    [call] = packed_calls([(1, "subject", "act", record)], 0)
     assert call["q"] == [0, None]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_transcripts_can_be_limited_and_the_page_says_so(run, count) -> None:
     found = Episodes(run, count)
-    _, _, episodes = unpacked(run, transcripts=count)
+    _, episodes = unpacked(run, transcripts=count)
     with_calls = [key for key, episode in episodes.items() if "calls" in episode]
     assert len(with_calls) == found.included == 6 * count
     assert all(place < count for _, place in with_calls)
@@ -524,5 +516,5 @@ def test_a_run_of_three_hundred_thousand_steps_is_small(tmp_path) -> None:
 
 def test_block_names_are_as_the_page_asks(run) -> None:
     names = [block.name for block in Episodes(run).blocks()]
-    assert names[-2:] == ["bases", "index"]
-    assert names[:-2] == [f"chunk-{i}" for i in range(len(names) - 2)]
+    assert names[-1:] == ["index"]
+    assert names[:-1] == [f"chunk-{i}" for i in range(len(names) - 1)]
