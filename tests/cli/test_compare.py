@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import tomeval
 from tomeval.cli.app import app
-from tomeval.cli.compare_tables import TABLES
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import parts, resolved
 from tomeval.core.resources import shipped
+from tomeval.report.comparisons import TABLES
 from tomeval.report.tables import FORMATS
 
 

@@ -20,7 +20,7 @@ from tomeval.core.numbers import number
 from tomeval.core.text import visible
 from tomeval.domains.matrix.attained import is_attainable
 from tomeval.models.scripted import SCRIPTS
-from tomeval.plots import Options, draw, figures_of, plot_run, svg_text
+from tomeval.plots import Options, draw, figures_of, picture, plot_run
 from tomeval.plots.families import families
 from tomeval.plots.overlays import can_compare, comparisons
 from tomeval.plots.style import fold
@@ -288,34 +288,15 @@ def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
         assert "half" in drawing.description
 
 
-def test_inline_svg_is_well_formed_safe_and_the_same_again(opened) -> None:
-    seen: set[str] = set()
-    drawings = draw(opened, ["regret", "literal_against_functional", "decomposition"])
-    for drawing in (d for d in drawings if "tit_for_tat" in d.stem or d.name != "regret"):
-        for text in (False, True):
-            drawn = svg_text(drawing, text)
-            assert not text or drawn == svg_text(drawing, text)
-            assert drawn.startswith("<svg ")
-            assert "<script" not in drawn
-            assert "<?xml" not in drawn
-            root = ET.fromstring(drawn)
-            ids = [element.get("id") for element in root.iter() if element.get("id")]
-            assert len(ids) == len(set(ids))
-            prefix = f"figure-{drawing.stem}-"
-            assert all(name.startswith(prefix) for name in ids)
-            assert not text or seen.isdisjoint(ids)
-            used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', drawn)
-            assert {a or b for a, b in used} <= set(ids)
-            names = {element.tag.rpartition("}")[2] for element in root.iter()}
-            assert names.isdisjoint({"script", "image", "foreignObject", "a", "metadata"})
-            assert not re.search(r'(?:href|src)="(?!#)', drawn)
-            first, second = root[0], root[1]
-            assert (first.text, second.text) == (drawing.title, drawing.description)
-            if text:
-                words = ["".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text")]
-                shown = "".join(words).replace("\n", "").replace(" ", "")
-                assert NASTY.replace(" ", "") in shown or drawing.name == "decomposition"
-                seen |= set(ids)
+def test_a_picture_holds_nothing_that_acts_and_is_the_same_again(opened) -> None:
+    for drawing in draw(opened, ["regret", "literal_against_functional", "decomposition"])[:4]:
+        drawn = picture(drawing, "svg")
+        assert drawn == picture(drawing, "svg")
+        root = ET.fromstring(drawn)
+        names = {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert names.isdisjoint({"script", "image", "foreignObject", "a"})
+        assert not re.search(rb'\s(?:href|src)="(?!#)', drawn)
+        assert not re.search(rb"\son\w+=", drawn)
 
 
 def test_what_cannot_be_drawn_is_said(opened, tmp_path) -> None:

@@ -6,7 +6,7 @@ import matplotlib
 import pytest
 
 import tomeval
-from tomeval.plots import draw, plain_style, plot_run, save, svg_text
+from tomeval.plots import draw, picture, plain_style, plot_run, save
 from tomeval.plots.settings import MUST, in_style, users_settings
 
 
@@ -67,10 +67,10 @@ def test_names_stay_text_and_files_the_same_whatever_is_set(opened, tmp_path) ->
 
 def test_parts_of_a_page_are_the_pages(opened) -> None:
     with plain_style():
-        plain = svg_text(draw(opened, ["forest_tom"])[0], text=True)
+        plain = picture(draw(opened, ["forest_tom"])[0], "svg")
     with matplotlib.rc_context({"axes.facecolor": "#aa1122"}), plain_style():
-        assert svg_text(draw(opened, ["forest_tom"])[0], text=True) == plain
-    assert "#aa1122" not in plain
+        assert picture(draw(opened, ["forest_tom"])[0], "svg") == plain
+    assert b"#aa1122" not in plain
 
 
 def test_fonts_in_pdf_are_truetype(opened, tmp_path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import re
 
 import pytest
 from hostile import NASTY, PLANTED
@@ -78,11 +80,9 @@ def test_prompts_of_several_seats_are_kept_apart() -> None:
         return 1, seat, "x", {"purpose": "guess", "prompt_same": same, "prompt_rest": rest}
 
     rows = [call("a", 0, "one two"), call("b", 0, "three"), call("a", 4, "six"), call("b", 2, "is")]
-    bases: dict[tuple[int, str], str] = {}
     told, last = [], {}
-    for packed in packed_calls(rows, 7, bases, seats=True):
-        before = bases[7, packed["p"]] if packed.get("b") else last[packed["p"]]
-        last[packed["p"]] = before[: packed["m"]] + packed["r"]
+    for packed in packed_calls(rows, 7, seats=True):
+        last[packed["p"]] = last.get(packed["p"], "")[: packed["m"]] + packed["r"]
         told.append((packed["p"], last[packed["p"]]))
     assert told == [
         ("a: guess", "one two"),
@@ -164,7 +164,10 @@ def test_a_page_of_decrypto_has_boards_and_figures(tmp_path) -> None:
     for episode in chunk:
         assert all("hints" in texts[0] for texts in episode["steps"].values())
         assert any(line.startswith("  turn  hints") for line in episode["tail"])
-    # Three heat maps among them, drawn as shapes: the policy lets no bitmap in.
     assert text.count("<figure") > 3
-    assert "data:image" not in text
-    assert text.count('fill="#fffffe"') + text.count('fill="#000001"') > 8
+    pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', text)
+    assert len(pictures) == text.count("<figure")
+    drawn = [base64.b64decode(data).decode() for data in pictures]
+    # Three heat maps among them, drawn as shapes.
+    assert not any("<image" in one for one in drawn)
+    assert sum(one.count("fill: #fffffe") + one.count("fill: #000001") for one in drawn) > 8

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +19,9 @@ from tomeval.cli.options import (
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
+
+if TYPE_CHECKING:
+    from tomeval.runs.measures import Measure
 
 Folders = Annotated[
     list[Path],
@@ -124,52 +127,34 @@ def compare(
     form: TableFormat = "text",
 ) -> None:
     """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
-    from tomeval.cli.compare_tables import table_named
     from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
+    from tomeval.report.comparisons import table_named
     from tomeval.runs.notes import sampled_notes
 
-    given: dict[str, bool] = {
-        "--by": by is not None,
-        "--baseline": baseline is not None,
-        "--metric": bool(metrics),
-        "--by-task": by_task,
-        "--interval": interval != "t",
-        "--margin": bool(margin),
-        "--scale": scale != "payoff",
-        "--family": family != "metric",
-        "--score": score is not None,
-        "--over": over is not None,
+    options: dict[str, Any] = {
+        "by": by,
+        "baseline": baseline,
+        "metrics": metrics,
+        "by_task": by_task,
+        "interval": interval,
+        "margins": margin,
+        "scale": scale,
+        "family": family,
+        "score": score,
+        "over": over,
     }
-    table = table_named(what, [name for name, set_ in given.items() if set_])
+    usual = {"interval": "t", "scale": "payoff", "family": "metric"}
+    named = {"metrics": "--metric", "by_task": "--by-task", "margins": "--margin"}
+    given = [name for name, value in options.items() if value and value != usual.get(name)]
+    table = table_named(what, [named.get(name, f"--{name}") for name in given])
+    options |= {"margins": _margins(margin or []), "resamples": resamples, "seed": seed}
+    options |= {"reference": reference, "form": form}
     with opened(folders, where or ()) as runs, working("comparing"):
-        rows, above, below = table(
-            runs,
-            {
-                "by": check_by(runs, by),
-                "baseline": baseline,
-                "metrics": metrics,
-                "by_task": by_task,
-                "interval": interval,
-                "margins": _margins(margin or []),
-                "scale": scale,
-                "family": family,
-                "score": score,
-                "over": over,
-                "resamples": resamples,
-                "seed": seed,
-                "reference": reference,
-                "form": form,
-            },
-        )
+        rows, above, below = table(runs, options | {"by": check_by(runs, by)})
         measures = runs[0].measures
         below = [*below, *([] if what == "differences" else sampled_notes(runs))]
-    text = form == "text"
-    for line in above if text else ():
-        show(folded(line, sys.stdout))
-    show_table(rows, form, measures)
-    for line in below if text else ():
-        show(folded(f"note: {line}", sys.stdout))
+    _print(rows, above, below, form, measures)
 
 
 def power(
@@ -191,19 +176,30 @@ def power(
     form: TableFormat = "text",
 ) -> None:
     """Say how many paired episodes compare needs to find a difference, with a run as the pilot."""
-    from tomeval.cli.compare_tables import power_table
     from tomeval.comparing.sides import opened
+    from tomeval.report.comparisons import power_table
     from tomeval.runs.notes import sampled_notes
 
     how = {"power": chance, "alpha": alpha, "family": family, "reference": reference}
+    how |= {"by": by, "baseline": baseline}
     with opened(folders, where or ()) as runs:
-        rows, above = power_table(runs, metric, difference, by, baseline, how, form)
-        text = form == "text"
-        for line in above if text else ():
-            show(folded(line, sys.stdout))
-        show_table(rows, form, runs[0].measures)
-        for note in sampled_notes(runs) if text else ():
-            show(folded(f"note: {note}", sys.stdout))
+        rows, above = power_table(runs, metric, difference, form, how)
+        _print(rows, above, sampled_notes(runs), form, runs[0].measures)
+
+
+def _print(
+    rows: list[dict[str, Any]],
+    above: list[str],
+    below: list[str],
+    form: str,
+    measures: Mapping[str, Measure],
+) -> None:
+    """Print a table, as text with the lines above it and the notes below."""
+    for line in above if form == "text" else ():
+        show(folded(line, sys.stdout))
+    show_table(rows, form, measures)
+    for line in below if form == "text" else ():
+        show(folded(f"note: {line}", sys.stdout))
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:

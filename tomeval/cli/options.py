@@ -61,7 +61,7 @@ def _names(kind: str, begun: str) -> Iterable[str]:
         "lists": "tomeval.cli.listing:list_names",
         "examples": "tomeval.cli.starting:KINDS",
         "domains": "tomeval.runs.domain:domain_names",
-        "comparisons": "tomeval.cli.compare_tables:table_names",
+        "comparisons": "tomeval.report.comparisons:table_names",
         "formats": "tomeval.report.exporting:format_names",
     }
     names = resolved(where[kind])

@@ -4,7 +4,7 @@ Only the run's step records are read; matplotlib is imported when something is d
 """
 
 from tomeval.plots.drawing import Drawing, Options
-from tomeval.plots.output import FILE_FORMATS, save, svg_text
+from tomeval.plots.output import FILE_FORMATS, picture, save
 from tomeval.plots.registry import (
     FIGURES,
     chosen,
@@ -28,8 +28,8 @@ __all__ = [
     "drawable",
     "figures_by",
     "figures_of",
+    "picture",
     "plain_style",
     "plot_run",
     "save",
-    "svg_text",
 ]

@@ -1,12 +1,12 @@
-"""Write figures to files with their captions, or as inline SVG for a page."""
+"""Write figures to files with their captions."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_bytes, write_text
@@ -31,17 +31,19 @@ def save(
     return [_write(drawing, folder, form) for drawing in drawings for form in formats]
 
 
-@in_style
 def _write(drawing: Drawing, folder: Path, form: str) -> Path:
     """Write one file, whole or not at all."""
-    path = folder / f"{drawing.stem}.{form}"
+    return write_bytes(folder / f"{drawing.stem}.{form}", picture(drawing, form))
+
+
+@in_style
+def picture(drawing: Drawing, form: str, **more: Any) -> bytes:
+    """Return a drawing as the content of a file; `more` goes to matplotlib's ``savefig``."""
     _settle(drawing)
     buffer = io.BytesIO()
-    drawing.figure.savefig(buffer, format=form, metadata=_METADATA[form])
+    drawing.figure.savefig(buffer, format=form, metadata=_METADATA[form], **more)
     data = buffer.getvalue()
-    if form == "svg":
-        data = _shorter(data.decode("utf-8")).encode("utf-8")
-    return write_bytes(path, data)
+    return _shorter(data.decode("utf-8")).encode("utf-8") if form == "svg" else data
 
 
 def _shorter(drawn: str) -> str:
@@ -95,46 +97,6 @@ def distinct(names: Iterable[str]) -> list[str]:
             free = f"{name}_{number}"
         taken[free.casefold()] = free
     return list(taken.values())
-
-
-@in_style
-def svg_text(drawing: Drawing, text: bool = False) -> str:
-    """Return a drawing as one ``<svg>`` element for a page, without prolog.
-
-    Title and description are inside, for screen readers; every id begins with the drawing's stem,
-    so that several fit on one page. With `text`, text stays text, which is smaller and can be
-    searched, but is drawn in the reader's font; otherwise it is drawn as outlines, which look the
-    same everywhere. The same drawing gives the same element.
-    """
-    import matplotlib
-
-    matplotlib.rcParams["svg.fonttype"] = "none" if text else "path"
-    _settle(drawing)
-    buffer = io.StringIO()
-    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    drawing.figure.savefig(buffer, format="svg", metadata=metadata)
-    drawn = _shorter(buffer.getvalue())
-    drawn = drawn[drawn.index("<svg") :].rstrip()
-    drawn = re.sub(r"<metadata>.*?</metadata>\s*", "", drawn, count=1, flags=re.DOTALL)
-    prefix = f"figure-{re.sub(r'[^A-Za-z0-9_-]', '-', drawing.stem)}-"
-    # Only inside tags: a subject's name stands between them, or in a comment.
-    drawn = re.sub(r"<!--.*?-->\s*", "", drawn, flags=re.DOTALL)
-    drawn = re.sub(r"<[^>]+>", lambda tag: _prefixed(tag[0], prefix), drawn)
-    opening, rest = drawn.split(">", 1)
-    names = f'role="img" aria-labelledby="{prefix}title" aria-describedby="{prefix}desc"'
-    opening = re.sub(r'\s(width|height|version)="[^"]*"', "", opening)
-    width = 72 * drawing.figure.get_figwidth()
-    size = f'width="{width:.0f}pt" style="max-width: 100%; height: auto"'
-    return (
-        f"{opening} {size} {names}>"
-        f'<title id="{prefix}title">{escape(visible(drawing.title))}</title>'
-        f'<desc id="{prefix}desc">{escape(visible(drawing.description))}</desc>{rest}'
-    )
-
-
-def _prefixed(tag: str, prefix: str) -> str:
-    """Put a prefix before the ids in a tag, and before what refers to them."""
-    return re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{prefix}", tag)
 
 
 CAPTIONS = "captions.md"

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import LENIENT
-from tomeval.core.prefixes import common_prefix
 from tomeval.strategies.asking import replaced
 
 
@@ -83,28 +82,21 @@ def shortened(value: float | None, digits: int = 6) -> float | None:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
-Bases = dict[tuple[int, str], str]
-"""Per (cell, purpose) the first prompt of the cell, which later episodes' prompts refer to."""
-
-
 def packed_calls(
     rows: Iterable[tuple[int, str, str, dict[str, Any]]],
     cell: int,
-    bases: Bases,
     seats: bool = False,
 ) -> list[dict[str, Any]]:
     """Return an episode's calls, `rows` of `Store.calls`, in short form.
 
     A record says how many characters its prompt shares with the last one of the same seat and
-    purpose in this episode. The prompts of new purposes are added to `bases`. With `seats`,
-    purposes carry the name of their seat.
+    purpose in this episode. With `seats`, purposes carry the name of their seat.
 
     Returns
     -------
     list of dict
         ``s`` step, ``p`` purpose, ``a`` attempt after the first, ``m`` characters that the prompt
-        shares, ``r`` the rest of it, ``b`` 1 if it shares them with the cell's base and not with
-        the last prompt of its purpose; ``t`` reply, ``g`` reasoning, ``f`` finish, ``o`` outcome,
+        shares, ``r`` the rest of it; ``t`` reply, ``g`` reasoning, ``f`` finish, ``o`` outcome,
         ``l`` labels with their log-probabilities ``q``, mass ``k`` and method ``w``; ``u`` prompt,
         generated and cached tokens, ``d`` seconds, ``e`` error. Keys without content are left out.
 
@@ -121,18 +113,12 @@ def packed_calls(
             purpose = f"{seat}: {purpose}"
         call: dict[str, Any] = {"s": step, "p": purpose}
         if "prompt_rest" in record:
-            same, rest = record["prompt_same"], record["prompt_rest"]
-            if purpose not in seen:
-                if same:
-                    raise TomevalError(
-                        f"cell {cell}: the first prompt for {purpose!r} of an episode is not whole"
-                    )
-                base = bases.setdefault((cell, purpose), rest)
-                same = common_prefix(base, rest)
-                rest = rest[same:]
-                call["b"] = 1
+            if record["prompt_same"] and purpose not in seen:
+                raise TomevalError(
+                    f"cell {cell}: the first prompt for {purpose!r} of an episode is not whole"
+                )
             seen.add(purpose)
-            call |= {"m": same, "r": rest}
+            call |= {"m": record["prompt_same"], "r": record["prompt_rest"]}
         if record.get("attempt", 1) > 1:
             call["a"] = record["attempt"]
         calls.append(call | _answer(record))

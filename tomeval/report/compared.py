@@ -5,16 +5,14 @@ Every sentence follows from the numbers that stand in it.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
 from tomeval.core.errors import TomevalError
-from tomeval.core.numbers import between, p_words, signed
 from tomeval.report.facts import counted
 from tomeval.report.table import comparison_table
 from tomeval.runs.measures import Measure
@@ -113,11 +111,10 @@ def _shown(title: str, found: Comparison) -> dict[str, Any]:
         "reason": "",
         "scope": found.scopes[0],
         "summary": summary(found),
-        "statements": statements(found),
         "notes": found.notes,
         "family": found.family,
         "resamples": found.resamples,
-        "table": comparison_table(found, {measure.name: measure for measure in found.measures}),
+        "table": comparison_table(found),
     }
 
 
@@ -125,13 +122,6 @@ SPOKEN = 2
 """How many of the compared measures are also described in words."""
 
 _PLURALS = {"strategy": "strategies", "labels": "label sets"}
-
-
-class Statement(NamedTuple):
-    """What is said of one level: its name, and a sentence per metric with its verdict."""
-
-    level: str
-    sentences: list[tuple[str, str]]
 
 
 def compared_by(run: Run) -> str | None:
@@ -167,59 +157,6 @@ def summary(found: Comparison) -> list[str]:
             f"Of {what} compared with {found.baseline} ({found.scopes[0]}), {'; '.join(parts)}."
         )
     return sentences
-
-
-def statements(found: Comparison, scope: int = 0) -> list[Statement]:
-    """Return the result of comparing every level with the baseline in one scope."""
-    result = []
-    for level in found.levels:
-        rows = [(found.at(level, m.name, scope), m) for m in found.measures[:SPOKEN]]
-        said = [(row["verdict"], sentence(row, measure)) for row, measure in rows]
-        result.append(Statement(level, said))
-    return result
-
-
-def sentence(row: dict[str, Any], measure: Measure) -> str:
-    """Return one row of `Comparison.rows`, of a measure, in words.
-
-    Examples
-    --------
-    >>> from tomeval.runs.domain import get_domain
-    >>> measure = get_domain("matrix").measures["tom_percent"]
-    >>> row = {"baseline": "QA", "pairs": 40, "difference": -2.5,
-    ...        "difference_low": -4.0, "difference_high": -1.0, "p_holm": 0.004,
-    ...        "margin": float("nan"), "verdict": "lower"}
-    >>> sentence(row, measure)
-    'ToM % is lower by 2.50 than with QA, which is worse (95 % interval 1.00 to 4.00; p = 0.004; 40
-    pairs of episodes).'
-    """
-    verdict, baseline = row["verdict"], row["baseline"]
-    name, digits = measure.heading, measure.digits
-    pairs = counted(row["pairs"], "pair of episodes", "pairs of episodes")
-    difference, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
-    if verdict == "identical":
-        return f"{name} is the same as with {baseline} in each of {pairs}."
-    if verdict == "untested" or math.isnan(difference):
-        return f"{name} cannot be compared with {baseline} ({pairs})."
-    if verdict in ("higher", "lower"):
-        sign = 1 if difference > 0 else -1
-        near, far = sorted((sign * low, sign * high))
-        return (
-            f"{name} is {verdict} by {abs(difference):.{digits}f} than with {baseline}"
-            f"{_side(measure, sign)} (95 % interval {between(near, far, digits)}; "
-            f"{p_words(row['p_holm'])}; {pairs})."
-        )
-    numbers = (
-        f"difference {signed(difference, digits)}, 95 % interval {between(low, high, digits)}; "
-        f"{p_words(row['p_holm'])}; {pairs}"
-    )
-    if verdict == "equivalent":
-        return f"{name} is that of {baseline} to within {row['margin']:g} ({numbers})."
-    if verdict == "too few":
-        enough = row["pairs_enough"]
-        needed = f"; {enough} that differ could" * (enough is not None)
-        return f"{name}: too few pairs to tell it from {baseline} at 5 % ({numbers}{needed})."
-    return f"{name}: the data do not tell it from {baseline} ({numbers})."
 
 
 def _side(measure: Measure, sign: int) -> str:

@@ -1,49 +1,70 @@
-"""Lay out comparisons as the rows that `tomeval.report.tables.render` prints."""
+"""The tables of ``tomeval compare`` and ``power``: rows, lines above and notes below, by name.
+
+Formats for reading leave out constant columns and round; the others have full precision.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tomeval.comparing.comparison import Comparison
-from tomeval.comparing.correlation import Correlation
-from tomeval.comparing.decomposition import Decomposition
-from tomeval.comparing.profiles import Aggregates, Profiles
+from tomeval.comparing import profiles
+from tomeval.comparing.comparison import Comparison, compare
+from tomeval.comparing.correlation import correlate
+from tomeval.comparing.decomposition import Decomposition, decompose
+from tomeval.core import extensions
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import Compared
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
+from tomeval.runs.results import Run
+from tomeval.statistics import RESAMPLES
 
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
 
+RAW = {
+    **{"pairs": "pairs", "level": "level_mean", "baseline": "baseline_mean"},
+    **{"difference": "difference", "p": "p_permutation", "p (Holm)": "p_holm"},
+    **{"effect (g)": "effect_size", "P(better)": "improvement"},
+    **{"margin": "margin", "p (equivalent)": "p_equivalence"},
+}
+"""Columns of numbers as they are read, and the columns of `Comparison.rows` that they show."""
+
+Row = dict[str, Any]
+Table = tuple[list[Row], list[str], list[str]]
+
 
 def comparison_rows(
     found: Comparison, form: str, ends: str = "t", by_task: bool = False
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Return one row per scope, metric and level.
 
-    Formats for reading leave out constant columns and give p to three digits; `ends` says whether
-    the interval of the difference is Student's or the bootstrap's.
+    `ends` says whether the interval of the difference is Student's or the bootstrap's.
     """
-    scopes = range(len(found.scopes)) if by_task else [0]
-    rows = found.rows(list(scopes))
+    rows = found.rows(None if by_task else [0])
     if form not in READ:
         return rows
-    margins = bool(np.isfinite(found.margin).any())
     measures = {measure.name: measure for measure in found.measures}
+    margins = not all(math.isnan(margin) for margin in found.margin)
     return [_read(row, measures[row["metric"]], found.by, ends, margins) for row in rows]
 
 
-def _read(
-    row: dict[str, Any], measure: Measure, by: str, ends: str, margins: bool
-) -> dict[str, Any]:
+def _ends(row: Row, name: str, times: int = 1) -> tuple[float, float, float]:
+    """Return a value of a row with the ends of its interval."""
+    return times * row[name], times * row[f"{name}_low"], times * row[f"{name}_high"]
+
+
+def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
     """Return the columns of one comparison for reading."""
     digits = measure.digits
-    names = ("bca_low", "bca_high") if ends == "bca" else ("difference_low", "difference_high")
-    low, high = (row[name] for name in names)
-    better = (row["improvement"], row["improvement_low"], row["improvement_high"])
+    difference = _ends(row, "difference")
+    if ends == "bca":
+        difference = difference[0], row["bca_low"], row["bca_high"]
     shown = {
         "scope": row["scope"],
         "metric": measure.heading,
@@ -51,38 +72,161 @@ def _read(
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(row["difference"], low, high, digits, symmetric=ends == "t"),
+        "difference": interval(*difference, digits, symmetric=ends == "t"),
         "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": fixed(row["effect_size"], 2),
-        "P(better)": interval(*better, 2),
+        "P(better)": interval(*_ends(row, "improvement"), 2),
     }
     if margins:
-        shown["margin"] = MISSING if np.isnan(row["margin"]) else f"{row['margin']:g}"
+        shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
         shown["p (equivalent)"] = p_text(row["p_equivalence"])
-    return shown | {"verdict": verdict_text(row)}
+    verdict = row["verdict"]
+    if verdict == "too few" and row["pairs_enough"] is not None:
+        verdict = f"too few: {min(row['pairs'], row['differing'])} of {row['pairs_enough']}"
+    return shown | {"verdict": verdict}
 
 
-def verdict_text(row: Mapping[str, Any]) -> str:
-    """Return the verdict of a row of `Comparison.rows`; of too few pairs, how many could do.
-
-    Examples
-    --------
-    >>> verdict_text({"verdict": "too few", "pairs_enough": 9, "pairs": 6})
-    'too few: 6 of 9'
-    """
-    enough = row.get("pairs_enough")
-    if row["verdict"] != "too few" or enough is None:
-        return str(row["verdict"])
-    return f"too few: {min(row['pairs'], row.get('differing', row['pairs']))} of {enough}"
+def _three(form: str, values: Iterable[Any], names: Sequence[str], shown: str) -> Row:
+    """Return a value and its ends: in one column `shown` for reading, else under three names."""
+    value, low, high = map(float, values)
+    if form in READ:
+        return {shown: interval(value, low, high, 3)}
+    return dict(zip(names, (value, low, high), strict=True))
 
 
-def power_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of `tomeval.comparing.power.episodes_needed` for reading."""
+def _differences(runs: Sequence[Run], options: Row) -> Table:
+    names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
+    found = compare(
+        runs,
+        resamples=options["resamples"] or RESAMPLES,
+        by_task=options["by_task"],
+        **{name: options[name] for name in names},
+    )
+    method = "Student t" if options["interval"] == "t" else "BCa bootstrap"
+    over, test = "paired episodes", "sign-flip permutation test"
+    if found.apart.any():  # which levels: a note says it
+        over, test = f"{over} or groups", f"{test} or exchange of units between groups"
+    above = [
+        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
+        f"with the 95 % interval of each alone: {method}",
+        f"p and verdict: {test}, not of the interval's kind; {found.family}; "
+        f"{found.resamples} resamples, seed {found.seed}",
+    ]
+    rows = comparison_rows(found, options["form"], options["interval"], options["by_task"])
+    return rows, above, list(found.notes)
+
+
+def _scored(runs: Sequence[Run], options: Row) -> tuple[profiles.Scores, str, dict[str, int]]:
+    """Return the scores of all episodes, what they are in words, and how to resample them."""
+    found = profiles.collect_scores(runs, options["by"], options["score"], options["reference"])
+    how = {"resamples": options["resamples"] or profiles.RESAMPLES, "seed": options["seed"]}
+    return found, runs[0].domain.compare.scores[found.score].words, how
+
+
+def _iqm(runs: Sequence[Run], options: Row) -> Table:
+    scores, words, how = _scored(runs, options)
+    found = profiles.interquartile_means(scores, **how)
+    names, shown = ("interquartile_mean", "low", "high"), "interquartile mean"
+    rows = [
+        {options["by"]: level}
+        | _three(options["form"], (found.value[i], found.low[i], found.high[i]), names, shown)
+        | {"episodes": int(found.episodes[i]), "tasks": int(found.tasks[i])}
+        for i, level in enumerate(found.levels)
+    ]
+    above = [f"interquartile mean over episodes, 95 % bootstrap interval; score: {words}"]
+    return rows, above, list(scores.notes)
+
+
+def _profiles(runs: Sequence[Run], options: Row) -> Table:
+    form, by = options["form"], options["by"]
+    thresholds = [i / 10 for i in range(10)] if form not in ("csv", "json") else None
+    scores, words, how = _scored(runs, options)
+    found = profiles.performance_profiles(scores, thresholds, **how)
+    rows: list[Row] = []
+    for at in np.ndindex(*found.share.shape):
+        level, threshold = found.levels[at[0]], float(found.thresholds[at[1]])
+        limit = {"score above": f"{threshold:g}"} if form in READ else {"threshold": threshold}
+        values = (found.share[at], found.low[at], found.high[at])
+        share = _three(form, values, ("share", "low", "high"), "share of episodes")
+        rows.append({by: level} | limit | share)
+    above = [f"share of episodes whose score is above a threshold, 95 % bands; score: {words}"]
+    least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
+    notes = [f"fewer than {profiles.MANY} episodes in some task: the bands are too narrow"]
+    return rows, above, [*scores.notes, *notes * (least < profiles.MANY)]
+
+
+def _shares(runs: Sequence[Run], options: Row) -> Table:
+    found = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
+    rows = found.rows()
+    if options["form"] in READ:
+        labelled = zip(rows, found.labels, strict=True)
+        rows = [_shares_read(found, row, label) for row, label in labelled]
+        keys = list(dict.fromkeys(key for row in rows for key in row))
+        rows = [{key: row.get(key, "") for key in keys} for row in rows]
+    notes = [f"{n}: {why}" for n, why in zip(found.names, found.reason, strict=True) if why]
+    whole = found.whole.heading
+    above = [f"parts of {whole} (95 % Student intervals) and their shares (Fieller intervals)"]
+    return rows, above, notes
+
+
+def _shares_read(found: Decomposition, row: Row, label: Row) -> Row:
+    """Return a row of a decomposition for reading: parts in the whole's unit, shares in percent."""
+    digits = found.whole.digits
+    shown = {key: value for key, value in label.items() if value not in ("", None)}
+    shown[found.whole.heading] = interval(*_ends(row, "functional"), digits, symmetric=True)
+    for part in found.parts:
+        shown[part] = interval(*_ends(row, part), digits, symmetric=True)
+    for part in found.parts:
+        shown[f"{part} %"] = interval(*_ends(row, f"{part}_share", 100), 1)
+    return shown
+
+
+def _correlation(runs: Sequence[Run], options: Row) -> Table:
+    literal = options["metrics"] or runs[0].domain.show.headline[1:]
+    if not literal:
+        raise TomevalError("a correlation is of one metric with the functional one: give --metric")
+    found = [correlate(runs, name, reference=options["reference"]) for name in literal]
+    form, measures, rows = options["form"], runs[0].measures, []
+    for one in found:
+        row: Row = {"literal": one.literal, "functional": one.functional}
+        if form in READ:
+            row = {key: heading(name, measures) for key, name in row.items()}
+        row["cells"] = one.cells
+        for name in ("pearson", "spearman"):
+            names = [f"{name}{end}" for end in ("", "_low", "_high")]
+            row |= _three(form, (getattr(one, end) for end in names), names, name)
+        rows.append(row | {"reason": one.reason})
+    above = ["correlation over cells, 95 % intervals (Fisher's z)"]
+    return rows, above, list(dict.fromkeys(note for one in found for note in one.notes))
+
+
+def power_table(
+    runs: Sequence[Run], metric: str, difference: float, form: str, how: Row
+) -> tuple[list[Row], list[str]]:
+    """Return the rows of ``tomeval power`` and the lines above it."""
+    from tomeval.comparing.power import episodes_needed
+
+    rows = episodes_needed(runs, metric, difference, **how)
+    measure = runs[0].measures[rows[0]["metric"]]
+    unit, tests = rows[0]["unit"], sorted({row["tests"] for row in rows} - {0})
+    said = " or ".join(map(str, tests))
+    above = [
+        f"a true difference of {abs(difference):g} in {measure.heading} from "
+        f"{rows[0]['baseline']!r}, to be found with probability {how['power']:g}",
+        f"test: that of compare, the paired sign flip at {100 * how['alpha']:g} % over {said or 0} "
+        f"tests (Holm), for normal differences with the pilot's SD",
+        f"pairs: of {unit}, of all tasks of a scope together; up to: with the upper 80 % bound of "
+        "the SD; now: with the pairs of the pilot",
+    ]
+    return [_power_read(row) for row in rows] if form in READ else rows, above
+
+
+def _power_read(row: Row) -> Row:
     by = list(row)[1]
 
     def number(name: str) -> str:
-        return MISSING if np.isnan(row[name]) else f"{row[name]:.3g}"
+        return MISSING if math.isnan(row[name]) else f"{row[name]:.3g}"
 
     def upto(least: str, most: str) -> str:
         ends = [MISSING if row[name] is None else f"{row[name]:,}" for name in (least, most)]
@@ -93,7 +237,7 @@ def power_row(row: Mapping[str, Any]) -> dict[str, Any]:
         by: row[by],
         "pairs": row["pairs"],
         "SD": number("sd"),
-        "power now": MISSING if np.isnan(row["power"]) else f"{100 * row['power']:.0f} %",
+        "power now": MISSING if math.isnan(row["power"]) else f"{100 * row['power']:.0f} %",
         "found now": number("smallest_difference"),
         "pairs needed": upto("pairs_needed", "pairs_safe"),
         "episodes a cell": upto("episodes", "episodes_safe"),
@@ -101,72 +245,46 @@ def power_row(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def aggregate_rows(found: Aggregates, by: str, form: str) -> list[dict[str, Any]]:
-    """Return one row per level with its interquartile mean."""
-    rows = []
-    for i, level in enumerate(found.levels):
-        value, low, high = (float(x[i]) for x in (found.value, found.low, found.high))
-        row: dict[str, Any] = {by: level}
-        if form in READ:
-            row["interquartile mean"] = interval(value, low, high, 3)
-        else:
-            row |= {"interquartile_mean": value, "low": low, "high": high}
-        rows.append(row | {"episodes": int(found.episodes[i]), "tasks": int(found.tasks[i])})
-    return rows
+TABLES: dict[str, Compared] = {
+    "differences": Compared(
+        _differences,
+        (
+            *("--by", "--baseline", "--metric", "--by-task", "--interval", "--margin"),
+            *("--scale", "--family"),
+        ),
+    ),
+    "iqm": Compared(_iqm, ("--by", "--score")),
+    "profiles": Compared(_profiles, ("--by", "--score")),
+    "shares": Compared(_shares, ("--by", "--by-task")),
+    "correlation": Compared(_correlation, ("--metric",)),
+}
+"""By the name that ``--what`` takes; extensions bring others.
+
+All take `--reference`, `--format`, `--resamples` and `--seed`, whether or not they resample.
+"""
 
 
-def profile_rows(found: Profiles, by: str, form: str) -> list[dict[str, Any]]:
-    """Return one row per level and threshold."""
-    rows = []
-    for i, level in enumerate(found.levels):
-        for j, threshold in enumerate(found.thresholds.tolist()):
-            value, low, high = (float(x[i, j]) for x in (found.share, found.low, found.high))
-            row: dict[str, Any] = {by: level, "score above": f"{threshold:g}"}
-            if form in READ:
-                row["share of episodes"] = interval(value, low, high, 3)
-            else:
-                row = {by: level, "threshold": threshold, "share": value, "low": low, "high": high}
-            rows.append(row)
-    return rows
+def table_names() -> list[str]:
+    """Return what ``--what`` takes."""
+    return [*TABLES, *extensions.named("comparisons")]
 
 
-def share_rows(found: Decomposition, form: str) -> list[dict[str, Any]]:
-    """Return one row per cell or level with the parts of its regret and their shares."""
-    if form not in READ:
-        return found.rows()
-    rows = []
-    for c, label in enumerate(found.labels):
-        row = {k: v for k, v in label.items() if v not in ("", None)}
-        digits = found.whole.digits
-        ends = (found.functional[c], found.functional_low[c], found.functional_high[c])
-        row[found.whole.heading] = interval(*ends, digits, symmetric=True)
-        for k, part in enumerate(found.parts):
-            ends = (found.part[c, k], found.part_low[c, k], found.part_high[c, k])
-            row[part] = interval(*ends, digits, symmetric=True)
-        for k, part in enumerate(found.parts):
-            shares = (found.share, found.share_low, found.share_high)
-            value, low, high = (100 * share[c, k] for share in shares)
-            row[f"{part} %"] = interval(value, low, high, 1)
-        rows.append(row)
-    keys = list(dict.fromkeys(key for row in rows for key in row))
-    return [{key: row.get(key, "") for key in keys} for row in rows]
+def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
+    """Return the function that makes a table; `given` are the options that it must read.
 
-
-def correlation_rows(
-    found: Sequence[Correlation], form: str, measures: Mapping[str, Measure]
-) -> list[dict[str, Any]]:
-    """Return one row per pair of metrics."""
-    rows = []
-    for one in found:
-        row: dict[str, Any] = {"literal": one.literal, "functional": one.functional}
-        if form in READ:
-            row = {key: heading(name, measures) for key, name in row.items()}
-        row["cells"] = one.cells
-        for name in ("pearson", "spearman"):
-            value, low, high = (getattr(one, name + end) for end in ("", "_low", "_high"))
-            if form in READ:
-                row[name] = interval(value, low, high, 3)
-            else:
-                row |= {name: value, f"{name}_low": low, f"{name}_high": high}
-        rows.append(row | {"reason": one.reason})
-    return rows
+    Raises
+    ------
+    TomevalError
+        An unknown name, or an option that the table does not read.
+    """
+    chosen = TABLES.get(what) or extensions.part("comparisons", what)
+    if chosen is None:
+        raise unknown("comparison", what, table_names(), "--what")
+    for name in given:
+        if name not in chosen.options:
+            brought = extensions.parts("comparisons").items()
+            known = {**TABLES, **{one: extensions.resolved(made) for one, made in brought}}
+            readers = ", ".join(other for other, one in known.items() if name in one.options)
+            raise TomevalError(f"{name} does nothing with --what {what}; it is for: {readers}")
+    made: Callable[..., Table] = chosen.table
+    return made

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.report.blocks import (
-    Bases,
     Block,
     as_json,
     asset,
@@ -83,7 +82,6 @@ class Episodes:
         self._chosen = {number: self._choose(number, transcripts, share) for number in self._rows}
         self.with_calls = sum(count > 0 for counts in self._calls.values() for count in counts)
         self.included = sum(len(chosen) for chosen in self._chosen.values())
-        self._bases: Bases = {}
         self._places: dict[int, list[tuple[int, int]]] = {number: [] for number in self._rows}
 
     @property
@@ -101,7 +99,7 @@ class Episodes:
         return Counter(row.status for row in self._rows[number])
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the chunks ``chunk-0``, ``chunk-1``, ..., then ``bases`` and ``index``.
+        """Yield the chunks ``chunk-0``, ``chunk-1``, ..., then ``index``.
 
         Only one chunk is in memory at a time. The index refers to the chunks, so it comes last.
         """
@@ -116,10 +114,6 @@ class Episodes:
                 number, size, held = number + 1, 0, []
         if held:
             yield pack_text(f"chunk-{number}", f"[{','.join(held)}]")
-        bases: dict[str, dict[str, str]] = {}
-        for (cell, purpose), text in self._bases.items():
-            bases.setdefault(str(cell), {})[purpose] = text
-        yield pack("bases", bases)
         yield pack("index", [self.summary(cell) for cell in self._run.cells])
 
     def _read(self, cell: RunCell) -> list[_Row]:
@@ -162,7 +156,7 @@ class Episodes:
         return chosen
 
     def one(self, cell: RunCell, number: int) -> dict[str, Any]:
-        """Return one episode in short form, with the ``bases`` that its ``calls`` refer to.
+        """Return one episode in short form, with its ``calls``.
 
         Raises
         ------
@@ -176,11 +170,10 @@ class Episodes:
             episode = self.browser.one(cell, number)
         else:
             episode = next(islice(self.browser.packed(cell), numbers.index(number), None))
-        bases: Bases = {}
         calls = list(self._run.store.calls(cell.number, number))
         several = len({seat for _, seat, *_ in calls}) > 1
-        episode["calls"] = packed_calls(calls, cell.number, bases, several)
-        return {**episode, "bases": {purpose: text for (_, purpose), text in bases.items()}}
+        episode["calls"] = packed_calls(calls, cell.number, several)
+        return episode
 
     def _packed(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (cell, episode in short form) for all episodes, in order."""
@@ -191,7 +184,7 @@ class Episodes:
                 if row.episode in self._chosen[cell.number]:
                     calls = self._run.store.calls(cell.number, row.episode)
                     several = seats[cell.number] > 1
-                    episode["calls"] = packed_calls(calls, cell.number, self._bases, several)
+                    episode["calls"] = packed_calls(calls, cell.number, several)
                 yield cell.number, episode
 
     def summary(self, cell: RunCell) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from tomeval.report import facts, notices
 from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
 from tomeval.report.episodes import Episodes
-from tomeval.report.svg import page_figures
 from tomeval.report.table import results, valued
 from tomeval.runs.origins import report_rows
 from tomeval.runs.results import Run
@@ -129,9 +129,8 @@ def _context(
     # Base64 needs no escaping, which would take long.
     blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
     drawings: list[dict[str, Any]] = []
-    glyphs = Markup()
     if options.figures and any(row["episodes"] for row in rows):
-        drawings, glyphs = page_figures(
+        drawings = page_figures(
             run, options.interval, options.reference, options.only, options.all_figures
         )
     return {
@@ -150,7 +149,6 @@ def _context(
         "comparison": comparison,
         "drawings": drawings,
         "rest": drawings[1:],
-        "glyphs": glyphs,
         "settings": facts.settings(run),
         "facts": run.domain.show.facts(run),
         "sessions": facts.sessions(run),
@@ -159,6 +157,50 @@ def _context(
         "listed": [run.measures[name] for name in names],
         "drawn": episodes.drawn,
     }
+
+
+# A browser tells a picture whether the page around it is dark.
+_DARK = (
+    "<style>@media (prefers-color-scheme: dark) "
+    "{ svg { filter: invert(1) hue-rotate(180deg) } }</style>"
+)
+
+
+def page_figures(
+    run: Run,
+    interval: str,
+    reference: str | None = None,
+    only: Sequence[str] = (),
+    every: bool = False,
+) -> list[dict[str, Any]]:
+    """Return the figures of a run for the template, each with the address that holds its SVG.
+
+    They are drawn as for one of two columns: a narrow screen shows these without scaling down.
+    `only` and `every` choose as in `tomeval.plots.registry.chosen`.
+    """
+    from tomeval.plots import Options, chosen, draw_one, picture, plain_style
+
+    figures: list[dict[str, Any]] = []
+    how = Options("single", interval, reference)
+    with warnings.catch_warnings(), plain_style():
+        # A label may have characters that the font lacks; a box stands for them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        for name in chosen(run, only, every=every):
+            # Of `Show.first_figures`, files that this run has not are left out.
+            for drawing in draw_one(run, name, how, asked=bool(only)):
+                drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
+                start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
+                data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
+                figures.append(
+                    {
+                        "id": f"figure-{len(figures)}",
+                        "title": drawing.title,
+                        "caption": drawing.caption,
+                        "description": drawing.description,
+                        "source": f"data:image/svg+xml;base64,{data.decode('ascii')}",
+                    }
+                )
+    return figures
 
 
 def _seen(value: Any) -> Any:
@@ -178,6 +220,7 @@ def _policy(style: str, script: str) -> str:
     """Return the content security policy: this script and this style sheet, nothing else."""
     return (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 

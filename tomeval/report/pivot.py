@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.rows import Row, Rows, best_of_values, digits_for, is_number, repeats, texts
 from tomeval.report.tables import Grid
 from tomeval.runs.columns import RATES, has_interval, heading
 from tomeval.runs.measures import Measure
+from tomeval.runs.results import Run
+from tomeval.runs.selection import choose_columns, split
+
+AS_IT_IS = "none"
+"""Asks for no other order, and for a row per cell."""
 
 MOST_TASKS = 8
 """The most tasks that stand beside each other by default."""
@@ -23,24 +28,20 @@ SIDES = {1: "more is better", -1: "less is better", 0: "neither side is better"}
 SETTINGS = ("reference", "seed", "on_invalid", "attempts")
 """Settings in which rows must agree for one of them to be the best."""
 
-
-Player = tuple[Any, ...]
-"""The values of the columns that go down."""
-
-Place = tuple[Player, tuple[Any, ...]]
-"""A player and the values of the columns that go across."""
+Words = Callable[[str], str]
+Key = tuple[Any, ...]
+Place = tuple[Key, Key]
+"""A player and a task: the values of the columns down, and of those across."""
 
 
-class Layout(NamedTuple):
-    """Which columns of a table of cells go down and which across, and where each row stands.
-
-    `at` has the row at (players, tasks), which are the values of the columns down and across.
-    """
+@dataclass(frozen=True)
+class Pivot:
+    """Which columns go down and which across, and the row at each (player, task)."""
 
     down: list[str]
     across: list[str]
-    players: list[tuple[Any, ...]]
-    tasks: list[tuple[Any, ...]]
+    players: list[Key]
+    tasks: list[Key]
     at: dict[Place, Row]
 
     @property
@@ -49,156 +50,143 @@ class Layout(NamedTuple):
         filled = 3 * len(self.at) >= len(self.players) * len(self.tasks)
         return len(self.players) > 1 and 1 < len(self.tasks) <= MOST_TASKS and filled
 
+    def values(self, name: str, task: Sequence[str]) -> list[dict[Place, float]]:
+        """Return the values of a measure by place, apart for each task with its settings."""
+        groups: dict[Key, dict[Place, float]] = {}
+        for place, row in self.at.items():
+            group = groups.setdefault(tuple(row.get(n) for n in (*task, *SETTINGS)), {})
+            if is_number(row[name]):
+                group[place] = float(row[name])
+        return list(groups.values())
 
-def laid_out(rows: Rows, keys: Sequence[str], across: Sequence[str]) -> Layout | None:
-    """Return how rows stand as a pivot; None if two of them would stand in one place.
+    def means(self, name: str) -> dict[Key, float]:
+        """Return every player's mean over tasks; none if any player lacks a value in any task."""
+        count, rows = len(self.tasks), self.at.values()
+        whole = len(rows) == len(self.players) * count and all(is_number(r[name]) for r in rows)
+        if not whole or count < 2:
+            return {}
+        return {p: sum(self.at[p, t][name] for t in self.tasks) / count for p in self.players}
 
-    Parameters
-    ----------
-    keys : sequence of str
-        The columns that say what a row is of.
-    across : sequence of str
-        Those of them that say its task, coarsest first. All others go down, as far as rows differ.
-    """
-    left_out = repeats(rows)
+    def mean_ranks(self, measure: Measure, task: Sequence[str]) -> dict[Key, float]:
+        """Return every player's mean rank in the tasks in which it has a value; the best has 1.
+
+        Players of equal values share the mean of their ranks. Those without any value come last. Of
+        measures of which neither side is better, the least has 1.
+        """
+        ranks: dict[Key, list[float]] = {player: [] for player in self.players}
+        side = measure.better or -1
+        for values in self.values(measure.name, task):
+            for (player, _), value in values.items():
+                above = sum(side * other > side * value for other in values.values())
+                same = sum(other == value for other in values.values())
+                ranks[player].append(above + (1 + same) / 2)
+        return {p: sum(of) / len(of) if of else math.inf for p, of in ranks.items()}
+
+
+def pivot_of(run: Run, rows: Rows, asked: str) -> Pivot | None:
+    """Return how the cells stand as a pivot; None if two of them would stand in one place."""
+    cell, compare, left_out = run.cells[0], run.domain.compare, repeats(rows)
+    keys = [name for name in rows[0] if name in cell.columns or name in SETTINGS]
     vary = [key for key in keys if len({row[key] for row in rows}) > 1 and key not in left_out]
-    across = [key for key in across if key in vary]
-    down = [key for key in vary if key not in across] or list(keys[:1])
-    at: dict[Place, Row] = {}
-    for row in rows:
-        at[tuple(row[key] for key in down), tuple(row[key] for key in across)] = row
+    if asked in ("", AS_IT_IS):
+        task = compare.task_of(cell, compare.by[0])
+    else:
+        task = dict.fromkeys(choose_columns(keys, {}, split(asked)))
+    across = [name for name in task if name in vary]
+    down = [key for key in vary if key not in across] or keys[:1]
+    at = {(_key(row, down), _key(row, across)): row for row in rows}
     if len(at) < len(rows):
         return None
-    players = list(dict.fromkeys(player for player, _ in at))
-    order = [list(dict.fromkeys(row[key] for row in rows)) for key in across]
+    order = {name: list(dict.fromkeys(row[name] for row in rows)) for name in across}
     tasks = sorted(
         dict.fromkeys(task for _, task in at),
-        key=lambda task: [values.index(v) for values, v in zip(order, task, strict=True)],
+        key=lambda task: [order[n].index(v) for n, v in zip(across, task, strict=True)],
     )
-    return Layout(down, across, players, tasks, at)
+    return Pivot(down, across, list(dict.fromkeys(player for player, _ in at)), tasks, at)
 
 
-def means_of(layout: Layout, measure: Measure) -> dict[Player, float]:
-    """Return every player's mean over tasks; none if any player lacks a value in any task."""
-    values = {place: row[measure.name] for place, row in layout.at.items()}
-    values = {place: float(value) for place, value in values.items() if is_number(value)}
-    count = len(layout.tasks)
-    if len(values) < len(layout.players) * count or count < 2:
-        return {}
-    return {
-        player: sum(values[player, task] for task in layout.tasks) / count
-        for player in layout.players
-    }
+def _key(row: Row, names: Iterable[str]) -> Key:
+    return tuple(row[name] for name in names)
 
 
-def mean_ranks(layout: Layout, measure: Measure, task: Sequence[str]) -> dict[Player, float]:
-    """Return every player's mean rank in the tasks in which it has a value; the best has 1.
-
-    Players of equal values share the mean of their ranks. Those without any value come last. Of
-    measures of which neither side is better, the least has 1. `task` are the columns in which rows
-    must agree to be of one task.
-    """
-    ranks: dict[Player, list[float]] = {player: [] for player in layout.players}
-    turn = -(measure.better or -1)
-    for places in _by_task(layout, task).values():
-        values = {
-            place: turn * float(layout.at[place][measure.name])
-            for place in places
-            if is_number(layout.at[place][measure.name])
-        }
-        ordered = sorted(values.values())
-        for (player, _), value in values.items():
-            first, last = bisect_left(ordered, value), bisect_right(ordered, value)
-            ranks[player].append((first + 1 + last) / 2)
-    return {p: sum(found) / len(found) if found else math.inf for p, found in ranks.items()}
-
-
-def _by_task(layout: Layout, task: Sequence[str]) -> dict[tuple[Any, ...], list[Place]]:
-    """Return the places of each task's rows."""
-    found: dict[tuple[Any, ...], list[Place]] = {}
-    for place, row in layout.at.items():
-        found.setdefault(tuple(row.get(name) for name in (*task, *SETTINGS)), []).append(place)
-    return found
-
-
-def _best(layout: Layout, measure: Measure, task: Sequence[str]) -> set[Place]:
-    """Return the places of the best of each task."""
-    found: set[Place] = set()
-    for places in _by_task(layout, task).values():
-        values = {
-            n: float(layout.at[place][measure.name])
-            for n, place in enumerate(places)
-            if is_number(layout.at[place][measure.name])
-        }
-        found |= {places[n] for n in best_of_values(values, measure.better)}
-    return found
-
-
-def pivot_of(
-    rows: Rows,
-    layout: Layout,
-    measure: Measure,
-    task: Sequence[str],
-    means: Mapping[Player, float],
-    words: Callable[[str], str] = str,
+def pivoted(
+    run: Run, rows: Rows, pivot: Pivot, name: str, sort: str, custom: bool, words: Words
 ) -> Grid:
-    """Return a measure as a table of the layout's players and tasks, in their order.
+    """Return one measure of a run as a table of players and tasks, sorted.
 
-    All cells have as many decimals, chosen by all intervals together.
-
-    `task` are the columns in which rows must agree for one of them to be the best. `means` is the
-    last column, which has no interval; none: there is no such column.
+    All cells have as many decimals, chosen by all intervals together. The last column is the mean
+    over tasks, where it has a meaning; it has no interval. `custom`: the reader chose what goes
+    across, and players stand as the experiment has them unless `sort` says otherwise.
     """
-    columns = [
-        [layout.at.get((player, task)) for player in layout.players] for task in layout.tasks
-    ]
-    digits = digits_for(rows, measure.name)
-    cells = [_texts(column, measure.name, digits) for column in columns]
-    heads = [
-        tuple(
-            words(str(value)) or f"no {heading(name)}"
-            for name, value in zip(layout.across, across, strict=True)
-        )
-        or (measure.heading,)
-        for across in layout.tasks
-    ]
-    marked = _best(layout, measure, task)
-    best = {
-        (n, place)
-        for place, across in enumerate(layout.tasks)
-        for n, player in enumerate(layout.players)
-        if (player, across) in marked
-    }
-    levels = len(heads[0])
+    measure, task = run.measures[name], run.domain.compare.task
+    scales = {(cell.payoff_range, cell.payoff_size) for cell in run.cells}
+    alike = measure.unit == "%" or (
+        measure.in_payoffs and len(scales) == 1 and (None, None) not in scales
+    )
+    means = pivot.means(name) if alike and not custom else {}
+    sort = sort or (AS_IT_IS if custom else "")
+    players, how = _order(run, pivot, measure, means, sort)
+    groups = pivot.values(name, task)
+    best = {place for values in groups for place in best_of_values(values, measure.better)}
+    digits, levels = digits_for(rows, name), len(pivot.across) or 1
+    heads = [(*[""] * (levels - 1), words(heading(key))) for key in pivot.down]
+    columns = [[words(str(player[i])) for player in players] for i in range(len(pivot.down))]
+    marked = set()
+    for across in pivot.tasks:
+        named = zip(pivot.across, across, strict=True)
+        head = tuple(words(str(value)) or f"no {heading(key)}" for key, value in named)
+        marked |= {(n, len(heads)) for n, p in enumerate(players) if (p, across) in best}
+        heads.append(head or (measure.heading,))
+        played = [pivot.at.get((player, across)) for player in players]
+        said = iter(texts([row for row in played if row is not None], name, digits))
+        columns.append([MISSING if row is None else next(said) for row in played])
     if means:
-        cells.append([fixed(means[player], digits) for player in layout.players])
+        if len(groups) == len(pivot.tasks):  # else settings differ, which are tasks of their own
+            first = best_of_values(means, measure.better)
+            marked |= {(n, len(heads)) for n, player in enumerate(players) if player in first}
         heads.append((*[""] * (levels - 1), "mean"))
-        values = dict(enumerate(means[player] for player in layout.players))
-        if len(_by_task(layout, task)) == len(layout.tasks):
-            best |= {(n, len(columns)) for n in best_of_values(values, measure.better)}
-    shift = len(layout.down)
-    lead = [(*[""] * (levels - 1), words(heading(name))) for name in layout.down]
+        columns.append([fixed(means[player], digits) for player in players])
+    told = [*pivot.down, *pivot.across]
+    kinds = [{row[key] for row in rows} for key in told]
+    if pivot.across and sum(map(len, kinds)) > len(set().union(*kinds)):
+        how.append(f"across: {', '.join(map(heading, pivot.across))}")
     return Grid(
-        above=[*_across(rows, layout), *shared_words(rows, [*layout.down, *layout.across], words)],
-        heads=[*lead, *heads],
-        body=[
-            [*_words(player, words), *(column[n] for column in cells)]
-            for n, player in enumerate(layout.players)
+        above=[
+            f"{measure.heading}, {SIDES[measure.better]}",
+            *how,
+            *shared_words(rows, told, words),
         ],
-        lead=list(range(shift)),
-        best={(n, place + shift) for n, place in best},
+        heads=heads,
+        body=[list(row) for row in zip(*columns, strict=True)],
+        lead=list(range(len(pivot.down))),
+        best=marked,
     )
 
 
-def _across(rows: Rows, layout: Layout) -> list[str]:
-    """Return what goes across, if values do not say it: if two columns have one in common."""
-    values = [{row[name] for row in rows} for name in (*layout.down, *layout.across)]
-    if not layout.across or sum(map(len, values)) == len(set().union(*values)):
-        return []
-    return [f"across: {', '.join(map(heading, layout.across))}"]
+def _order(
+    run: Run, pivot: Pivot, measure: Measure, means: Mapping[Key, float], sort: str
+) -> tuple[list[Key], list[str]]:
+    """Return the players in the order asked for, and how they are sorted, in words."""
+    bare, turn = sort.removeprefix("-"), -1 if sort.startswith("-") else 1
+    if bare == AS_IT_IS or (not sort and measure.better == 0):
+        return pivot.players, []
+    by = measure
+    if bare:
+        (name,) = choose_columns([*pivot.down, *run.measures], run.measures, [bare])
+        if name in pivot.down:
+            index = pivot.down.index(name)
+            return sorted(pivot.players, key=lambda p: p[index], reverse=turn < 0), []
+        by = run.measures[name]
+    if by is measure and means:
+        keys = {player: -(measure.better or -1) * value for player, value in means.items()}
+        how = "sorted by mean"
+    else:
+        keys = pivot.mean_ranks(by, run.domain.compare.task)
+        how = "sorted by mean rank" + ("" if by is measure else f" in {by.heading}")
+    return sorted(pivot.players, key=lambda player: turn * keys[player]), [how]
 
 
-def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -> list[str]:
+def shared_words(rows: Rows, told: Sequence[str], words: Words) -> list[str]:
     """Return what rows share besides the columns `told`, and the range of what they do not.
 
     That is episodes and the rates of answers; of a rate that differs the row with most is named.
@@ -206,35 +194,25 @@ def shared_words(rows: Rows, told: Sequence[str], words: Callable[[str], str]) -
     said = []
     silent = repeats(rows) & RATES.keys()
     for name, value in rows[0].items():
-        if name in silent:
-            continue
         values = [row[name] for row in rows]
         known = [v for v in values if is_number(v)]
+        if name in silent:
+            continue
         if name == "episodes" and len(set(values)) > 1:
             said.append(f"episodes {min(values)} to {max(values)}")
-        elif name in RATES and known and len(set(known)) > 1:
-            most = max(known)
-            row = next(row for row in rows if row[name] == most)
-            where = ", ".join(_words([row[key] for key in told if row[key] != ""], words))
-            ends = f"{fixed(100 * min(known), 1)} to {fixed(100 * most, 1)}"
-            said.append(f"{heading(name)} {ends} (most: {where})")
         elif name in RATES and known:
-            said.append(f"{heading(name)} {fixed(100 * known[0], 1)}")
+            least, most = min(known), max(known)
+            ends = fixed(100 * least, 1)
+            if most > least:
+                row = next(row for row in rows if row[name] == most)
+                where = ", ".join(words(str(row[key])) for key in told if row[key] != "")
+                ends += f" to {fixed(100 * most, 1)} (most: {where})"
+            said.append(f"{heading(name)} {ends}")
         elif name == INTERVAL and len(set(values)) > 1:
             kinds = sorted({value or "none" for value in values})
             said.append(f"{heading(name)} {' or '.join(kinds)}")
-        elif name in told or has_interval(rows[0], name):
+        elif name in told or has_interval(rows[0], name) or len(set(values)) > 1:
             continue
-        elif len(set(values)) == 1 and isinstance(value, str | int):
-            said += [f"{heading(name)} {words(str(value))}"] if value != "" else []
+        elif isinstance(value, str | int) and value != "":
+            said.append(f"{heading(name)} {words(str(value))}")
     return said
-
-
-def _words(values: Sequence[Any], words: Callable[[str], str]) -> list[str]:
-    return [words(str(value)) for value in values]
-
-
-def _texts(column: Sequence[Row | None], name: str, digits: int) -> list[str]:
-    """Return the cells of one task; a dash where a player did not play it."""
-    played = iter(texts([row for row in column if row is not None], name, digits))
-    return [MISSING if row is None else next(played) for row in column]

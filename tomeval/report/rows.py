@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
 from tomeval.report.tables import Grid
@@ -25,6 +25,7 @@ _NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
 _SETTINGS = ("seed", "on_invalid")
 """Columns at the end that tell rows apart where those at the front do not."""
 
+K = TypeVar("K")
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
@@ -49,7 +50,8 @@ def grid_of(
         Makes a text safe for the format.
     """
     rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
-    shared, columns = _columns(rows, measures, keep)
+    same, columns = columns_of(rows, keep)
+    shared = [f"{heading(name, measures)} {texts(rows[:1], name)[0]}" for name in same]
     said, columns = _put_aside(rows, columns, measures, aside)
     body = [[""] * len(columns) for _ in rows]
     for place, column in enumerate(columns):
@@ -117,7 +119,7 @@ def best_cells(
     return found
 
 
-def best_of_values(values: Mapping[int, float], side: int) -> set[int]:
+def best_of_values(values: Mapping[K, float], side: int) -> set[K]:
     """Return which of several values are best, ties included; none of a single one."""
     if len(values) < 2 or side == 0:
         return set()
@@ -145,27 +147,27 @@ def repeats(rows: Rows) -> set[str]:
     return found | ({"strategy"} if all(r["strategy"] in ("", r[name]) for r in rows) else set())
 
 
-def _columns(
-    rows: Rows, measures: Mapping[str, Measure] | None, keep: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Return what all rows share, as words, and the columns that are left."""
+def columns_of(rows: Rows, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Return the columns in which all rows agree, unless they are to `keep`, and those to show.
+
+    Those that say nothing are neither: empty ones, the ends of intervals, and what `repeats`.
+    """
     first = rows[0]
     drop = {name for name in first if is_interval(name)} | repeats(rows)
     drop |= {name for name in first if all(row[name] in ("", None) for row in rows)}
     measured = [name for name in first if has_interval(first, name)]
     empty = {name for name in measured if not any(is_number(row[name]) for row in rows)}
     drop |= empty if len(empty) < len(measured) else set()
-    shared = []
-    if len(rows) > 1:
-        for name in first:
-            values = {row[name] for row in rows}
-            alike = len(values) == 1 and not has_interval(first, name)
-            if name not in drop and name not in keep and alike:
-                drop.add(name)
-                if first[name] not in ("", None):
-                    shared.append(f"{heading(name, measures)} {texts([first], name)[0]}")
-    left = [name for name in first if name not in drop or name in keep]
-    return (shared, left) if left else ([], list(first))  # rows that are all the same
+    left = [name for name in first if name not in drop]
+    same = [
+        name
+        for name in (left if len(rows) > 1 else ())
+        if not has_interval(first, name)
+        and name not in keep
+        and len({row[name] for row in rows}) == 1
+    ]
+    # Rows that are all the same are shown as they are.
+    return (same, kept) if (kept := [n for n in left if n not in same]) else ([], list(first))
 
 
 def _put_aside(

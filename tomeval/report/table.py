@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.numbers import MISSING, decimals, fixed, p_words, signed, typeset
-from tomeval.report.comparisons import verdict_text
-from tomeval.report.rows import digits_for, repeats
-from tomeval.runs.columns import ATTAINABLE, RATES, heading, interval_of, is_even, is_interval
+from tomeval.core.numbers import typeset
+from tomeval.report.comparisons import RAW, comparison_rows
+from tomeval.report.rows import columns_of, texts
+from tomeval.runs.columns import ATTAINABLE, RATES, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import AUTO, FEW
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _MOST_CHOICES = 40
 _ALWAYS = (*RATES, "episodes")
-_UNFILTERED = (*_ALWAYS, "seed")
 
 
 class Value(NamedTuple):
@@ -62,121 +62,62 @@ def main_table(
     are left out, except for the measures of a run in which no measure has a value. Of the measures
     only those in `shown` have a column, with what is attainable in them; default: all.
     """
-    wanted = set(measures if shown is None else shown)
-    columns, shared, filters = [], [], []
     first = next(iter(rows[0]))
-    valued = {name for name in measures if any(row[name] == row[name] for row in rows)}
-    same = repeats(rows)
-    for key in rows[0]:
-        if is_interval(key) or key in same:
-            continue
-        if valued and key in measures and key not in valued:
-            continue
-        if key.removesuffix(ATTAINABLE) in measures and key.removesuffix(ATTAINABLE) not in wanted:
-            continue
-        named = heading(key, measures)
-        values = list(dict.fromkeys(row[key] for row in rows))
-        if key not in measures and all(value in ("", None) for value in values):
-            continue
-        if key not in (*measures, first, *_ALWAYS) and len(values) == 1:
-            if len(rows) > 1 or key in ("reference", "on_invalid"):
-                shared.append((named, str(values[0])))
-                continue
-        elif (
-            key not in (*measures, first, *_UNFILTERED)
-            and len(values) <= _MOST_CHOICES
-            and not isinstance(rows[0][key], float)
-        ):
-            filters.append((key, named, [str(value) for value in values]))
-        columns.append(Column(key, named, isinstance(rows[0][key], int | float)))
-    digits = {column.key: digits_for(rows, column.key) for column in columns}
-    even = {column.key: is_even(rows, column.key) for column in columns}
-    body = [[value_of(row, c.key, digits[c.key], even[c.key]) for c in columns] for row in rows]
-    return Table(columns, body, shared, filters)
-
-
-def value_of(row: Mapping[str, Any], key: str, digits: int, even: bool = False) -> Value:
-    """Return one cell of the table, with as many decimals if it is a number with any.
-
-    `even`: with half the width of its interval in place of the ends.
-    """
-    value = row[key]
-    if not isinstance(value, float):
-        return Value("" if value is None else str(value), "", "" if value is None else str(value))
-    if math.isnan(value):
-        return Value(MISSING, "", "")
-    if key in RATES:
-        return Value(f"{100 * value:.1f}", "", repr(value))
-    return Value(typeset(fixed(value, digits)), _interval(row, key, digits, even), repr(value))
-
-
-def _interval(row: Mapping[str, Any], key: str, digits: int, even: bool) -> str:
-    """Return the interval of a measure as text, empty if there is none."""
-    found = interval_of(row, key)
-    if found is None:
-        return ""
-    if even or found.ends is None:
-        return f"± {fixed(found.half, digits)}"
-    low, high = found.ends
-    return typeset(f"[{fixed(low, digits)}, {fixed(high, digits)}]")
-
-
-def comparison_table(found: Comparison, measures: Mapping[str, Measure]) -> Table:
-    """Return every comparison as a table: first those over all tasks, then task by task."""
-    columns = [
-        Column(found.by, found.by, False),
-        Column("scope", "task", False),
-        Column("metric", "metric", False),
-        Column("pairs", "pairs", True),
-        Column("level_mean", "mean", True),
-        Column("baseline_mean", f"mean of {found.baseline}", True),
-        Column("difference", "difference", True),
-        Column("p_holm", "p, corrected", True),
-        Column("effect_size", "Hedges' g", True),
-        Column("improvement", "probability of improvement", True),
-        Column("verdict", "verdict", False),
+    same, keys = columns_of(rows, (first, *_ALWAYS, *measures))
+    out = set(measures) - set(measures if shown is None else shown)
+    keys = [key for key in keys if key.removesuffix(ATTAINABLE) not in out]
+    columns = [Column(k, heading(k, measures), isinstance(rows[0][k], int | float)) for k in keys]
+    body = [
+        [_value(text, row[key]) for row, text in zip(rows, texts(rows, key), strict=True)]
+        for key in keys
     ]
-    rows = [_compared(found.by, row, measures[row["metric"]]) for row in found.rows()]
+    shared = [(heading(key, measures), texts(rows, key)[0]) for key in same]
+    plain = [
+        column
+        for column in columns
+        if column.key not in (*measures, first, *_ALWAYS, "seed")
+        and not isinstance(rows[0][column.key], float)
+    ]
+    return _table(columns, [list(row) for row in zip(*body, strict=True)], shared, plain)
+
+
+def _table(
+    columns: list[Column],
+    rows: list[list[Value]],
+    shared: list[tuple[str, str]],
+    filtered: Collection[Column],
+) -> Table:
+    """Return a table that can be filtered by columns of a few values."""
     filters = []
     for index, column in enumerate(columns):
         values = list(dict.fromkeys(row[index].text for row in rows))
-        if column.key in ("scope", "metric", "verdict") and 1 < len(values) <= _MOST_CHOICES:
+        if column in filtered and 1 < len(values) <= _MOST_CHOICES:
             filters.append((column.key, column.heading, values))
-    return Table(columns, rows, [], filters)
+    return Table(columns, rows, shared, filters)
 
 
-def _compared(by: str, row: dict[str, Any], measure: Measure) -> list[Value]:
-    """Return one row of `Comparison.rows` as shown."""
-    half = (row["difference_high"] - row["difference_low"]) / 2
-    digits = decimals([half], measure.digits)
+_ENDS = re.compile(r" (?=± |\[)")
 
-    def number(name: str, places: int) -> Value:
-        value = row[name]
-        if math.isnan(value):
-            return Value(MISSING, "", "")
-        return Value(typeset(fixed(value, places)), "", repr(value))
 
-    def text(value: str) -> Value:
-        return Value(value, "", value)
+def _value(text: str, raw: Any) -> Value:
+    """Return the text of a cell as `tomeval table` prints it, its interval in small."""
+    if not isinstance(raw, float):
+        return Value(text, "", "" if raw is None else str(raw))
+    number, *ends = _ENDS.split(text, maxsplit=1)
+    return Value(typeset(number), typeset("".join(ends)), "" if math.isnan(raw) else repr(raw))
 
-    low, high = row["difference_low"], row["difference_high"]
-    ends = "" if math.isnan(low) else f"[{signed(low, digits)}, {signed(high, digits)}]"
-    difference = Value(signed(row["difference"], digits), ends, number("difference", digits).sort)
-    p = row["p_holm"]
-    said = MISSING if math.isnan(p) else p_words(p).removeprefix("p ").removeprefix("= ")
-    return [
-        text(row[by]),
-        text(row["scope"]),
-        text(measure.heading),
-        Value(f"{row['pairs']:,}", "", str(row["pairs"])),
-        number("level_mean", digits),
-        number("baseline_mean", digits),
-        difference,
-        Value(said, "", "" if math.isnan(p) else repr(p)),
-        number("effect_size", 2),
-        number("improvement", 2),
-        text(verdict_text(row)),
+
+def comparison_table(found: Comparison) -> Table:
+    """Return every comparison as a table: first those over all tasks, then task by task."""
+    shown = comparison_rows(found, "text", by_task=True)
+    keys = [found.by, *(key for key in shown[0] if key != found.by)]
+    columns = [Column(key, "task" if key == "scope" else key, key in RAW) for key in keys]
+    rows = [
+        [_value(str(row[key]), full[RAW[key]] if key in RAW else row[key]) for key in keys]
+        for row, full in zip(shown, found.rows(), strict=True)
     ]
+    told = ("scope", "metric", "verdict")
+    return _table(columns, rows, [], [column for column in columns if column.key in told])
 
 
 _INTERVALS = {

@@ -70,7 +70,7 @@ def test_every_part_of_every_kind_of_game_is_shown(run) -> None:
     assert "The run is complete." in progress
     results = part(run.folder, "results")
     assert results.count("<tr>") >= len(run.cells)
-    assert "<svg" in part(run.folder, "figures")
+    assert "image/svg+xml" in part(run.folder, "figures")
     assert 'id="episode-rows"' in part(run.folder, "episodes")
 
 
@@ -93,10 +93,7 @@ def test_cells_and_episodes_are_had_one_by_one(run) -> None:
     entry = next(one for one in blocks["index"] if one["number"] == number)
     place = entry["episode"].index(wanted)
     packed = blocks[f"chunk-{entry['chunk'][place]}"][entry["place"][place]]
-    apart = ("calls", "bases")
-    assert {k: v for k, v in episode.items() if k not in apart} == {
-        k: v for k, v in packed.items() if k not in apart
-    }
+    assert {**episode, "calls": []} == {**packed, "calls": []}
     calls = list(run.store.calls(number, wanted))
     assert len(episode["calls"]) == len(calls)
 

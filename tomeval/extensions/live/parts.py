@@ -20,8 +20,7 @@ from tomeval.extensions.live.changes import Part
 from tomeval.report import facts, notices
 from tomeval.report.episodes import Episodes, LineBrowser, heads
 from tomeval.report.facts import headline
-from tomeval.report.page import environment
-from tomeval.report.svg import page_figures
+from tomeval.report.page import environment, page_figures
 from tomeval.report.table import Column, Table, Value, results
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
@@ -140,8 +139,7 @@ def _figures(run: Run | None) -> str:
     """Return the figures that a report has by default."""
     if run is None or not any(len(cell.episodes) for cell in run.cells):
         return ""
-    drawings, glyphs = page_figures(run, AUTO)
-    return render("live_figures.html.j2", rest=drawings, glyphs=glyphs)
+    return render("live_figures.html.j2", rest=page_figures(run, AUTO))
 
 
 def _episodes(run: Run | None) -> str:

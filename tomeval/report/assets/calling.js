@@ -16,7 +16,7 @@ const calling = {
   prompt(episode, place) {
     const [shared, rest] = calling.text(episode, place);
     const count = (shared.length + rest.length).toLocaleString("en");
-    const fresh = episode.calls[place].b === 1 ? "" : `, of which the last ${rest.length.toLocaleString("en")} are new`;
+    const fresh = shared === "" ? "" : `, of which the last ${rest.length.toLocaleString("en")} are new`;
     const body = dom.make("pre", { dir: "auto", tabindex: 0 });
     const details = dom.make("details", {}, dom.make("summary", { text: `Prompt: ${count} characters${fresh}` }), body);
     details.addEventListener("toggle", () => {
@@ -34,7 +34,7 @@ const calling = {
     for (let i = 0; i <= place; i++) {
       const call = episode.calls[i];
       if (call.p !== purpose || call.r === undefined) continue;
-      const shared = calling.cut(call.b === 1 ? episode.bases[purpose] : before, call.m);
+      const shared = calling.cut(before, call.m);
       if (i === place) return [shared, call.r];
       before = shared + call.r;
     }

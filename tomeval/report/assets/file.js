@@ -28,10 +28,9 @@ const source = {
     return (await blocks.open("index")).find((cell) => cell.number === number);
   },
 
-  // One episode, with the prompts that its calls refer to.
+  // One episode.
   async episode(number, cell, place) {
     const chunk = await blocks.open(`chunk-${cell.chunk[place]}`);
-    const packed = { calls: [], ...chunk[cell.place[place]] };
-    return { ...packed, bases: packed.calls.length ? (await blocks.open("bases"))[number] : {} };
+    return { calls: [], ...chunk[cell.place[place]] };
   },
 };
