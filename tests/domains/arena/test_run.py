@@ -81,7 +81,7 @@ def test_without_chance_every_seating_is_played_once(played):
 def test_regret_is_what_is_lost_in_expectation(played):
     run = played(["chance"], ["noisy", "tft"], episodes=600)
     [cell] = run.cells
-    from tomeval.domains.arena.bounds import bounds_rows
+    from tomeval.domains.arena.described import bounds_rows
 
     best = {row["best_low"] for row in bounds_rows(run_cells(["chance"], ["noisy", "tft"]))}
     [best] = {round(value, 9) for value in best}

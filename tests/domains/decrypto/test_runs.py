@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import re
 import sqlite3
 
 import pytest
@@ -19,9 +18,8 @@ from tomeval.domains.decrypto.results import pairings
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seating import play_batch, plays_in_batch, table_of
 from tomeval.domains.decrypto.tables import TABLES, table_rows
-from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
+from tomeval.models.base import GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
-from tomeval.models.served.limits import BudgetExceeded
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -109,17 +107,6 @@ def test_rows_do_not_depend_on_who_answers_first(tmp_path, monkeypatch) -> None:
     assert rows(tmp_path / "decoder") == rows(tmp_path / "interceptor")
 
 
-def test_rows_do_not_depend_on_workers(tmp_path) -> None:
-    players = {"minilm": {"embedding": "minilm"}, "dice": {"kind": "random"}}
-    seats = {"encoder": "all", "decoder": "minilm", "interceptor": "all"}  # in batch and singly
-    some = make_experiment(
-        {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 4}
-    )
-    for workers in (1, 3):
-        assert run_experiment(some, tmp_path / str(workers), workers=workers) == 16
-    assert rows(tmp_path / "1") == rows(tmp_path / "3")
-
-
 def test_another_seed_gives_other_games(tmp_path) -> None:
     run_experiment(make_experiment(MIXED), tmp_path / "a")
     db = sqlite3.connect(tmp_path / "a" / "run.sqlite")
@@ -179,41 +166,6 @@ def test_a_killed_game_asks_nothing_twice(tmp_path, monkeypatch) -> None:
     assert rows(tmp_path / "a")["answered"] == []
 
 
-def test_a_cap_keeps_what_was_paid_for(tmp_path, monkeypatch) -> None:
-    log = Logged(everything)
-
-    def capped(request):
-        if len(log.requests) >= 5:
-            raise BudgetExceeded("stopped before call 6: the cap is 5 calls")
-        return log(request)
-
-    monkeypatch.setitem(SCRIPTS, "logged", capped)
-    settings = {"players": {"l": {"model": "scripted:logged"}}, "episodes": 1}
-    with pytest.raises(BudgetExceeded):
-        run_experiment(experiment(**settings), tmp_path / "a")
-    assert len(rows(tmp_path / "a")["answered"]) == 5
-
-
-def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
-    down = True
-
-    def answer(question):
-        if down and "turn 2 of" in question:
-            raise BackendError("no network")
-        return everything(question)
-
-    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
-    settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
-    run_experiment(experiment(**settings), tmp_path / "a")
-    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"failed"}
-    with Run(tmp_path / "a") as run:
-        (row,) = table_rows("outcomes", run)
-    assert (row["games"], row["failed"]) == (0, 2)
-    down = False
-    assert run_experiment(experiment(**settings), tmp_path / "a") == 2
-    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"complete"}
-
-
 def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
     def answer(question):
         return "nothing" if "turn 2 of" in question else everything(question)
@@ -257,19 +209,6 @@ def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
     with pytest.raises(TomevalError, match="l, l, l, seed 5, game 0: turn 1: the encoder's answer"):
         run_experiment(experiment(players=players, on_invalid="stop"), tmp_path / "a")
-
-
-def test_another_experiment_is_refused(tmp_path) -> None:
-    run_experiment(experiment(), tmp_path / "a")
-    before = rows(tmp_path / "a")
-    for change in ({"seed": 6}, {"rules": {"turns": 7}}, {"probes": {"eve": True}}):
-        with pytest.raises(TomevalError, match="holds another experiment"):
-            run_experiment(experiment(**change), tmp_path / "a")
-    assert rows(tmp_path / "a") == before
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "notes.txt").write_text("x")
-    with pytest.raises(TomevalError, match=r"it holds 'notes\.txt'"):
-        run_experiment(experiment(), tmp_path / "b")
 
 
 def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
@@ -485,22 +424,6 @@ def test_records_that_change_are_another_experiment(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 1))])
     with pytest.raises(TomevalError, match="holds another experiment"):
         run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
-
-
-def test_the_call_log_holds_every_prompt(tmp_path) -> None:
-    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 1}
-    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
-    shown: dict[tuple[str, str], str] = {}
-    with Run(tmp_path / "a") as run:
-        calls = list(run.store.calls(0, 0))
-    assert len(calls) == 8 * 6 + 7 * 3
-    for turn, role, form, call in calls:
-        assert form == call["purpose"]
-        key = (role, call["purpose"])
-        shown[key] = shown.get(key, "")[: call["prompt_same"]] + call["prompt_rest"]
-        assert shown[key].startswith("[user]\nYou are playing a word game")
-        assert re.search(rf"[Tt]urn {turn}\b", shown[key])
-        assert call["reply"]["text"]
 
 
 def test_facts_name_every_player_and_the_rules_once(tmp_path) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.domains.arena.results import ArenaRunCell
-from tomeval.domains.arena.retelling import Decided, Retold, ToldProbe, retell
+from tomeval.domains.arena.retelling import BOUNDS, Decided, Retold, ToldProbe, retell
 from tomeval.domains.arena.solver import Bound
 from tomeval.domains.arena.transcripts import VERDICTS
+from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -33,12 +34,9 @@ class GameBrowser:
         """Yield the games of a cell in short form."""
         assert isinstance(cell, ArenaRunCell)
         left = self._share
-        for index, (episode, steps) in enumerate(
-            self._store.query(
-                "SELECT episode, steps FROM episodes WHERE cell = ? ORDER BY episode",
-                (cell.number,),
-            )
-        ):
+        columns = ("episode", "steps")
+        games = read_rows(self._store, "episodes", columns, cell.number)
+        for index, (episode, steps) in enumerate(games):
             left -= steps
             if index and left < 0:
                 yield {"untold": True}
@@ -95,8 +93,7 @@ def _turn(row: Decided) -> dict[str, Any]:
     if row.verdict != "valid":
         found["v"], found["o"] = row.verdict, row.outcome
     if any(row.worth.values()):
-        names = ("best", "chosen", "regret", "tom_regret")
-        found["w"] = [_ends(row.worth[name]) for name in names]
+        found["w"] = [_ends(row.worth[name]) for name in BOUNDS]
         found["y"] = row.reply
     if row.probes:
         found["p"] = [_probe(probe) for probe in row.probes]

@@ -6,13 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tomeval.domains.arena.bounds import bounds_rows
 from tomeval.domains.arena.browsing import GameBrowser
 from tomeval.domains.arena.cells import SUBJECT, ArenaCell
-from tomeval.domains.arena.described import described_keys
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
-from tomeval.domains.arena.listing import listed_games, listed_players
 from tomeval.domains.arena.measures import MEASURES, PLANTED
 from tomeval.domains.arena.players import together
 from tomeval.domains.arena.records import game_records
@@ -118,6 +115,7 @@ def _frozen(run: Run) -> Mapping[str, float] | None:
 
 
 _PREVIEW = "tomeval.domains.arena.preview"
+_DESCRIBED = "tomeval.domains.arena.described"
 
 ARENA = Domain(
     name="arena",
@@ -173,9 +171,12 @@ ARENA = Domain(
         prompts=later(f"{_PREVIEW}:prompts_of"),
         asked_share=later(f"{_PREVIEW}:share_of"),
         example=later(f"{_PREVIEW}:example_cell"),
-        bounds=bounds_rows,
-        keys=described_keys,
-        lists={"arena_games": listed_games, "arena_players": listed_players},
+        bounds=later(f"{_DESCRIBED}:bounds_rows"),
+        keys=later(f"{_DESCRIBED}:described_keys"),
+        lists={
+            "arena_games": later(f"{_DESCRIBED}:listed_games"),
+            "arena_players": later(f"{_DESCRIBED}:listed_players"),
+        },
         scripts=SCRIPTS,
     ),
 )

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.outcomes import FAILED, VOID
 from tomeval.domains.arena.cells import ASK_AGAIN
 from tomeval.domains.arena.players import ANYWHERE
 from tomeval.domains.arena.results import ArenaRunCell
+from tomeval.domains.arena.storing import (
+    attainable,
+    cells_without_values,
+    statuses,
+    valued,
+    who_ended,
+)
 from tomeval.domains.seated.described import player_row
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, unique
@@ -83,50 +90,34 @@ def _recorded(run: Run) -> list[str]:
     ]
 
 
-def _here(run: Run) -> str:
-    """Return SQL that says: in one of the cells of the run, which may be some of the store's."""
-    return f"cell IN ({', '.join(str(cell.number) for cell in run.cells)})"
-
-
 def _lost_games(run: Run) -> list[str]:
     """Say how many games count in no measure, and whose answers ended them."""
-    here = _here(run)
-    sql = f"SELECT status, COUNT(*) FROM episodes WHERE {here} GROUP BY status"
-    counts = dict(run.store.query(sql))
+    cells = [cell.number for cell in run.cells]
+    counts = statuses(run.store, cells)
     total, lost = sum(counts.values()), counts.get(VOID, 0) + counts.get(FAILED, 0)
     if not lost:
         return []
-    by_player = run.store.query(
-        "SELECT name, COUNT(DISTINCT cell || '/' || episode) FROM step_records "
-        f"WHERE {here} AND status != ? AND verdict = 'invalid' GROUP BY name ORDER BY 2 DESC, 1",
-        (COMPLETE,),
-    )
-    said = ", ".join(f"{name} {count}" for name, count in by_player[:MOST_NAMES])
-    more = f" and {len(by_player) - MOST_NAMES} more" if len(by_player) > MOST_NAMES else ""
+    said = _some([f"{name} {count}" for name, count in who_ended(run.store, cells)], ", ")
     return [
         f"{lost:,} of {total:,} games are void or failed and count in no measure; whose answer "
-        f"ended them: {said}{more}. Games that were got through are no random sample of all."
+        f"ended them: {said}. Games that were got through are no random sample of all."
     ]
 
 
 def _values(run: Run) -> list[str]:
     """Say where V* and Q* are bounds only, and where they are not known and why."""
     notes = []
-    [(valued, bounded)] = run.store.query(
-        "SELECT COUNT(regret_low), COALESCE(SUM(regret_low < regret_high), 0) FROM step_records "
-        f"WHERE {_here(run)} AND slot = 0 AND status = ?",
-        (COMPLETE,),
-    )
+    known, bounded = valued(run.store, [cell.number for cell in run.cells])
     if bounded:
         notes.append(
-            f"V* and Q* of {bounded:,} of {valued:,} valued decisions of measured players are "
+            f"V* and Q* of {bounded:,} of {known:,} valued decisions of measured players are "
             "bounds only. ΔFunctional is the mean over the others, which are no random sample of "
             "decisions; its columns 'at least' and 'at most' bound it over all valued ones."
         )
-    counts = dict(run.store.query("SELECT cell, COUNT(regret_low) FROM steps GROUP BY cell"))
+    without = cells_without_values(run.store)
     reasons: dict[str, list[str]] = {}
     for cell in _cells(run):
-        if cell.definition["values"] and counts.get(cell.number) == 0:
+        if cell.definition["values"] and cell.number in without:
             reasons.setdefault(_unknown(cell), []).append(cell.name)
     for why, names in reasons.items():
         notes.append(f"No V*, Q* and ΔFunctional, because {why}: {_some(names)}.")
@@ -148,10 +139,7 @@ def _unknown(cell: ArenaRunCell) -> str:
 
 def _probes(run: Run) -> list[str]:
     """Say where nothing is attainable to compare predictions with."""
-    rows = run.store.query(
-        "SELECT cell, COUNT(*), COUNT(json_extract(value, '$.attainable')) FROM answers "
-        f"WHERE {_here(run)} AND value IS NOT NULL GROUP BY cell"
-    )
+    rows = attainable(run.store, [cell.number for cell in run.cells])
     named = {cell.number: cell.name for cell in _cells(run)}
     without = [named[number] for number, asked, known in rows if asked and not known]
     partly = [named[number] for number, asked, known in rows if 0 < known < asked]
@@ -169,8 +157,8 @@ def _probes(run: Run) -> list[str]:
     return notes
 
 
-def _some(names: list[str]) -> str:
+def _some(names: list[str], between: str = "; ") -> str:
     """Return a few names, and how many more there are."""
-    found = list(dict.fromkeys(names))
-    more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
-    return "; ".join(found[:MOST_NAMES]) + more
+    kept = list(dict.fromkeys(names))
+    more = f" and {len(kept) - MOST_NAMES} more" if len(kept) > MOST_NAMES else ""
+    return between.join(kept[:MOST_NAMES]) + more

@@ -9,6 +9,7 @@ from typing import Any
 from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.outcomes import ErrorRecord, GameRecord, struck_seats
 from tomeval.domains.arena.results import ArenaRunCell
+from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.results import Run
 
 
@@ -23,20 +24,20 @@ def game_records(run: Run) -> list[GameRecord]:
     return [record for cell in cells for record in _records(cell, several)]
 
 
+_STEP = ("episode", "seat", "step", "stage", "verdict", "outcome", "attempts", "tries")
+_GAME: tuple[str, ...] = ("episode", "status", "deal", "ending", "rounds")
+_GAME += ("seats", "roles", "teams", "rewards", "wins", "marks")
+
+
 def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
     table, policy = cell.table, cell.definition["on_invalid"]
     names = [player["name"] for player in cell.definition["players"]]
     errors: dict[int, list[tuple[Any, ...]]] = {}
-    for episode, *row in cell._store.query(
-        "SELECT episode, seat, step, stage, verdict, outcome, attempts, tries FROM steps "
-        "WHERE cell = ? AND (tries IS NOT NULL OR verdict != 'valid') ORDER BY episode, step",
-        (cell.number,),
-    ):
-        errors.setdefault(episode, []).append(tuple(row))
-    for episode, status, deal, ending, rounds, *lists in cell._store.query(
-        "SELECT episode, status, deal, ending, rounds, seats, roles, teams, rewards, wins, marks "
-        "FROM episodes WHERE cell = ? ORDER BY episode",
-        (cell.number,),
+    for row in read_rows(cell._store, "steps", _STEP, cell.number):
+        if row[-1] is not None or row[4] != "valid":
+            errors.setdefault(row[0], []).append(row[1:])
+    for episode, status, deal, ending, rounds, *lists in read_rows(
+        cell._store, "episodes", _GAME, cell.number
     ):
         seats, roles, teams, rewards, wins, marks = map(json.loads, lists)
         players = [""] * len(seats)

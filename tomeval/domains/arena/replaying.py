@@ -92,7 +92,7 @@ def replay(
         yield place, state
 
 
-def actions_of(rows: Sequence[tuple[int, int, str | None]]) -> dict[int, dict[int, Action]]:
+def actions_of(rows: Sequence[tuple[Any, ...]]) -> dict[int, dict[int, Action]]:
     """Return actions by stage and seat from rows of (stage, seat, JSON or None)."""
     found: dict[int, dict[int, Action]] = {}
     for stage, seat, action in rows:

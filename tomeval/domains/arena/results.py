@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.once import held
-from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.named_games import NamedGame, game_from
+from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.cell import IntArray, RunCell
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,8 @@ Bools = NDArray[np.bool_]
 
 _VALUES: tuple[str, ...] = ("regret_low", "regret_high", "tom_regret_low", "tom_regret_high")
 _VALUES += ("step_payoff", "step_best", "step_reply")
+_STEP = ("episode", "step", "slot", "verdict", "action IS reply", *_VALUES)
+_STEP += ("json_extract(details, '$.belief')",)
 
 BELIEF = ("right", "complied", "answered", "misleads", "regret_low", "regret_high", "slope")
 """See `planting.belief_facts`; truth values are 0 and 1."""
@@ -137,40 +140,30 @@ class ArenaRunCell(RunCell):
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell._store, cell.number
-    games = store.query(
-        "SELECT episode, reward, won, rounds, deal, role, steps FROM episodes "
-        "WHERE cell = ? AND status = ? ORDER BY episode",
-        (number, COMPLETE),
-    )
+    columns = ("episode", "deal", "reward", "won", "rounds", "role", "e.steps")
+    games = read_rows(store, "episodes", columns, number, complete=True)
     place = {row[0]: index for index, row in enumerate(games)}
-    rows = store.query(
-        f"SELECT s.episode, s.step, s.slot, s.verdict, s.action IS s.reply, "
-        f"{', '.join(f's.{name}' for name in _VALUES)}, json_extract(s.details, '$.belief') "
-        "FROM steps s JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
-        "ORDER BY episode, step",
-        (number, COMPLETE),
-    )
+    rows = read_rows(store, "steps", _STEP, number, complete=True)
     if len(rows) != sum(row[6] for row in games):
         raise store.damaged("the decisions of a complete game are not complete")
     mine = [row for row in rows if row[2] == 0]
-    probes = store.query(
-        "SELECT a.episode, a.step, a.outcome, a.value FROM answers a "
-        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
-        "ORDER BY episode, step, question",
-        (number, COMPLETE),
-    )
+    answer = ("episode", "step", "a.outcome", "value")
+    probes = read_rows(store, "answers", answer, number, complete=True)
     told = [json.loads(row[3]) for row in probes]
     asked = {(row[0], row[1]) for row in probes}
 
     def known(name: str) -> Floats:
         return np.array([one[name] for one in told], dtype=np.float64)  # None becomes NaN
 
+    def column(index: int, kind: type = np.int64) -> Any:
+        return np.array([row[index] for row in games], dtype=kind)
+
     return Played(
-        episode=np.array([row[0] for row in games], dtype=np.int64),
-        reward=np.array([row[1] for row in games], dtype=np.float64),
-        won=np.array([row[2] for row in games], dtype=np.float64),
-        rounds=np.array([row[3] for row in games], dtype=np.int64),
-        deal=np.array([row[4] for row in games], dtype=np.int64),
+        episode=column(0),
+        deal=column(1),
+        reward=column(2, np.float64),
+        won=column(3, np.float64),
+        rounds=column(4),
         role=[row[5] for row in games],
         decision=np.array([place[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tomeval.domains.arena.game import ArenaGame, Event, Probe
@@ -12,13 +12,15 @@ from tomeval.domains.arena.outcomes import struck_seats
 from tomeval.domains.arena.replaying import actions_of, first_state, frozen, replayed
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.solver import Bound
+from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.store import Store
 
-_BOUNDS = ("best", "chosen", "regret", "tom_regret")
-_STEP: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "kind", "action", "verdict")
-_STEP += ("outcome", "tries", *(f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")))
+BOUNDS = ("best", "chosen", "regret", "tom_regret")
+_SAID: tuple[str, ...] = ("step", "stage", "round", "seat", "kind", "verdict", "outcome")
+_STEP = (*_SAID, "action", "tries", *(f"{n}_{e}" for n in BOUNDS for e in ("low", "high")))
 _STEP += ("reply", "details")
-_GAME = ("status", "deal", "ending", "rounds", "seats", "roles", "rewards", "wins", "marks")
+_GAME: tuple[str, ...] = ("status", "deal", "ending", "seats", "roles", "rewards", "wins", "marks")
+_ANSWER = ("step", "question", "a.outcome", "value")
 
 
 MOOT = "moot"
@@ -40,14 +42,8 @@ class Happened(NamedTuple):
 class ToldProbe(NamedTuple):
     """A literal question and its answer, in words.
 
-    Attributes
-    ----------
-    question, said, truth : str
-        `truth` is empty if it never showed.
-    valid : bool
-        Whether there was a readable answer; if not, `said` tells why.
-    hit, probability, attainable, observer : float or None
-        See `played.Probed`.
+    `truth` is empty if it never showed; if the answer is not `valid`, `said` tells why. For the
+    numbers see `played.Probed`.
     """
 
     question: str
@@ -60,37 +56,31 @@ class ToldProbe(NamedTuple):
     observer: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decided:
-    """One decision.
+    """One decision; for what is not said here see `played.Decision`, whose number is `step`.
 
     Attributes
     ----------
-    step, stage, round, seat, slot : int
-        See `played.Decision`; `step` is its number.
-    kind, verdict, outcome : str
     action : str or None
         What counted, in words; None if nothing did.
-    silent : bool
-        Whether all that came of it is that the seat said nothing.
-    own : bool
-        Whether an event tells of it alone.
+    silent, own : bool
+        Whether all that came of it is that the seat said nothing; whether an event tells of it
+        alone.
     tries : list of (error, words)
         Refused attempts.
     worth : mapping of str to Bound or None
-        ``best``, ``chosen``, ``regret`` and ``tom_regret``, see `played.Worth`.
+        By the names of `BOUNDS`, see `played.Worth`.
     reply : str
         The best reply to what was predicted, in words; empty without.
     stated : list of (question, answer, right)
         What the seat was told of the others by a planted belief, in words.
-    probes : list of ToldProbe
     """
 
     step: int
     stage: int
     round: int
     seat: int
-    slot: int
     kind: str
     verdict: str
     outcome: str
@@ -100,34 +90,21 @@ class Decided:
     tries: list[tuple[str, str]]
     worth: Mapping[str, Bound | None]
     reply: str
-    stated: list[tuple[str, str, bool]] = field(default_factory=list)
-    probes: list[ToldProbe] = field(default_factory=list)
+    stated: list[tuple[str, str, bool]]
+    probes: list[ToldProbe]
 
 
 @dataclass(frozen=True)
 class Retold:
-    """A game.
+    """A game; `measured` is the subject's seat, and all that follows it a list by seat.
 
-    Attributes
-    ----------
-    status, ending : str
-        `ending` is empty unless the game is complete.
-    deal, rounds : int
-    measured : int
-        The subject's seat.
-    names, players, roles : list of str
-        By seat: what the seat is called, who sits there, in which role.
-    rewards, wins : list of float
-        By seat; empty unless the game is complete.
-    happened : list of Happened
-        In the order of steps.
-    decided : list of Decided
+    `ending`, `rewards` and `wins` are empty unless the game is complete; `happened` is in the order
+    of steps.
     """
 
     status: str
     ending: str
     deal: int
-    rounds: int
     measured: int
     names: list[str]
     players: list[str]
@@ -140,21 +117,11 @@ class Retold:
 
 def retell(store: Store, cell: ArenaRunCell, episode: int) -> Retold:
     """Return a recorded game, of any status, played again from its record."""
-    place = (cell.number, episode)
-    [found] = store.query(
-        f"SELECT {', '.join(_GAME)} FROM episodes WHERE cell = ? AND episode = ?", place
-    )
-    told = dict(zip(_GAME, found, strict=True))
-    seats, roles, rewards, wins, marks = (
-        json.loads(told[name]) for name in ("seats", "roles", "rewards", "wins", "marks")
-    )
-    rows = [
-        dict(zip(_STEP, row, strict=True))
-        for row in store.query(
-            f"SELECT {', '.join(_STEP)} FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
-            place,
-        )
-    ]
+    [found] = read_rows(store, "episodes", _GAME, cell.number, episode)
+    status, deal, ending, *lists = found
+    seats, roles, rewards, wins, marks = map(json.loads, lists)
+    steps = read_rows(store, "steps", _STEP, cell.number, episode)
+    rows = [dict(zip(_STEP, row, strict=True)) for row in steps]
     struck = struck_seats(marks)
     for row in rows:
         if row["verdict"] == "fatal" and row["seat"] not in struck:
@@ -163,25 +130,19 @@ def retell(store: Store, cell: ArenaRunCell, episode: int) -> Retold:
     names = [player["name"] for player in cell.definition["players"]]
     players = [names[seats.index(seat)] for seat in range(game.seats)]
     try:
-        happened = _happened(cell, episode, told["deal"], marks, rows, players)
+        happened = _happened(cell, episode, deal, marks, rows, players)
     except (ValueError, KeyError, IndexError) as error:
         raise store.damaged(f"game {episode} of cell {cell.number}: {error}") from None
     own = {one.step: one.event for one in happened if one.own}
-    probes = _probes(store, game, place)
-    return Retold(
-        told["status"],
-        told["ending"],
-        told["deal"],
-        told["rounds"],
-        seats[0],
-        [game.seat_name(seat) for seat in range(game.seats)],
-        players,
-        roles,
-        rewards,
-        wins,
-        happened,
-        [_decided(game, row, own.get(row["step"]), probes) for row in rows],
-    )
+    probes: dict[int, list[ToldProbe]] = {}
+    for step, *answer in read_rows(store, "answers", _ANSWER, cell.number, episode):
+        probes.setdefault(step, []).append(_probe(game, *answer))
+    decided = [
+        _decided(game, row, own.get(row["step"]), probes.get(row["step"], [])) for row in rows
+    ]
+    seated = [game.seat_name(seat) for seat in range(game.seats)]
+    ends = (roles, rewards, wins)
+    return Retold(status, ending, deal, seats[0], seated, players, *ends, happened, decided)
 
 
 def _happened(
@@ -228,52 +189,36 @@ def _line(game: ArenaGame[Any], event: Event, players: Sequence[str]) -> str:
     return text.replace(name, f"{name} ({players[event.seat]})", 1)
 
 
-def _probes(
-    store: Store, game: ArenaGame[Any], place: tuple[int, int]
-) -> dict[int, list[ToldProbe]]:
-    """Return the literal questions by decision."""
-    found: dict[int, list[ToldProbe]] = {}
-    for step, question, outcome, value in store.query(
-        "SELECT step, question, outcome, value FROM answers WHERE cell = ? AND episode = ? "
-        "ORDER BY step, question",
-        place,
-    ):
-        told = json.loads(value)
-        about = question.removeprefix(told["probe"]).removeprefix("_")
-        probe = Probe(told["probe"], int(about) if about.isdecimal() else None)
-        valid = outcome == "valid"
-        said = game.told(probe, frozen(told["said"])) if valid else outcome.replace("_", " ")
-        truth = "" if told["truth"] is None else game.told(probe, frozen(told["truth"]))
-        numbers = (told[name] for name in ("hit", "probability", "attainable", "observer"))
-        asked = game.asked(probe)
-        found.setdefault(step, []).append(ToldProbe(asked, said, truth, valid, *numbers))
-    return found
+def _probe(game: ArenaGame[Any], question: str, outcome: str, value: str) -> ToldProbe:
+    """Return a literal question."""
+    told = json.loads(value)
+    about = question.removeprefix(told["probe"]).removeprefix("_")
+    probe = Probe(told["probe"], int(about) if about.isdecimal() else None)
+    valid = outcome == "valid"
+    said = game.told(probe, frozen(told["said"])) if valid else outcome.replace("_", " ")
+    truth = "" if told["truth"] is None else game.told(probe, frozen(told["truth"]))
+    numbers = (told[name] for name in ("hit", "probability", "attainable", "observer"))
+    return ToldProbe(game.asked(probe), said, truth, valid, *numbers)
 
 
 def _decided(
-    game: ArenaGame[Any],
-    row: dict[str, Any],
-    event: Event | None,
-    probes: dict[int, list[ToldProbe]],
+    game: ArenaGame[Any], row: dict[str, Any], event: Event | None, probes: list[ToldProbe]
 ) -> Decided:
     """Return a decision, given the event that tells of it alone."""
+    acted, reply = (
+        None if row[name] is None else game.acted(row["kind"], frozen(json.loads(row[name])))
+        for name in ("action", "reply")
+    )
     return Decided(
-        row["step"],
-        row["stage"],
-        row["round"],
-        row["seat"],
-        row["slot"],
-        row["kind"],
-        row["verdict"],
-        row["outcome"],
-        _acted(game, row["kind"], row["action"]) if row["action"] is not None else None,
-        event is not None and game.silent(event),
-        event is not None,
-        [(error, why) for error, why in json.loads(row["tries"] or "[]")],
-        {name: _bound(row, name) for name in _BOUNDS},
-        "" if row["reply"] is None else _acted(game, row["kind"], row["reply"]),
-        _stated(game, row["details"]),
-        probes.get(row["step"], []),
+        **{name: row[name] for name in _SAID},
+        action=acted,
+        silent=event is not None and game.silent(event),
+        own=event is not None,
+        tries=[(error, why) for error, why in json.loads(row["tries"] or "[]")],
+        worth={name: _bound(row, name) for name in BOUNDS},
+        reply=reply or "",
+        stated=_stated(game, row["details"]),
+        probes=probes,
     )
 
 
@@ -289,10 +234,6 @@ def _stated(game: ArenaGame[Any], details: str | None) -> list[tuple[str, str, b
         right = said == belief["true"][question]
         found.append((game.asked(probe), game.told(probe, frozen(said)), right))
     return found
-
-
-def _acted(game: ArenaGame[Any], kind: str, text: str) -> str:
-    return game.acted(kind, frozen(json.loads(text)))
 
 
 def _bound(row: dict[str, Any], name: str) -> Bound | None:

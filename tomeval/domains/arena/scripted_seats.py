@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import numpy as np
-
 from tomeval.core.outcomes import BACKEND_ERROR
 from tomeval.domains.arena.game import Action, Ask, Probe, View
 from tomeval.domains.arena.policy import Memory, Policy
@@ -91,24 +89,17 @@ class RandomSeat(SlippingSeat):
 
     async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
         """Draw one of the labels of a probe; None for probes of any other form."""
-        return any_label(self.chair.rng, view, probe)
+        form = view.game.probe_form(view, probe)
+        if not form.labels:
+            return None
+        drawn = form.labels[int(self.chair.rng.integers(len(form.labels)))]
+        return Answer(view.game.read_probe(view, probe, form.items(drawn)))
 
 
 class RandomPolicySeat(PolicySeat):
     """A game's own random player: it predicts at random, too."""
 
-    async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
-        """Draw one of the labels of a probe; None for probes of any other form."""
-        return any_label(self.chair.rng, view, probe)
-
-
-def any_label(rng: np.random.Generator, view: View[Any], probe: Probe) -> Answer | None:
-    """Draw one of the labels of a probe; None for probes of any other form."""
-    form = view.game.probe_form(view, probe)
-    if not form.labels:
-        return None
-    drawn = form.labels[int(rng.integers(len(form.labels)))]
-    return Answer(view.game.read_probe(view, probe, form.items(drawn)))
+    probe = RandomSeat.probe
 
 
 class PlannerSeat(SlippingSeat):

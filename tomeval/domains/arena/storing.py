@@ -183,18 +183,51 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def complete_games(store: Store, cell: int) -> list[tuple[Any, ...]]:
-    """Return episode, deal, and as JSON seats and marks of chance of every complete game."""
+def calls_by_step(store: Store, cell: int, episode: int) -> list[int]:
+    """Return the steps of a game in which a model was called."""
+    sql = "SELECT DISTINCT step FROM calls WHERE cell = ? AND episode = ?"
+    return [step for (step,) in store.query(sql, (cell, episode))]
+
+
+def statuses(store: Store, cells: Sequence[int]) -> dict[str, int]:
+    """Return how many games have each status."""
+    sql = f"SELECT status, COUNT(*) FROM episodes WHERE {_among(cells)} GROUP BY status"
+    return dict(store.query(sql))
+
+
+def who_ended(store: Store, cells: Sequence[int]) -> list[tuple[str, int]]:
+    """Return whose answers ended how many games, most first."""
     return store.query(
-        "SELECT episode, deal, seats, marks FROM episodes WHERE cell = ? AND status = ? "
-        "ORDER BY episode",
-        (cell, COMPLETE),
+        "SELECT name, COUNT(DISTINCT cell || '/' || episode) FROM step_records "
+        f"WHERE {_among(cells)} AND status != ? AND verdict = 'invalid' "
+        "GROUP BY name ORDER BY 2 DESC, 1",
+        (COMPLETE,),
     )
 
 
-def moves_of_game(store: Store, cell: int, episode: int) -> list[tuple[Any, ...]]:
-    """Return stage, seat and action, as JSON or None, of every decision of a game."""
-    return store.query(
-        "SELECT stage, seat, action FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
-        (cell, episode),
+def valued(store: Store, cells: Sequence[int]) -> tuple[int, int]:
+    """Return how many decisions of subjects have values, and of how many they are only bounded."""
+    [counts] = store.query(
+        "SELECT COUNT(regret_low), COALESCE(SUM(regret_low < regret_high), 0) FROM step_records "
+        f"WHERE {_among(cells)} AND slot = 0 AND status = ?",
+        (COMPLETE,),
     )
+    return counts[0], counts[1]
+
+
+def cells_without_values(store: Store) -> set[int]:
+    """Return the cells with games in which no decision has values."""
+    rows = store.query("SELECT cell FROM steps GROUP BY cell HAVING COUNT(regret_low) = 0")
+    return {cell for (cell,) in rows}
+
+
+def attainable(store: Store, cells: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return cell, questions with answers, and those of which what is attainable is known."""
+    return store.query(
+        "SELECT cell, COUNT(*), COUNT(json_extract(value, '$.attainable')) FROM answers "
+        f"WHERE {_among(cells)} AND value IS NOT NULL GROUP BY cell"
+    )
+
+
+def _among(cells: Sequence[int]) -> str:
+    return f"cell IN ({', '.join(map(str, cells))})"

@@ -8,6 +8,7 @@ from tomeval.domains.arena.game import Event
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.retelling import MOOT, Decided, Happened, Retold, ToldProbe, retell
 from tomeval.domains.arena.solver import Bound
+from tomeval.domains.arena.storing import calls_by_step
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
 
@@ -31,10 +32,7 @@ def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
     yield Line(0, f"{cell.name}; seed {cell.seed}, game {episode}, deal {told.deal}: {told.status}")
     for seat in range(len(told.names)):
         yield Line(0, _seat_line(told, seat))
-    asked = store.query(
-        "SELECT DISTINCT step FROM calls WHERE cell = ? AND episode = ?", (cell.number, episode)
-    )
-    called = {step for (step,) in asked}
+    called = set(calls_by_step(store, cell.number, episode))
     events: dict[int, list[Happened]] = {}
     for one in told.happened:
         events.setdefault(one.step, []).append(one)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_text
-from tomeval.domains.decrypto.game import Code, Guess, Keywords, NoCode, as_code, clean_hint
+from tomeval.domains.decrypto.game import Code, Guess, Hints, Keywords, NoCode, as_code, clean_hint
 
 MAX_TEXT = 200
 """Longest text of a file: keywords, hints, names."""
@@ -86,27 +86,16 @@ def code_of(value: Any, where: str) -> Code:
 
 def keywords_of(value: Any, where: str) -> Keywords:
     """Return the four keywords of a game."""
-    if not isinstance(value, list) or len(value) != 4:
-        raise TomevalError(f"{where}: keywords must be a list of 4, is {show(value)}")
-    one, two, three, four = (_filled(word, "a keyword", where) for word in value)
+    one, two, three, four = list_of(value, 4, "keywords", where)
     if len({word.casefold() for word in (one, two, three, four)}) < 4:
         raise TomevalError(f"{where}: the keywords must differ, are {show(value)}")
     return one, two, three, four
 
 
-def hints_of(value: Any, where: str) -> tuple[str, str, str]:
+def hints_of(value: Any, where: str) -> Hints:
     """Return the three hints of a turn, as they were given."""
-    if not isinstance(value, list) or len(value) != 3:
-        raise TomevalError(f"{where}: hints must be a list of 3, is {show(value)}")
-    one, two, three = (_filled(hint, "a hint", where) for hint in value)
+    one, two, three = list_of(value, 3, "hints", where)
     return one, two, three
-
-
-def _filled(value: Any, what: str, where: str) -> str:
-    text = clean_hint(text_of(value, what, where))
-    if not text:
-        raise TomevalError(f"{where}: {what} is empty")
-    return text
 
 
 def text_of(value: Any, what: str, where: str) -> str:
@@ -119,18 +108,29 @@ def text_of(value: Any, what: str, where: str) -> str:
     return value
 
 
-def check_keys(entry: Iterable[Any], known: Sequence[str], where: str) -> None:
-    """Refuse keys that are not known."""
-    for key in entry:
+def object_of(
+    value: Any, known: Sequence[str], where: str, needed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return an object whose keys are known, with all that are needed."""
+    if not isinstance(value, dict):
+        raise TomevalError(f"{where}: must be an object, is {show(value)}")
+    for key in value:
         if key not in known:
             raise unknown("key", str(key)[:80], known, where)
-
-
-def need_keys(entry: Any, keys: Sequence[str], where: str) -> None:
-    """Refuse an entry without one of some keys."""
-    for key in keys:
-        if key not in entry:
+    for key in needed:
+        if key not in value:
             raise TomevalError(f"{where}: missing {key!r}")
+    return value
+
+
+def list_of(value: Any, size: int, what: str, where: str) -> list[str]:
+    """Return some filled texts, `what` in the plural."""
+    if not isinstance(value, list) or len(value) != size:
+        raise TomevalError(f"{where}: {what} must be a list of {size}, is {show(value)}")
+    texts = [clean_hint(text_of(text, f"a {what[:-1]}", where)) for text in value]
+    if not all(texts):
+        raise TomevalError(f"{where}: a {what[:-1]} is empty")
+    return texts
 
 
 def show(value: Any) -> str:

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_text
 from tomeval.domains.decrypto.fields import (
-    check_keys,
     code_of,
     hints_of,
     keywords_of,
-    need_keys,
+    object_of,
     read_guess,
     read_json,
     show,
@@ -123,7 +122,7 @@ def _game(name: str, rows: Sequence[_Row], rules: Rules, notes: list[str]) -> Re
             if row.fault:
                 raise TomevalError(f"{row.where}: {row.fault}")
             text_of(name, "game", row.where)
-            need_keys(row.fields, KEYS[1:], row.where)
+            object_of(row.fields, KEYS, row.where, KEYS[1:])
             told = keywords_of(row.fields["keywords"], row.where)
             if told != (keywords or told):
                 raise TomevalError(f"{row.where}: the game has had other keywords before")
@@ -180,20 +179,14 @@ def _json_rows(path: Path) -> Iterator[_Row]:
         where = f"{path}: entry {number}"
         if not isinstance(entry, dict):
             raise TomevalError(f"{where}: must be an object, is {show(entry)}")
-        fault = ""
-        try:
-            check_keys(entry, KEYS, where)
-        except TomevalError as error:
-            fault = str(error).removeprefix(f"{where}: ")
-        yield _Row(where, _name(entry.get("game"), where), entry, fault)
+        yield _Row(where, _name(entry.get("game"), where), entry)
 
 
 def _csv_rows(path: Path) -> Iterator[_Row]:
     try:
         reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
         names = list(reader.fieldnames or ())
-        check_keys(dict.fromkeys(names), COLUMNS, f"{path}: columns")
-        need_keys(dict.fromkeys(names), COLUMNS[1:], f"{path}: columns")
+        object_of(dict.fromkeys(names), COLUMNS, f"{path}: columns", COLUMNS[1:])
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise TomevalError(f"{path}: columns: {twice[0]!r} comes twice")
         for row in reader:
@@ -203,9 +196,9 @@ def _csv_rows(path: Path) -> Iterator[_Row]:
                 fault = f"needs {len(names)} fields"
                 if "game" in names and row["game"] is None:
                     raise TomevalError(f"{where}: {fault}")
-            keywords = [row[f"keyword_{i}"] for i in (1, 2, 3, 4)]
-            hints = [row[f"hint_{i}"] for i in (1, 2, 3)]
-            fields = {**row, "keywords": keywords, "hints": hints}
+            fields = {name: row[name] for name in ("code", "bob", "eve")}
+            fields["keywords"] = [row[f"keyword_{i}"] for i in (1, 2, 3, 4)]
+            fields["hints"] = [row[f"hint_{i}"] for i in (1, 2, 3)]
             yield _Row(where, _name(row.get("game"), where), fields, fault)
     except csv.Error as error:
         raise TomevalError(f"{path}: not valid CSV: {error}") from None

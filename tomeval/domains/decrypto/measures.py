@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tomeval.domains.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played, Words
 from tomeval.domains.decrypto.probes import same_keywords
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
+from tomeval.domains.seated.measures import Head, Items, known, mean, percent
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.shares import Share, clustered_share
@@ -24,7 +25,7 @@ from tomeval.statistics.shares import Share, clustered_share
 CHANCE = 1 / 24
 """How often Eve is right in the first turn, when she knows nothing."""
 
-Items = dict[str, tuple[Bools, Bools]]
+Shares = dict[str, tuple[Bools, Bools]]
 """Shares of turns by name: which turns are hits, and which count; each of shape (N,)."""
 
 
@@ -89,17 +90,17 @@ BELIEF_MEASURES = (*_BELIEFS, *(name + IN_VIEW for name in _BELIEFS))
 
 
 @lru_cache(maxsize=8)
-def turn_items(played: Played) -> Items:
+def turn_items(played: Played) -> Shares:
     """Return every share of turns; `MEASURES` says what each means.
 
     Predictions count on turns with a valid prediction and a guess of the listener's own.
     """
     every = np.ones(len(played.turn), dtype=bool)
-    bad, known = expects_bad(played)
-    found: Items = {
+    bad, asked = expects_bad(played)
+    found: Shares = {
         "miscommunication_per_turn": (played.miscommunicated, every),
         "interception_per_turn": (played.intercepted, every),
-        "knowingly_bad": (bad, known),
+        "knowingly_bad": (bad, asked),
         "bob_no_code": (played.bob == NONE, every),
         "eve_no_code": (played.eve == NONE, every),
     }
@@ -128,7 +129,7 @@ def turn_items(played: Played) -> Items:
     return found
 
 
-def _belief_items(played: Played) -> Items:
+def _belief_items(played: Played) -> Shares:
     """Return Eve's probe rates, of the turns on which the needed answers were given.
 
     Except for ``keywords_right``, only turns count on which A was answered and wrong (Gopnik and
@@ -182,27 +183,18 @@ def turns_a_wrong(played: Played) -> int:
     return int((readable & ~right).sum())
 
 
-def _by_game(played: Played, values: Floats | Bools, among: Bools) -> tuple[Floats, Floats]:
-    """Return the sum of values over a game's turns that count, and how many these are, (G,)."""
-    game = played.game[among]
-    sums = np.bincount(game, weights=values[among], minlength=played.games)
-    return sums.astype(np.float64), np.bincount(game, minlength=played.games).astype(np.float64)
-
-
-def _outcome(name: str, played: Played, reference: str) -> Totals:
+def _outcome(name: str, played: Played) -> Items:
     """Return which of all games ended in one way, or are undecided."""
-    hits = np.array([(found or UNDECIDED) == name for found in played.outcomes], dtype=np.float64)
-    return Totals(hits, np.ones(played.games), share=True)
+    hits = np.array([(found or UNDECIDED) == name for found in played.outcomes])
+    return np.arange(played.games), hits, np.ones(played.games, dtype=bool)
 
 
-def _share(name: str, played: Played, reference: str) -> Totals:
-    hits, among = turn_items(played).get(name, (_none(played), _none(played)))
-    return Totals(*_by_game(played, hits, among), share=True)
+def _share(name: str, played: Played) -> Items:
+    return played.game, *turn_items(played).get(name, (_none(played), _none(played)))
 
 
-def _regret(name: str, played: Played, reference: str) -> Totals:
-    values = regrets(played)[name]
-    return Totals(*_by_game(played, values, np.isfinite(values)))
+def _regret(name: str, played: Played) -> Items:
+    return known(played.game, regrets(played)[name])
 
 
 _PAPER = "Lupu et al. 2025, arXiv 2506.20664"
@@ -210,28 +202,17 @@ _OWN = "this project, docs/decrypto.md"
 _PROBES = f"Gopnik and Astington 1988; {_PAPER}"
 
 
-Head = tuple[str, str, Literal[1, 0, -1]]
-"""Name, heading, and which way is better."""
-
-
 def _percents(source: str, meanings: dict[Head, str]) -> Iterator[Measure]:
     """Yield shares of turns, or of games if the name is an outcome's."""
-    for (name, heading, better), meaning in meanings.items():
-        of = partial(_outcome if name in (*OUTCOMES, UNDECIDED) else _share, name)
-        yield Measure(f"{name}_percent", heading, meaning, "%", better, source, of)
+    for head, meaning in meanings.items():
+        items = _outcome if head[0] in (*OUTCOMES, UNDECIDED) else _share
+        yield percent(head, partial(items, head[0]), meaning, source)
 
 
-def _per_turn(meanings: dict[Head, str]) -> Iterator[Measure]:
-    spoken = {"delta_functional": "regret per turn"}
-    labels = {"delta_functional": "regret"}
-    for (name, heading, better), meaning in meanings.items():
-        of, says = partial(_regret, name), spoken.get(name, "")
-        named = (says, labels.get(name, ""))
-        # A turn is worth 0 or 1, in expectation between them.
-        bounds = (0.0, 1.0) if name == "value" else None
-        yield Measure(
-            f"{name}_per_turn", heading, meaning, "value", better, _OWN, of, *named, bounds
-        )
+def _per_turn(head: Head, meaning: str, **more: Any) -> Measure:
+    name, heading, better = head
+    items = partial(_regret, name)
+    return mean((f"{name}_per_turn", heading, better), items, meaning, _OWN, "value", **more)
 
 
 def _belief_measures(suffix: str, more: str, condition: str) -> Iterator[Measure]:
@@ -277,44 +258,32 @@ def _predictions(question: str) -> Iterator[Measure]:
     return _percents(_PAPER, meanings)
 
 
-def _use_slope(played: Played, reference: str) -> Totals:
+def _slope(played: Played) -> Items:
     if played.planted is None:
-        return Totals(np.zeros(played.games), np.zeros(played.games))
-    values = played.planted.slope
-    return Totals(*_by_game(played, values, np.isfinite(values) & played.own))
+        return played.game, *(_none(played),) * 2
+    return known(played.game, np.where(played.own, played.planted.slope, np.nan))
 
 
-def _acting(played: Played, reference: str) -> Totals:
+def _acting(played: Played) -> Items:
     if played.planted is None:
-        return Totals(np.zeros(played.games), np.zeros(played.games))
-    values = played.planted.acting(played.best)
-    return Totals(*_by_game(played, values, np.isfinite(values) & played.own))
+        return played.game, *(_none(played),) * 2
+    acting = played.planted.acting(played.best)
+    return known(played.game, np.where(played.own, acting, np.nan))
 
 
-PLANTED_MEASURES = (
-    "use_slope",
-    "compliance_right_percent",
-    "compliance_wrong_percent",
-    "delta_statement_per_turn",
-)
-"""Measures that only games with planted beliefs have."""
-
-
-def _planted_measures() -> Iterator[Measure]:
-    yield Measure(
-        "use_slope",
-        "use slope",
+_PLANTED = (
+    mean(
+        ("use_slope", "use slope", 0),
+        _slope,
         "Planted beliefs: how much more probable Alice gives other hints than her draft when she "
         "is told that Eve guesses the code for it than when she is told that Eve does not. 0: what "
         "she is told changes nothing; 1: she always follows it. Not identified where statements "
         "are always right or always wrong.",
-        "probability",
-        0,
         f"{_OWN}; Horvitz and Thompson 1952",
-        _use_slope,
+        "probability",
         bounds=(-1.0, 1.0),
-    )
-    yield from _percents(
+    ),
+    *_percents(
         _OWN,
         {
             ("compliance_right", "complies, right %", 0): "Planted beliefs: the share of turns "
@@ -324,18 +293,18 @@ def _planted_measures() -> Iterator[Measure]:
             ("compliance_wrong", "complies, wrong %", 0): "The same of turns with a wrong "
             "statement.",
         },
-    )
-    yield Measure(
-        "delta_statement_per_turn",
-        "ΔToM/T of the statement",
+    ),
+    mean(
+        ("delta_statement_per_turn", "ΔToM/T of the statement", 0),
+        _acting,
         "Planted beliefs: the regret per turn of an Alice who acts on what she is told of Eve: she "
         "gives the draft, or where Eve is said to guess the code the best hints instead.",
-        "value",
-        0,
         _OWN,
-        _acting,
-    )
-
+        "value",
+    ),
+)
+PLANTED_MEASURES = tuple(measure.name for measure in _PLANTED)
+"""Measures that only games with planted beliefs have."""
 
 # From the side of Alice and Bob, who are scored together: a miscommunication is bad, and so is an
 # interception.
@@ -378,30 +347,33 @@ MEASURES = registry(
     ),
     *_belief_measures("", "", "Her answer to A was not in view."),
     *_belief_measures(IN_VIEW, ", A in view", "The question quoted her answer to A."),
-    *_per_turn(
-        {
-            ("value", "value/turn", 1): "1 on turns on which Bob decodes and Eve does not, else 0; "
-            "mean over games.",
-            ("delta_functional", "ΔFunctional/T", -1): "Functional theory of mind, as regret: how "
-            "much less value per turn Alice's hints had than the best that the searched bank holds "
-            "against these partners. Lower is better; it can be negative, because she may give "
-            "hints that the bank lacks.",
-            ("delta_tom", "ΔToM/T", -1): "Belief: the regret per turn of an Alice who acts on her "
-            "own predictions: she sends the hints where she expects a good outcome, and else takes "
-            "the best.",
-            ("response", "response", 0): "Response: regret beyond belief, from not acting on one's "
-            "own predictions.",
-        }
+    _per_turn(
+        ("value", "value/turn", 1),
+        "1 on turns on which Bob decodes and Eve does not, else 0; mean over games.",
+        bounds=(0.0, 1.0),  # a turn is worth 0 or 1, in expectation between them
+    ),
+    _per_turn(
+        ("delta_functional", "ΔFunctional/T", -1),
+        "Functional theory of mind, as regret: how much less value per turn Alice's hints had than "
+        "the best that the searched bank holds against these partners. Lower is better; it can be "
+        "negative, because she may give hints that the bank lacks.",
+        spoken="regret per turn",
+        label="regret",
+    ),
+    _per_turn(
+        ("delta_tom", "ΔToM/T", -1),
+        "Belief: the regret per turn of an Alice who acts on her own predictions: she sends the "
+        "hints where she expects a good outcome, and else takes the best.",
+    ),
+    _per_turn(
+        ("response", "response", 0),
+        "Response: regret beyond belief, from not acting on one's own predictions.",
     ),
     *_percents(
         _OWN,
         {
-            (
-                "knowingly_bad",
-                "bad, sent anyway %",
-                -1,
-            ): "The share of turns on which Alice expects "
-            "a bad outcome and sends the hints anyway.",
+            ("knowingly_bad", "bad, sent anyway %", -1): "The share of turns on which Alice "
+            "expects a bad outcome and sends the hints anyway.",
             (UNDECIDED, "undecided %", 0): "Replays: games without an outcome, because the record "
             "ends before either limit.",
             ("decoded", "Bob decodes %", 0): "Replays: turns on which Bob guesses the code.",
@@ -417,7 +389,7 @@ MEASURES = registry(
             ("eve_no_code", "Eve no code %", 0): "The same for Eve's guess.",
         },
     ),
-    *_planted_measures(),
+    *_PLANTED,
 )
 """All measures, in the order of tables; those of replays and of planted beliefs come last."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,19 +12,19 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.domains.decrypto.fields import (
-    check_keys,
     code_of,
     guess_json,
     hints_of,
     keywords_of,
-    need_keys,
+    object_of,
     read_guess,
     read_json,
     show,
     text_of,
 )
-from tomeval.domains.decrypto.game import Guess, Keywords, Rules, Turn, outcome_of
+from tomeval.domains.decrypto.game import Keywords, Rules, Turn, outcome_of
 from tomeval.domains.decrypto.seats import ROLES
+from tomeval.runs.experiment import located
 
 FORMAT = "tomeval-decrypto-games"
 VERSION = 1
@@ -102,70 +103,50 @@ def read_games(path: Path) -> list[RecordedGame]:
         )
     if data.get("version") != VERSION:
         raise TomevalError(f"{path}: version {data.get('version')!r}, this tomeval reads {VERSION}")
-    check_keys(data, ("format", "version", "games"), f"{path}")
+    object_of(data, ("format", "version", "games"), f"{path}")
     if not isinstance(data.get("games"), list) or not data["games"]:
         raise TomevalError(f"{path}: 'games' must be a list of at least one game")
     games = [game_of(entry, f"{path}: game {i}") for i, entry in enumerate(data["games"], 1)]
-    return _named(games, path)
+    names = Counter(game.name for game in games if game.name)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise TomevalError(f"{path}: two games are called {twice[0]!r}")
+    return games
 
 
 def game_of(entry: Any, where: str) -> RecordedGame:
     """Return one game of a file, checked."""
-    if not isinstance(entry, dict):
-        raise TomevalError(f"{where}: must be an object, is {show(entry)}")
-    check_keys(entry, _GAME_KEYS, where)
-    need_keys(entry, ("keywords", "turns"), where)
+    object_of(entry, _GAME_KEYS, where, ("keywords", "turns"))
     keywords = keywords_of(entry["keywords"], where)
-    rules = _rules(entry.get("rules", {}), where)
-    players = entry.get("players", {})
-    if not isinstance(players, dict):
-        raise TomevalError(f"{where}: players must be an object, is {show(players)}")
-    check_keys(players, ROLES, f"{where}: players")
+    rules = object_of(entry.get("rules", {}), [*Rules.__dataclass_fields__], f"{where}: rules")
+    players = object_of(entry.get("players", {}), ROLES, f"{where}: players")
     if not isinstance(entry["turns"], list) or not entry["turns"]:
         raise TomevalError(f"{where}: 'turns' must be a list of at least one turn")
-    turns = []
-    for number, turn in enumerate(entry["turns"], 1):
-        place = f"{where}: turn {number}"
-        if not isinstance(turn, dict):
-            raise TomevalError(f"{place}: must be an object, is {show(turn)}")
-        check_keys(turn, _TURN_KEYS, place)
-        need_keys(turn, _TURN_KEYS, place)
-        turns.append(_turn(turn, place))
-    check_end(tuple(turns), rules, where)
+    with located(where):
+        checked = Rules(**rules)
+    turns = [_turn(turn, f"{where}: turn {n}") for n, turn in enumerate(entry["turns"], 1)]
+    check_end(tuple(turns), checked, where)
     return RecordedGame(
         keywords,
         tuple(turns),
-        rules,
+        checked,
         text_of(entry.get("name", ""), "name", where),
         {role: text_of(name, role, where) for role, name in players.items()},
         text_of(entry.get("source", ""), "source", where),
     )
 
 
-def _rules(entry: Any, where: str) -> Rules:
-    if not isinstance(entry, dict):
-        raise TomevalError(f"{where}: rules must be an object, is {show(entry)}")
-    check_keys(entry, tuple(Rules.__dataclass_fields__), f"{where}: rules")
-    try:
-        return Rules(**entry)
-    except TomevalError as error:
-        raise TomevalError(f"{where}: {error}") from None
-
-
-def _turn(entry: dict[str, Any], where: str) -> Turn:
+def _turn(entry: Any, where: str) -> Turn:
+    object_of(entry, _TURN_KEYS, where, _TURN_KEYS)
     code = code_of(entry["code"], where)
-    bob, eve = (_guess(entry[name], name, where) for name in ("bob", "eve"))
-    return Turn(code, hints_of(entry["hints"], where), bob, eve)
-
-
-def _guess(value: Any, name: str, where: str) -> Guess:
-    """Return a guess; what stands in place of a code must be text or a list."""
-    if not isinstance(value, list | str | int) or isinstance(value, bool):
-        raise TomevalError(
-            f"{where}: {name} must be a code, or the text that was said in place of one, empty if "
-            f"there was none; is {show(value)}"
-        )
-    return read_guess(value)
+    for name in ("bob", "eve"):
+        value = entry[name]
+        if not isinstance(value, list | str | int) or isinstance(value, bool):
+            raise TomevalError(
+                f"{where}: {name} must be a code, or the text that was said in place of one, empty "
+                f"if there was none; is {show(value)}"
+            )
+    hints = hints_of(entry["hints"], where)
+    return Turn(code, hints, read_guess(entry["bob"]), read_guess(entry["eve"]))
 
 
 def check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
@@ -178,12 +159,3 @@ def check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
             )
     if len({turn.code for turn in turns}) < len(turns):
         raise TomevalError(f"{where}: a code comes twice")
-
-
-def _named(games: list[RecordedGame], path: Path) -> list[RecordedGame]:
-    """Refuse two games with one name."""
-    names = [game.name for game in games if game.name]
-    for name in names:
-        if names.count(name) > 1:
-            raise TomevalError(f"{path}: two games are called {name!r}")
-    return games

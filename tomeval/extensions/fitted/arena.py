@@ -18,7 +18,7 @@ from tomeval.domains.arena.game import Stage
 from tomeval.domains.arena.kinds import Seen
 from tomeval.domains.arena.replaying import actions_of, first_state, replayed
 from tomeval.domains.arena.results import ArenaRunCell
-from tomeval.domains.arena.storing import complete_games, moves_of_game
+from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.columns import flat
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
@@ -85,8 +85,11 @@ def fitted_best(cell: ArenaRunCell) -> float | None:
 
 def _games(cell: ArenaRunCell) -> Iterator[tuple[tuple[int, ...], list[Stage[Any]]]]:
     """Yield the seats of the players and the stages of every complete game."""
-    for episode, deal, seats, marks in complete_games(cell._store, cell.number):
-        actions = actions_of(moves_of_game(cell._store, cell.number, episode))
+    columns = ("episode", "deal", "seats", "marks")
+    games = read_rows(cell._store, "episodes", columns, cell.number, complete=True)
+    for episode, deal, seats, marks in games:
+        move = ("stage", "seat", "action")
+        actions = actions_of(read_rows(cell._store, "steps", move, cell.number, episode))
         state = first_state(cell, episode, deal)
         trail = []
         record = json.loads(marks)

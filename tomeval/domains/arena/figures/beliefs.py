@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.arena.figures import INTERVALS
 from tomeval.domains.arena.results import ArenaRunCell, Floats
+from tomeval.domains.seated.storing import read_rows
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import MOST_PANELS, all_words, pages
 from tomeval.plots.settings import in_style
@@ -30,13 +30,6 @@ SERIES = {
     "attainable": "Mafia named by an exact observer",
 }
 """What is drawn by day, in percent."""
-
-_ANSWERS = """
-SELECT e.deal, s.round, a.value FROM answers a
-JOIN steps s USING (cell, episode, step) JOIN episodes e USING (cell, episode)
-WHERE a.cell = ? AND e.status = ? AND json_extract(a.value, '$.probe') = ?
-ORDER BY a.episode, a.step
-"""
 
 
 class Days(NamedTuple):
@@ -85,9 +78,14 @@ def lines_by_player(run: Run) -> dict[str, dict[str, Days]]:
     several = len({c.columns["game"] for c in cells}) > 1
     for cell in cells:
         name = f"{cell.player}, {cell.columns['game']}" if several else cell.player
-        for deal, day, value in run.store.query(_ANSWERS, (cell.number, COMPLETE, PROBE)):
-            unit = f"{cell.columns['game']} {cell.seed} {deal}"
-            asked.setdefault(name, []).append((unit, day, json.loads(value)))
+        columns = ("deal", "s.round", "value")
+        for deal, day, value in read_rows(
+            run.store, "answers", columns, cell.number, complete=True
+        ):
+            told = json.loads(value)
+            if told["probe"] == PROBE:
+                unit = f"{cell.columns['game']} {cell.seed} {deal}"
+                asked.setdefault(name, []).append((unit, day, told))
     found: dict[str, dict[str, Days]] = {}
     for name, rows in asked.items():
         for key in SERIES:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tomeval.core.numbers import number
 from tomeval.domains.arena.figures import INTERVALS, size
-from tomeval.domains.arena.measures import MEASURES, predicted, regret
+from tomeval.domains.arena.measures import MEASURES, PER_DECISION
 from tomeval.domains.arena.results import ArenaRunCell, Floats
 from tomeval.plots.drawing import (
     CUT,
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = "literal_against_functional"
-FUNCTIONAL, LITERAL = MEASURES["delta_functional_per_decision"], MEASURES["tom_percent"]
+FUNCTIONAL, LITERAL = MEASURES[PER_DECISION], MEASURES["tom_percent"]
+ATTAINABLE = MEASURES["tom_attainable_percent"]
 
 _NOTHING = 1e-9  # a difference that comes from rounding
 
@@ -100,11 +101,8 @@ def _point(cells: Sequence[ArenaRunCell], role: str) -> Point | None:
     for cell in cells:
         played = cell.played
         among = np.array([one == role for one in played.role])
-        found = (regret(played, ""), predicted(played, "", "hit"))
-        for totals, kept in zip(
-            (*found, predicted(played, "", "attainable")), sums.values(), strict=True
-        ):
-            kept.append(_sums(totals)[:, among])
+        for measure, kept in zip((FUNCTIONAL, LITERAL, ATTAINABLE), sums.values(), strict=True):
+            kept.append(_sums(measure.of(played, ""))[:, among])
         deals.append(np.array([f"{cell.seed} {deal}" for deal in played.deal])[among])
     units = np.concatenate(deals)
     lost, right, attained = (np.concatenate(parts, axis=1) for parts in sums.values())
