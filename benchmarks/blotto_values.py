@@ -15,12 +15,7 @@ import numpy as np
 from one_thread import use_one_thread
 
 from tomeval.domains.arena.games.blotto import KIND, exact
-from tomeval.domains.arena.games.blotto.allocations import (
-    drawn,
-    even,
-    every,
-    sorted_ones,
-)
+from tomeval.domains.arena.games.blotto.allocations import classes, drawn, even, every
 from tomeval.domains.arena.games.blotto.chances import any_against_each
 from tomeval.domains.arena.games.blotto.equilibrium import equilibrium
 
@@ -57,7 +52,7 @@ def main() -> None:
     print("| board | other seat | CPU seconds | V*, match | V*, rounds | random, rounds |")
     print("| --- | --- | --- | --- | --- | --- |")
     for board, title, name, options in rows():
-        for cached in (exact._frontier, equilibrium, any_against_each, every, sorted_ones):
+        for cached in (exact._menu, equilibrium, any_against_each, every, classes):
             cached.cache_clear()
         cells, seconds = [], 0.0
         for reward in ("match", "rounds"):

@@ -26,8 +26,10 @@ def test_all_allocations_are_listed_once(fields, units):
     found = [tuple(row) for row in allocations.every(fields, units).tolist()]
     assert found == expected
     assert allocations.count(fields, units) == len(expected)
-    ones = [tuple(row) for row in allocations.sorted_ones(fields, units).tolist()]
+    rows, inverse = allocations.classes(fields, units)
+    ones = [tuple(row) for row in rows.tolist()]
     assert ones == sorted({tuple(sorted(a, reverse=True)) for a in expected})
+    assert [ones[i] for i in inverse] == [tuple(sorted(a, reverse=True)) for a in expected]
 
 
 @pytest.mark.parametrize("allocation", [(3,), (1, 1, 1), (2, 0, 1), (4, 4, 0, 2), (1, 2, 3, 4)])

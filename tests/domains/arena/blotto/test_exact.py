@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Ask, Probe
-from tomeval.domains.arena.games.blotto import solver
+from tomeval.domains.arena.games.blotto import exact, solver
 from tomeval.domains.arena.games.blotto.allocations import every, result
-from tomeval.domains.arena.games.blotto.exact import ByPlans, WhateverThePlan
 from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.replies import best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
@@ -160,23 +159,23 @@ def test_losing_on_purpose_can_be_best():
 
 @pytest.mark.parametrize("name", ["copy", "reply", "shift"])
 @pytest.mark.parametrize("board", [(3, 4, 4), (3, 12, 5), (4, 5, 3)])
-def test_two_ways_to_the_same_values(name, board):
+def test_two_ways_to_the_same_values(name, board, monkeypatch):
     """Plans told apart or not: where any plan can be beaten, both give equal numbers."""
     fields, units, rounds = board
     game = Blotto(BlottoRules(fields=fields, units=units, rounds=rounds))
     policy = POLICIES[name]()
-    apart, whatever = ByPlans(game, policy), WhateverThePlan(game, policy)
+    whatever = solver(game, 0, {1: policy})
+    monkeypatch.setattr(exact, "always_beaten", lambda *board: False)
+    apart = solver(game, 0, {1: policy})
+    assert len(apart.memories) == len(all_of(game)) > len(whatever.memories)
     rng = np.random.default_rng(1)
-    listed = all_of(game)
     for done in range(rounds):
         for lead in range(-done, done + 1):
-            for plan in (listed[i] for i in rng.choice(len(listed), 3)):
+            for plan in some(rng, game):
                 assert apart.best(done, lead, plan) == whatever.best(done, lead, plan)
-                for own in (listed[i] for i in rng.choice(len(listed), 3)):
-                    assert apart.after(done, lead, plan, own) == whatever.after(
-                        done, lead, plan, own
-                    )
-    assert apart.chance() == whatever.chance()
+                for own in some(rng, game):
+                    state = done, lead, plan, own
+                    assert apart.of(*state) == whatever.of(*state)
 
 
 @pytest.mark.parametrize("name", ["mixture", "equilibrium"])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.domains.arena.game import Ask, Probe
-from tomeval.domains.arena.games.ipd3 import exact, leads, ranks, reach
+from tomeval.domains.arena.games.ipd3 import exact, plan
 from tomeval.domains.arena.games.ipd3.exact import solver
 from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS, PLACE
 from tomeval.domains.arena.games.ipd3.talk import sentence_of
@@ -378,19 +378,17 @@ def test_bounds_hold_the_value(data, seat, reward, most):
     value, chance = free.value(), free.chance()
     values = free.follow(None).values(start, Ask(seat, "moves"))
     assert value.exact
-    for module, limit in ((reach, "MAX_BRANCHES"), (ranks, "MAX_CELLS")):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, limit, most)
-            patch.setattr(leads, "MAX_STEPS", 0)
-            tight = solver(game, seat, policies)
-            bound, within = tight.value(), tight.chance()
-            bounds = tight.follow(None).values(start, Ask(seat, "moves"))
-        assert bound.low - 1e-9 <= value.low <= bound.high + 1e-9
-        assert within.low - 1e-9 <= chance.low <= within.high + 1e-9
-        assert bounds.best.low - 1e-9 <= values.best.low <= bounds.best.high + 1e-9
-        for action in PAIRS:
-            ends = bounds.of(action)
-            assert ends.low - 1e-9 <= values.of(action).low <= ends.high + 1e-9
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "MAX_CELLS", most)
+        tight = solver(game, seat, policies)
+        bound, within = tight.value(), tight.chance()
+        bounds = tight.follow(None).values(start, Ask(seat, "moves"))
+    assert bound.low - 1e-9 <= value.low <= bound.high + 1e-9
+    assert within.low - 1e-9 <= chance.low <= within.high + 1e-9
+    assert bounds.best.low - 1e-9 <= values.best.low <= bounds.best.high + 1e-9
+    for action in PAIRS:
+        ends = bounds.of(action)
+        assert ends.low - 1e-9 <= values.of(action).low <= ends.high + 1e-9
 
 
 @settings(max_examples=25, deadline=None)
@@ -402,15 +400,15 @@ def test_bounds_hold_the_value(data, seat, reward, most):
     st.sampled_from([{}, {"R": 2, "T": 4, "S": -1, "P": 0.5}, {"R": 10, "T": 19, "S": 0, "P": 1}]),
     st.lists(st.tuples(*[st.sampled_from(PAIRS)] * 3), max_size=3),
 )
-def test_ranges_of_leads_give_the_values_of_single_points(data, seat, reward, talk, payoffs, moves):
+def test_keys_are_looked_up_in_tables_and_in_lists_alike(data, seat, reward, talk, payoffs, moves):
     """Two ways to the same numbers; from the start and, by plans of their own, from later on."""
     rules = {"reward": reward[0], "rules": reward[1], "payoffs": payoffs}
     game = game_of(rounds=4 - talk, talk=talk, **rules)
     policies = data.draw(partners(seat, talk=bool(talk)))
     found = []
-    for most in (ranks.MAX_CELLS, 0):
+    for most in (plan._DENSE, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ranks, "MAX_CELLS", most)
+            patch.setattr(plan, "_DENSE", most)
             made = solver(game, seat, policies)
             values = [made.value(), made.chance()]
             state, follower = game.deal(None), made.follow(None)
@@ -435,9 +433,7 @@ def test_bounds_have_a_width_where_states_are_too_many(monkeypatch):
         game = game_of(rounds=5, talk=0, reward=reward)
         assert solver(game, 0, policies).value().exact
         with monkeypatch.context() as patch:
-            patch.setattr(reach, "MAX_BRANCHES", 100)
-            patch.setattr(ranks, "MAX_CELLS", 2000)
-            patch.setattr(leads, "MAX_STEPS", 0)
+            patch.setattr(plan, "MAX_CELLS", 100)
             found = solver(game, 0, policies).value()
             assert not found.exact
             assert found.low < found.high

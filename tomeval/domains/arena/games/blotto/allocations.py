@@ -53,30 +53,20 @@ def every(fields: int, units: int) -> NDArray[np.int16]:
     return found
 
 
-@functools.lru_cache(maxsize=8)
-def sorted_ones(fields: int, units: int) -> NDArray[np.int16]:
-    """Return the allocations whose units do not ascend, shape (n, fields), read-only.
+@functools.lru_cache(maxsize=4)
+def classes(fields: int, units: int) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    """Return the allocations whose units do not ascend, and for each of `every` which it is of.
 
     Every allocation is a permutation of exactly one of them.
 
     Examples
     --------
-    >>> sorted_ones(3, 4).tolist()
+    >>> classes(3, 4)[0].tolist()
     [[2, 1, 1], [2, 2, 0], [3, 1, 0], [4, 0, 0]]
     """
-    rows = np.arange(-(-units // fields), units + 1, dtype=np.int16)[:, None]
-    left = units - rows[:, 0].astype(np.int64)
-    for later in range(fields - 1, 0, -1):
-        low = -(-left // later)
-        high = np.minimum(left, rows[:, -1])
-        sizes = np.maximum(high - low + 1, 0)
-        parent = np.repeat(np.arange(len(rows)), sizes)
-        step = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        value = low[parent] + step
-        rows = np.column_stack([rows[parent], value.astype(np.int16)])
-        left = left[parent] - value
-    rows.flags.writeable = False
-    return rows
+    ordered = np.sort(every(fields, units), axis=1)[:, ::-1]
+    rows, inverse = np.unique(ordered, axis=0, return_inverse=True)
+    return rows, inverse.reshape(-1)
 
 
 def orders(allocation: Sequence[int], most: int) -> list[Allocation]:

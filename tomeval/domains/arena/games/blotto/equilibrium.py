@@ -12,7 +12,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.domains.arena.games.blotto.allocations import orders, results, sorted_ones
+from tomeval.domains.arena.games.blotto.allocations import classes, orders, results
 from tomeval.domains.arena.games.blotto.mixes import Mix
 
 MOST = 12_000
@@ -25,9 +25,9 @@ NEGLIGIBLE = 1e-9
 def payoffs(fields: int, units: int) -> NDArray[np.float64]:
     """Return the expected result of each class of allocations against each, shape (n, n).
 
-    A class is the permutations of a row of `sorted_ones`, all equally likely.
+    A class is the permutations of a row of `allocations.classes`, all equally likely.
     """
-    rows = sorted_ones(fields, units)
+    rows = classes(fields, units)[0]
     table = np.empty((len(rows), len(rows)))
     for j, row in enumerate(rows.tolist()):
         total = np.zeros(len(rows), np.int64)
@@ -60,7 +60,7 @@ def equilibrium(fields: int, units: int) -> Mix:
     assert found.x is not None, found.message
     assert found.status == 0, found.message
     named = {}
-    for row, weight in zip(sorted_ones(fields, units).tolist(), found.x[:-1], strict=True):
+    for row, weight in zip(classes(fields, units)[0].tolist(), found.x[:-1], strict=True):
         if weight > NEGLIGIBLE:
             same = orders(row, MOST)
             named.update({order: float(weight) / len(same) for order in same})

@@ -1,50 +1,118 @@
 """Values of Blotto against a known policy: exact, or bounds where many plans are told apart.
 
-Which of three ways is taken, by the policy's memory:
+A match is solved backward over finished rounds, lead in rounds, and the other seat's memory. For
+each memory a `Menu` says what the subject can choose from:
 
-- none, or its last result: a `Ladder` over a few memories, with one frontier for each;
-- plans without slips, where every allocation can be beaten: the next round can be won for certain
-  whatever the plan is, so that plans need not be told apart: a `Ladder` with a sure win;
-- other plans: a `PlanTable` on boards of up to `plans.MOST` allocations, else a `Ladder` whose
-  frontier is `Slips`: bounds.
+- against a policy without memory, or with its last result as memory: the corners of the convex hull
+  of all allocations' chances;
+- against plans, on boards of up to `MOST` allocations: all allocations, as the plan that follows
+  depends on what is played;
+- against plans without slips, where every allocation can be beaten: a sure win, whatever the plan;
+- against other plans, two menus that are not told apart by plan: what can be had at least, and what
+  no allocation exceeds. These give bounds.
 """
 
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
-from tomeval.domains.arena.games.blotto.allocations import Allocation, count, every
+from tomeval.domains.arena.games.blotto.allocations import (
+    Allocation,
+    classes,
+    count,
+    every,
+)
 from tomeval.domains.arena.games.blotto.chances import (
+    Floats,
     against,
     all_against,
-    random_against,
-    winners_against_any,
+    any_against_each,
+    corners,
 )
 from tomeval.domains.arena.games.blotto.commander import Commander
-from tomeval.domains.arena.games.blotto.frontiers import (
-    SURE_WIN,
-    Corners,
-    Frontier,
-    Slips,
-    Worth,
-)
-from tomeval.domains.arena.games.blotto.ladders import Ladder, played
 from tomeval.domains.arena.games.blotto.mixes import Mix, Posterior
 from tomeval.domains.arena.games.blotto.planners import Planner
-from tomeval.domains.arena.games.blotto.plans import MOST, PlanTable
 from tomeval.domains.arena.games.blotto.policies import ByResult
 from tomeval.domains.arena.games.blotto.replies import always_beaten, best_reply
-from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView, stated_reply
+from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, BlottoView, stated_reply
 from tomeval.domains.arena.policy import Memory, Policy
 from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
 
+MOST = 500
+"""The most allocations of a board on which plans are told apart: the work grows as the cube."""
+
+TINY = 1e-12
+"""Values that differ by less are taken as equal where one of them is chosen."""
+
 ROUNDING = 1e-9
 """What rounding may move a value by; more is a defect."""
+
+_SAME = np.zeros((1, 3), np.int64)
+_ANY = Mix({}, 1.0)
+
+
+class Menu(NamedTuple):
+    """What a round offers against one memory.
+
+    Attributes
+    ----------
+    chances : array, shape (A, 3)
+        Of win, tie and loss.
+    then : array of int, shape (A, 3), or (1, 3) if it is the same for all
+        The memory that follows.
+    rows : array, shape (A, fields), or None
+        The allocations.
+    """
+
+    chances: Floats
+    then: NDArray[np.int64] = _SAME
+    rows: NDArray[np.int16] | None = None
+
+
+class Match:
+    """The values of a match in every state, if a round is worth the `best` of its menu."""
+
+    def __init__(
+        self, rules: BlottoRules, menus: Sequence[Menu], best: Callable[..., Any] = np.max
+    ) -> None:
+        self.rounds, self.menus = rules.rounds, menus
+        leads = range(-rules.rounds, rules.rounds + 1)
+        ends = np.array([rules.worth(lead) for lead in leads])
+        self._values = np.empty((rules.rounds + 1, len(leads), len(menus)))
+        self._values[-1] = ends[:, None]
+        for done in range(rules.rounds - 1, -1, -1):
+            for memory in range(len(menus)):
+                here = slice(rules.rounds - done, rules.rounds + done + 1)
+                self._values[done, here, memory] = best(self._q(done, here, memory), axis=1)
+
+    def best(self, done: int, lead: int, memory: int) -> float:
+        """Return the value after `done` rounds."""
+        return float(self._values[done, lead + self.rounds, memory])
+
+    def q(self, done: int, lead: int, memory: int) -> Floats:
+        """Return the values of all that a menu offers."""
+        here = lead + self.rounds
+        return np.asarray(self._q(done, slice(here, here + 1), memory)[0])
+
+    def _q(self, done: int, here: slice, memory: int) -> Floats:
+        """Return the values of a menu for some leads, shape (leads, A)."""
+        later, (chances, then, _) = self._values[done + 1], self.menus[memory]
+        shifted = (later[here.start + r : here.stop + r] for r in (1, 0, -1))
+        parts = [chances[:, c] * part[:, then[:, c]] for c, part in enumerate(shifted)]
+        return np.asarray(parts[0] + parts[1] + parts[2])
+
+    def worth(self, done: int, lead: int, memory: int, place: int) -> Floats:
+        """Return what win, tie and loss of a round are worth after what a menu has at a place."""
+        here, then = lead + self.rounds, self.menus[memory].then
+        following = then[place if len(then) > 1 else 0]
+        return np.asarray(self._values[done + 1, [here + 1, here, here - 1], following])
 
 
 def solver(game: ArenaGame[Any], seat: int, others: Mapping[int, Policy]) -> BlottoSolver:
@@ -60,19 +128,59 @@ def solver(game: ArenaGame[Any], seat: int, others: Mapping[int, Policy]) -> Blo
     if not isinstance(policy, Commander) or len(others) != 1:
         raise TomevalError(f"blotto: seat {1 - seat} needs a scripted player of this game")
     policy.fits(game)
-    if not isinstance(policy, Planner):
-        return ByMemories(game, policy)
-    known = not policy.noise and always_beaten(game.fields, game.units)
-    if known or count(game.fields, game.units) > MOST:
-        return WhateverThePlan(game, policy)
-    return ByPlans(game, policy)
+    return BlottoSolver(game, policy)
 
 
-class BlottoSolver(Solver, ABC):
-    """Values for one seat."""
+class BlottoSolver(Solver):
+    """Values for one seat.
+
+    Attributes
+    ----------
+    memories : dict
+        The number of every memory that is told apart; empty if none is.
+    low, high : Match
+        The same where values are exact.
+    """
 
     def __init__(self, game: Blotto, policy: Commander) -> None:
         self.game, self.policy = game, policy
+        self.board = game.fields, game.units
+        self.memories: dict[Memory, int] = {}
+        if not isinstance(policy, Planner):
+            self._then = _SAME
+            listed = [policy.begin(game)]
+            if isinstance(policy, ByResult):
+                # What the subject takes, the other seat loses.
+                listed += [policy.after(-found) for found in (1, 0, -1)]
+                self._then = np.array([[1, 2, 3]])
+            self.memories = {memory: place for place, memory in enumerate(listed)}
+            menus = [menu(policy.mix(game, m), *self.board) for m in listed]
+            self.low = self.high = Match(game.rules, [m._replace(then=self._then) for m in menus])
+            return
+        sure = always_beaten(*self.board)
+        if not policy.noise and sure:
+            self.low = self.high = Match(game.rules, [Menu(np.array([[1.0, 0.0, 0.0]]))])
+        elif count(*self.board) <= MOST:
+            self.memories = dict(self._plans[0])
+            self.low = self.high = Match(game.rules, self._plans[1])
+        else:
+            self.low, self.high = (
+                Match(game.rules, [Menu(chances)])
+                for chances in _slips(policy.noise, sure, *self.board)
+            )
+
+    @functools.cached_property
+    def _plans(self) -> tuple[dict[Memory, int], list[Menu]]:
+        """All plans with their numbers, and the menu of each."""
+        assert isinstance(self.policy, Planner)
+        rows = every(*self.board)
+        number: dict[Memory, int] = {tuple(row): i for i, row in enumerate(rows.tolist())}
+        menus = []
+        for plan in number:
+            then = np.array([number[self.policy.plan(plan, own)] for own in number])
+            chances = all_against(self.policy.mix(self.game, plan), *self.board)
+            menus.append(Menu(chances, np.repeat(then[:, None], 3, axis=1), rows))
+        return number, menus
 
     def follow(self, view: View[Any]) -> BlottoFollower:
         """Return a follower of a new match."""
@@ -82,120 +190,106 @@ class BlottoSolver(Solver, ABC):
         """Return V* of a match."""
         return self.best(0, 0, self.policy.begin(self.game))
 
-    @abstractmethod
+    def chance(self) -> Bound | None:
+        """Return the value of drawing any allocation; None where plans are too many."""
+        memory = self.policy.begin(self.game)
+        if isinstance(self.policy, Planner):
+            if count(*self.board) > MOST:
+                return None
+            number, menus = self._plans
+            value = Match(self.game.rules, menus, np.mean).best(0, 0, number[memory])
+        else:
+            mixes = [self.policy.mix(self.game, m) for m in self.memories]
+            mean = [all_against(mix, *self.board).mean(axis=0, keepdims=True) for mix in mixes]
+            menus = [Menu(chances, self._then) for chances in mean]
+            value = Match(self.game.rules, menus).best(0, 0, 0)
+        return Bound(value, value)
+
     def best(self, done: int, lead: int, memory: Memory) -> Bound:
         """Return V* after `done` rounds, with a lead in rounds and the other seat's memory."""
+        at = done, lead, self.memories.get(memory, 0)
+        return Bound(self.low.best(*at), self.high.best(*at))
 
-    @abstractmethod
-    def after(self, done: int, lead: int, memory: Memory, own: Allocation) -> tuple[Worth, Worth]:
-        """Return what the results of the next round are worth if the subject plays `own`.
+    def of(self, done: int, lead: int, memory: Memory, own: Allocation) -> Bound:
+        """Return Q* of an allocation; at most V*, which rounding would otherwise exceed."""
+        at, place = self.memories.get(memory, 0), 0
+        if len(self.low.menus[at].then) > 1:
+            place = self._plans[0][own]
+        chances = against(self.policy.mix(self.game, memory), own)
+        low, high = (
+            float(chances @ match.worth(done, lead, at, place)) for match in (self.low, self.high)
+        )
+        most = self.best(done, lead, memory).high
+        assert high <= most + ROUNDING * (1 + abs(most)), (own, high, most)
+        return Bound(min(low, most), min(high, most))
 
-        The least, and the most; they are equal where V* is known.
+    def best_action(self, done: int, lead: int, memory: Memory) -> Allocation:
+        """Return an action that attains V*, or its lower bound.
+
+        Of several the one that is likeliest to win, even if a win is worth no more than a loss.
         """
-
-    @abstractmethod
-    def best_action(self, done: int, lead: int, memory: Memory) -> Allocation:
-        """Return an action that attains V*, or its lower bound."""
-
-
-class ByMemories(BlottoSolver):
-    """Against a policy that has no memory, or remembers its last result."""
-
-    def __init__(self, game: Blotto, policy: Commander) -> None:
-        super().__init__(game, policy)
-        self._memories: list[Memory] = [policy.begin(game)]
-        following: dict[int, list[int]] = {1: [0], 0: [0], -1: [0]}
-        if isinstance(policy, ByResult):
-            # What the subject takes, the other seat loses.
-            self._memories += [policy.after(-found) for found in (1, 0, -1)]
-            following = {found: [1 + i] * 4 for i, found in enumerate((1, 0, -1))}
-        self._mixes = [policy.mix(game, memory) for memory in self._memories]
-        self._frontiers = [frontier(mix, game.fields, game.units) for mix in self._mixes]
-        self._following = following
-        self._ladder = Ladder(game.rules, self._frontiers, following)
-
-    def best(self, done: int, lead: int, memory: Memory) -> Bound:
-        """Return V*."""
-        return self._ladder.best(done, lead, self._memories.index(memory))
-
-    def after(self, done: int, lead: int, memory: Memory, own: Allocation) -> tuple[Worth, Worth]:
-        """Return what the results are worth, whatever the subject plays."""
-        return self._ladder.after(done, lead, self._memories.index(memory))
-
-    def best_action(self, done: int, lead: int, memory: Memory) -> Allocation:
-        """Return an allocation at a corner of the frontier."""
-        place = self._memories.index(memory)
-        found = self._frontiers[place].attains(self._ladder.after(done, lead, place)[0])
-        assert found is not None
-        return found
-
-    def chance(self) -> Bound:
-        """Return the value of drawing any allocation in every round."""
-        board = self.game.fields, self.game.units
-        chances = [random_against(mix, *board) for mix in self._mixes]
-        found = played(self.game.rules, chances, self._following)
-        return Bound(found, found)
+        at = self.memories.get(memory, 0)
+        chances, _, rows = self.low.menus[at]
+        if rows is None:
+            return best_reply(memory)
+        values = self.low.q(done, lead, at)
+        best = np.flatnonzero(values >= values.max() - TINY)
+        return tuple(rows[best[chances[best, 0].argmax()]].tolist())
 
 
-class ByPlans(BlottoSolver):
-    """Against a policy that makes plans, all of them told apart."""
-
-    def __init__(self, game: Blotto, policy: Planner) -> None:
-        super().__init__(game, policy)
-        self._table = PlanTable(game, policy)
-
-    def best(self, done: int, lead: int, memory: Memory) -> Bound:
-        """Return V*."""
-        found = self._table.best(done, lead, memory)
-        return Bound(found, found)
-
-    def after(self, done: int, lead: int, memory: Memory, own: Allocation) -> tuple[Worth, Worth]:
-        """Return what the results are worth, given the plan that follows."""
-        found = self._table.after(done, lead, memory, own)
-        return found, found
-
-    def best_action(self, done: int, lead: int, memory: Memory) -> Allocation:
-        """Return an allocation that attains V*."""
-        return self._table.best_action(done, lead, memory)
-
-    def chance(self) -> Bound:
-        """Return the value of drawing any allocation in every round."""
-        found = self._table.chance(self.policy.begin(self.game))
-        return Bound(found, found)
+def menu(mix: Mix, fields: int, units: int) -> Menu:
+    """Return the best of one round against a distribution; kept for equal ones."""
+    return _menu(tuple(mix.named.items()), mix.uniform, fields, units)
 
 
-class WhateverThePlan(BlottoSolver):
-    """Against a policy that makes plans, which are not told apart; see `frontiers.Slips`."""
+@functools.lru_cache(maxsize=32)
+def _menu(
+    named: tuple[tuple[Allocation, float], ...], uniform: float, fields: int, units: int
+) -> Menu:
+    chances = all_against(Mix(dict(named), uniform), fields, units)
+    places = corners(chances)
+    return Menu(chances[places], rows=every(fields, units)[places])
 
-    def __init__(self, game: Blotto, policy: Planner) -> None:
-        super().__init__(game, policy)
-        sure = always_beaten(game.fields, game.units)
-        found: Frontier = SURE_WIN
-        if policy.noise or not sure:
-            board = game.fields, game.units
-            slip = frontier(Mix({}, 1.0), *board) if policy.noise else None
-            replies = winners_against_any(*board) if policy.noise and sure else None
-            found = Slips(policy.noise, sure, slip, replies)
-        self._ladder = Ladder(game.rules, [found], {1: [0], 0: [0], -1: [0]})
 
-    def best(self, done: int, lead: int, memory: Memory) -> Bound:
-        """Return V*."""
-        return self._ladder.best(done, lead, 0)
+def _slips(noise: float, sure: bool, fields: int, units: int) -> tuple[Floats, Floats]:
+    """Return chances that bound a round against a plan from which the other seat may slip.
 
-    def after(self, done: int, lead: int, memory: Memory, own: Allocation) -> tuple[Worth, Worth]:
-        """Return what the results are worth, whatever the subject plays."""
-        return self._ladder.after(done, lead, 0)
+    The best reply to the plan takes the round, or at least ties it by playing the same. Against a
+    slip nothing is better than the best against any allocation; and no worse is to be had than the
+    least win and the most loss of replies that beat the plan, as winning is worth the most.
+    """
+    most = menu(_ANY, fields, units).chances if noise else np.zeros((1, 3))
+    least = np.array([[0.0, 0.0, 1.0]])
+    if noise and sure:
+        least = _replies(fields, units)
+    plan = np.array([1.0, 0.0, 0.0]) if sure else np.array([0.0, 1.0, 0.0])
+    return (1 - noise) * plan + noise * least, (1 - noise) * np.array([1, 0, 0]) + noise * most
 
-    def best_action(self, done: int, lead: int, memory: Memory) -> Allocation:
-        """Return the best reply to the plan."""
-        return best_reply(memory)
 
-    def chance(self) -> Bound | None:
-        """Return the value of drawing any allocation, where all plans can be told apart."""
-        if count(self.game.fields, self.game.units) > MOST:
-            return None
-        assert isinstance(self.policy, Planner)
-        return ByPlans(self.game, self.policy).chance()
+def _replies(fields: int, units: int) -> Floats:
+    """Return what two kinds of replies that beat a plan bring at least against any allocation.
+
+    Both win one field more than half of all, where the plan has the fewest units, by one unit each;
+    what is left goes to these fields in equal parts, or to the others. All losses if a plan makes
+    that too dear.
+    """
+    plans, _ = classes(fields, units)
+    most = fields // 2 + 1
+    won = np.arange(fields) >= fields - most
+    reply = np.where(won, plans + 1, 0).astype(np.int64)
+    left = units - reply.sum(axis=1)
+    if (left < 0).any():
+        return np.array([[0.0, 0.0, 1.0]])
+    number = {tuple(row): i for i, row in enumerate(plans.tolist())}
+    found = []
+    for part in (won, ~won):
+        each, more = np.divmod(left[:, None], part.sum())
+        full = reply + np.where(part, each + (np.cumsum(part) - 1 < more), 0)
+        at = [number[tuple(row)] for row in np.sort(full, axis=1)[:, ::-1].tolist()]
+        chances = any_against_each(fields, units)[at]
+        win, loss = chances[:, 0].min(), chances[:, 2].max()
+        found.append([win, 1 - win - loss, loss])
+    return np.array(found)
 
 
 class BlottoFollower(Follower):
@@ -231,15 +325,8 @@ class BlottoValues(Values):
         return self._solver.best(*self._state)
 
     def of(self, action: Action) -> Bound:
-        """Return Q* of an allocation; at most V*, which rounding would otherwise exceed."""
-        chances = against(self._mix, action)
-        low, high = (
-            sum(chance * worth for chance, worth in zip(chances, worths, strict=True))
-            for worths in self._solver.after(*self._state, action)
-        )
-        most = self.best.high
-        assert high <= most + ROUNDING * (1 + abs(most)), (action, high, most)
-        return Bound(min(low, most), min(high, most))
+        """Return Q* of an allocation."""
+        return self._solver.of(*self._state, action)
 
     def best_actions(self) -> tuple[Allocation, ...]:
         """Return one allocation that attains V*, or its lower bound."""
@@ -251,7 +338,7 @@ class BlottoValues(Values):
 
     def observer(self, probe: Probe) -> Posterior:
         """Return the distribution of the other seat's next allocation."""
-        return Posterior(self._mix, self._solver.game.fields, self._solver.game.units)
+        return Posterior(self._mix, *self._solver.board)
 
     def guess(self, probe: Probe) -> Allocation:
         """Return the likeliest allocation; of several the one that `named` has first.
@@ -264,17 +351,4 @@ class BlottoValues(Values):
 
     def attainable(self, probe: Probe) -> float:
         """Return the probability of the likeliest allocation."""
-        return self._mix.likeliest(self._solver.game.fields, self._solver.game.units)
-
-
-def frontier(mix: Mix, fields: int, units: int) -> Frontier:
-    """Return the best of one round against a distribution; kept for equal ones."""
-    return _frontier(tuple(mix.named.items()), mix.uniform, fields, units)
-
-
-@functools.lru_cache(maxsize=32)
-def _frontier(
-    named: tuple[tuple[Allocation, float], ...], uniform: float, fields: int, units: int
-) -> Frontier:
-    mix = Mix(dict(named), uniform)
-    return Corners(all_against(mix, fields, units), every(fields, units))
+        return self._mix.likeliest(*self._solver.board)

@@ -20,9 +20,8 @@ from typing import Any
 
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.domains.arena.games.ipd3.machine import Automaton
-from tomeval.domains.arena.games.ipd3.plan import Plan
+from tomeval.domains.arena.games.ipd3.plan import Plan, Point
 from tomeval.domains.arena.games.ipd3.product import Branch, Pair, Product
-from tomeval.domains.arena.games.ipd3.reach import Point
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.games.ipd3.states import DECIDE, OPPONENTS, PAIRS, PLACE, Ipd3View
 from tomeval.domains.arena.games.ipd3.tables import ACT_PAIRS, Draws
