@@ -14,6 +14,7 @@ from tomeval.strategies.templates import Prompts
 
 LONGEST = 60
 
+LINES = {"fool": "{who} is the fool", "talk": "{who} says: {what}", "vote": "votes: {data}"}
 TEMPLATES = {
     "rules": "You are {{ game.seat_name(view.seat) }} at a table of three."
     "{% if view.fool %} You are the fool.{% endif %}",
@@ -44,10 +45,13 @@ class ToyView(View[State]):
 class Toy(ArenaGame[State]):
     name = "toy"
     seats, length, usual = 3, 12, 2
-    on_broken = ("forfeit",)
+    views = ToyView
+    lines = LINES
 
     def __init__(self, free_votes: bool = False) -> None:
-        self.free_votes = free_votes  # whether votes cannot be scored
+        self.forms = {"talk": Form("message", str, limit=LONGEST)}
+        if free_votes:  # they cannot be scored
+            self.forms["vote"] = Form("vote", str)
 
     def deal(self, rng):
         return State(int(rng.integers(3)))
@@ -61,21 +65,26 @@ class Toy(ArenaGame[State]):
             return (Ask(talked, "talk"),)
         return tuple(Ask(seat, "vote") for seat in range(3))
 
-    def outcomes(self, state, actions):
+    def then(self, state, actions):
         if len(actions) == 1:
             [(seat, said)] = actions.items()
-            return [(1.0, replace(state, done=(*state.done, ("talk", seat, said))))]
+            return replace(state, done=(*state.done, ("talk", seat, said)))
         votes = tuple(actions[seat] for seat in range(3))
-        return [(1.0, replace(state, done=(*state.done, ("vote", None, votes))))]
+        return replace(state, done=(*state.done, ("vote", None, votes)))
+
+    def options(self, view, ask):
+        return () if ask.kind == "talk" else [seat for seat in range(3) if seat != ask.seat]
 
     def fault(self, view, ask, action):
-        if ask.kind == "talk":
-            if len(action) > LONGEST:
-                return Broken("rule", f"a message has at most {LONGEST} characters")
-            return None
-        if action == ask.seat:
+        if ask.kind == "vote" and action == ask.seat:
             return Broken("target", "nobody votes for themselves")
-        return None
+        return super().fault(view, ask, action)
+
+    def meant(self, view, ask, items):
+        if ask.kind == "talk":
+            return items[0]
+        number = items[0].removeprefix("Player ")
+        return int(number) if number in {*"012"} else Broken("target", f"there is no {items[0]!r}")
 
     def random(self, view, ask, rng):
         return "" if ask.kind == "talk" else int((ask.seat + 1 + rng.integers(2)) % 3)
@@ -87,9 +96,6 @@ class Toy(ArenaGame[State]):
         votes = [vote for kind, _, said in state.done if kind == "vote" for vote in said]
         return tuple(float(votes.count(s) * (1 if s == state.fool else -1)) for s in range(3))
 
-    def wins(self, state):
-        return tuple(float(r == max(self.rewards(state))) for r in self.rewards(state))
-
     def ending(self, state):
         return "voted"
 
@@ -99,41 +105,9 @@ class Toy(ArenaGame[State]):
     def roles(self, state):
         return tuple("fool" if seat == state.fool else "sage" for seat in range(3))
 
-    def teams(self, state):
-        return ((0,), (1,), (2,))
-
     def events(self, state):
         hidden = Event("fool", state.fool, True, (state.fool,))
         return (hidden, *(Event(*entry) for entry in state.done))
-
-    def view(self, state, seat):
-        return ToyView(self, state, seat)
-
-    def seat_name(self, seat):
-        return f"Player {seat}"
-
-    def line(self, event):
-        if event.kind == "fool":
-            return f"{self.seat_name(event.seat)} is the fool"
-        if event.kind == "talk":
-            return f"{self.seat_name(event.seat)} says: {event.data}"
-        return f"votes: {event.data}"
-
-    def _names(self, seat):
-        return tuple(self.seat_name(s) for s in range(3) if s != seat)
-
-    def form(self, view, ask):
-        if ask.kind == "talk":
-            return Form("message", str)
-        return Form("vote", str, 1, () if self.free_votes else self._names(ask.seat))
-
-    def read(self, view, ask, items):
-        if ask.kind == "talk":
-            return self.fault(view, ask, items[0]) or items[0]
-        number = items[0].removeprefix("Player ")
-        if number not in ("0", "1", "2"):
-            return Broken("target", f"there is no {items[0]!r}")
-        return self.fault(view, ask, int(number)) or int(number)
 
     def written(self, view, ask, action):
         return [action] if ask.kind == "talk" else [self.seat_name(action)]
@@ -144,21 +118,14 @@ class Toy(ArenaGame[State]):
         others = [seat for seat in range(3) if seat != ask.seat]
         return (*(Probe("vote", seat) for seat in others), Probe("fool"))
 
-    def probe_form(self, view, probe):
-        if probe.name == "vote":
-            return Form("vote", str, 1, self._names(probe.about))
-        return Form("fool", str, 1, tuple(self.seat_name(seat) for seat in range(3)))
-
-    def read_probe(self, view, probe, items):
-        number = items[0].removeprefix("Player ")
-        legal = number in ("0", "1", "2") and int(number) != probe.about
-        return int(number) if legal else Broken("target", f"it cannot be {items[0]!r}")
+    def answers(self, view, probe):
+        return tuple(seat for seat in range(3) if seat != probe.about)
 
     def written_probe(self, view, probe, action):
         return [self.seat_name(action)]
 
     def truth(self, probe, seat, trail, at, end):
-        return end.fool if probe.name == "fool" else trail[at].actions.get(probe.about)
+        return end.fool if probe.name == "fool" else super().truth(probe, seat, trail, at, end)
 
 
 class ToyPrompts(Prompts):

@@ -9,9 +9,10 @@ import pytest
 from arena_contest import contest
 
 from tomeval.domains.arena.game import ERRORS, Broken
-from tomeval.domains.arena.games import GAMES
+from tomeval.domains.arena.games import GAMES, get_kind
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.replaying import frozen, replay
+from tomeval.strategies.templates import Prompts
 
 SMALL = {
     "ipd3": {"game": "ipd3", "rounds": 3},
@@ -76,8 +77,6 @@ def test_random_games_end_and_are_paid(game):
 
 
 def test_every_ending_is_explained(game):
-    from tomeval.domains.arena.games import get_kind
-
     endings = get_kind(game.name).endings
     for seed in range(20):
         assert game.ending(played(game, seed)[0][-1]) in endings
@@ -252,6 +251,77 @@ def test_a_seat_that_breaks_the_rules_loses_or_is_out(game):
                     assert not game.due(after)
                     assert game.wins(after)[ask.seat] == 0
                     assert game.rewards(after)[ask.seat] <= min(game.rewards(states[-1]))
+
+
+OPTIONS = {
+    "mixture": {"allocations": [[4, 0, 0], [1, 1, 2]], "weights": [1, 3], "noise": 0.1},
+    "by_result": {"won": [[4, 0, 0]], "lost": [[0, 0, 4], [1, 3, 0]]},
+    "machine": {"first": "a", "states": {"a": {"cooperates": 0.3}}, "each": True},
+    "drawn": {"players": ({"kind": "grim"}, {"kind": "coin"})},
+}
+"""Of scripted players that need any."""
+
+
+def test_scripted_players_choose_among_legal_actions(game):
+    rng = np.random.default_rng(1)
+    for name, cls in get_kind(game.name).policies.items():
+        policy = cls(**OPTIONS.get(name, {}))
+        if getattr(policy, "talks", False) and not game.rules.talk:
+            continue
+        policy.fits(game)
+        assert policy.about
+        assert len({policy}) == 1
+        state = game.deal(rng)
+        memories = [policy.start(game.view(state, seat)) for seat in range(game.seats)]
+        for _ in range(6):
+            if not (due := game.due(state)):
+                break
+            actions = {}
+            for ask in due:
+                view, memory = game.view(state, ask.seat), memories[ask.seat]
+                choices = policy.choices(view, ask, memory)
+                legal = [action for _, action in choices]
+                assert sum(weight for weight, _ in choices) == pytest.approx(1, abs=1e-12)
+                assert len(set(legal)) == len(legal)
+                for action in legal[:50]:
+                    assert game.fault(view, ask, action) is None
+                before = rng.bit_generator.state
+                actions[ask.seat] = policy.act(view, ask, memory, rng)
+                assert actions[ask.seat] in legal
+                if policy.without_chance:
+                    assert len(legal) == 1
+                    assert rng.bit_generator.state == before
+            _, state = game.after(state, actions, rng)
+            for seat in range(game.seats) if policy.remembers else ():
+                memories[seat] = policy.observe(game.view(state, seat), memories[seat])
+
+
+def test_templates_render_for_every_seat(game):
+    prompts = Prompts("arena").beside(game.templates)
+
+    def render(name, **values):
+        text = prompts.render(f"{game.name}/{name}", game=game, **values)
+        assert text
+        assert "None" not in text
+        return text
+
+    for seed in range(4):
+        states, _, actions = played(game, seed)
+        for stage, said in actions.items():
+            for ask in game.due(states[stage]):
+                view = game.view(states[stage], ask.seat)
+                render(f"ask/{ask.kind}", view=view, ask=ask)
+                assert "A: {" in render(f"examples/{ask.kind}", view=view, marker="A:")
+                probes = game.probes(view, ask) + game.probes_after(view, ask, said[ask.seat])
+                for probe in probes:
+                    render(f"probe/{probe.name}", view=view, ask=ask, probe=probe)
+        for seat, role in enumerate(game.roles(states[-1])):
+            view = game.view(states[-1], seat)
+            rules = render("rules", view=view)
+            assert len(set(game.roles(states[-1]))) == 1 or role in rules.lower()
+            for event in view.events:
+                assert game.line(event)
+                assert "\n" not in render("event", view=view, event=event)
 
 
 def test_all_games_are_tried():

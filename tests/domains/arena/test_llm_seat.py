@@ -173,7 +173,8 @@ def test_a_refused_reply_is_not_remembered_and_its_stage_is_told(prompts):
     game, seats, logs = table(prompts, {"memory": "conversation"}, answer=answer)
     _, found = play(game, State(2), seats)
     assert found[0][3].action is None
-    assert found[0][3].tries == (Try("rule", f"a message has at most {LONGEST} characters"),)
+    long = f"the message has {LONGEST + 1} characters, above {LONGEST}"
+    assert found[0][3].tries == (Try("rule", long),)
     messages = logs[0].requests[1].prompt.messages
     assert [m.role for m in messages] == ["user"]
     assert "You: Player 0 says:\nPlayer 1 says: Good day" in messages[0].content

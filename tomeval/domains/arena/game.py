@@ -222,7 +222,7 @@ class ArenaGame(ABC, Generic[S]):
         The role of all seats, or of each.
     sides : tuple of tuple of int
         The seats by team; empty: every seat is one of its own.
-    forms : mapping of str to Form
+    forms, probe_forms : mapping of str to Form
         How decisions (by kind) and answers to probes (by name) are written that are not one of a
         list of `options` or `answers`, or that are written under another key.
     questions : mapping of str to str
@@ -241,6 +241,7 @@ class ArenaGame(ABC, Generic[S]):
     role: ClassVar[str | tuple[str, ...]] = "player"
     sides: ClassVar[tuple[tuple[int, ...], ...]] = ()
     forms: Mapping[str, Form] = {}
+    probe_forms: Mapping[str, Form] = {}
     questions: ClassVar[Mapping[str, str]] = {}
     lines: ClassVar[Mapping[str, str]] = {}
     templates: ClassVar[Path | None] = None
@@ -460,14 +461,14 @@ class ArenaGame(ABC, Generic[S]):
         """Return all that a probe's answer can be, for beliefs to be drawn from.
 
         Empty if nothing is stated of it: there are too many answers, or they follow from others.
-        Default: the labels of its form in `forms`.
+        Default: the labels of its form in `probe_forms`.
         """
-        form = self.forms.get(probe.name)
+        form = self.probe_forms.get(probe.name)
         return tuple(form.items(label)[0] for label in form.labels) if form else ()
 
     def probe_form(self, view: Any, probe: Probe) -> Form:
-        """Return how the answer to a probe is written. Default: as `forms` says, or its answers."""
-        return self.forms.get(probe.name) or _form_of(
+        """Return how an answer is written. Default: as `probe_forms` or `answers` say."""
+        return self.probe_forms.get(probe.name) or _form_of(
             probe.name,
             [self.written_probe(view, probe, answer) for answer in self.answers(view, probe)],
         )

@@ -38,6 +38,7 @@ CLIPPED = 1000
 
 ASK = "act"
 NEXT = "next_action"
+_TEXT = Form("action", str)
 _BRACKETED = re.compile(r"\[([^\[\]]+)\]")
 
 
@@ -53,7 +54,7 @@ class TextArenaGame(ArenaGame[State]):
     name: ClassVar[str] = "textarena"
     views = TextArenaView
     usual = 1
-    forms = {kind: Form("action", str) for kind in (ASK, NEXT)}  # noqa: RUF012
+    forms, probe_forms = {ASK: _TEXT}, {NEXT: _TEXT}
 
     def __init__(self, rules: Rules, entry: Entry) -> None:
         self.rules, self.entry = rules, entry

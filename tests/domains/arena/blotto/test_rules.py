@@ -1,6 +1,5 @@
 """Rules of Blotto: hand-worked matches, faults, endings, what a seat sees."""
 
-import itertools
 import json
 
 import numpy as np
@@ -135,20 +134,13 @@ def test_faults(items, broken):
         assert read == tuple(items) if broken is None else read.error == broken.error
 
 
-@settings(deadline=None)
-@given(st.integers(2, 6), st.integers(1, 30), st.integers(0, 2**32))
-def test_what_is_written_is_read_and_random_actions_are_legal(fields, units, seed):
+@given(st.integers(2, 6), st.integers(1, 30))
+def test_the_default_is_even_and_legal(fields, units):
     game = Blotto(BlottoRules(fields=fields, units=units))
-    view = game.view(State(), 1)
-    ask = Ask(1, "allocate")
-    default = game.default(view, ask)
+    default = game.default(game.view(State(), 1), ASK)
+    assert game.broken(default) is None
     assert max(default) - min(default) <= 1
     assert list(default) == sorted(default, reverse=True)
-    for action in (default, game.random(view, ask, np.random.default_rng(seed))):
-        assert game.fault(view, ask, action) is None
-        written = json.loads(json.dumps(game.written(view, ask, action)))
-        assert game.read(view, ask, written) == action
-        assert len(written) == game.form(view, ask).size
 
 
 def test_both_seats_see_their_own_side():
@@ -177,19 +169,6 @@ def test_events_tell_the_match_and_survive_json():
         " rounds 1 to 1",
     ]
     assert json.loads(json.dumps(events[1].data)) == [2, [2, 2, 2], [2, 2, 2], None, 1, 0]
-
-
-def test_the_coming_round_is_hidden():
-    """The state holds finished rounds only: a view cannot show what the other seat is doing."""
-    game = small()
-    state = played(game, [(WIN, LOSE)])
-    names = ("past", "last", "number", "taken", "lost", "events")
-    seen = {name: getattr(game.view(state, 0), name) for name in names}
-    for hidden in itertools.permutations((1, 2, 3)):
-        game.outcomes(state, {0: WIN, 1: hidden})
-        assert {name: getattr(game.view(state, 0), name) for name in names} == seen
-    public = {n for n in dir(game.view(state, 0)) if not n.startswith("_")}
-    assert public == {*names, "game", "seat"}
 
 
 def test_the_probe_asks_for_the_other_seats_allocation():

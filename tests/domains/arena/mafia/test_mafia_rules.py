@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Event, Probe, Stage
+from tomeval.domains.arena.game import Ask, Event, Probe, Public, Stage
 from tomeval.domains.arena.games.mafia import KIND
 from tomeval.domains.arena.games.mafia.answers import PROBES
 from tomeval.domains.arena.games.mafia.policies import MODELS, POLICIES
@@ -19,7 +19,6 @@ from tomeval.domains.arena.games.mafia.polls import most_voted, poll
 from tomeval.domains.arena.games.mafia.positions import Positions
 from tomeval.domains.arena.games.mafia.state import MafiaView
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, heard, label, parse, say
-from tomeval.strategies.templates import Prompts
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")
 
@@ -220,7 +219,7 @@ def test_every_script_plays_every_role(players, talk, rules, name, seed):
     assert (mafia == 0) == (states[-1].ending == "village")
 
 
-PUBLIC = [name for name in vars(MafiaView) if isinstance(vars(MafiaView)[name], property)]
+PUBLIC = [name for name, shown in vars(MafiaView).items() if isinstance(shown, property | Public)]
 
 
 @pytest.mark.parametrize("rules", ["own", "textarena-0.7.4"])
@@ -360,46 +359,3 @@ def test_probes_and_truths():
     assert game.read_probe(view, Probe("mafia"), [1, 1]).error == "target"
     assert game.read_probe(view, Probe("mafia"), [1]).error == "format"
     assert game.read_probe(game.view(start, 2), dies, [-1]) == -1
-
-
-@pytest.mark.parametrize("talk", ["none", "acts", "free"])
-@pytest.mark.parametrize("rules", ["own", "textarena-0.7.4"])
-def test_templates_render_for_every_seat(talk, rules):
-    prompts = Prompts("arena")
-    game = make(
-        talk=talk, rules=rules, probes=("mafia", "doctor", "detective", "dies", "voted_out")
-    )
-    names = ("reactive", "believer", "liar")
-    policies = [POLICIES[names[s % 3]](accuses=True, pick="random") for s in range(6)]
-    kinds = set()
-    for seed in range(6):
-        states = play(game, policies, np.random.default_rng(seed))
-        for state in states:
-            for ask in game.due(state):
-                view = game.view(state, ask.seat)
-                values = {"game": game, "view": view, "ask": ask}
-                probes = game.probes(view, ask)
-                probes += game.probes_after(view, ask, (*view.game.options(view, ask), "")[0])
-                texts = [prompts.render(f"mafia/ask/{ask.kind}", **values)]
-                texts += [
-                    prompts.render(f"mafia/probe/{p.name}", **values, probe=p) for p in probes
-                ]
-                rules_text = prompts.render("mafia/rules", game=game, view=view)
-                hidden = {"mafia", "doctor", "detective", "villager"} - {view.role}
-                told = rules_text.rpartition("Your role:")[2]
-                assert view.role in told.lower()
-                assert not any(f"Your role: {role}" in rules_text for role in hidden)
-                example = prompts.render(
-                    f"mafia/examples/{ask.kind}", game=game, marker="A:", view=view
-                )
-                assert example.count("A: {") == 3
-                assert all(texts)
-        for seat in range(6):
-            view = game.view(states[-1], seat)
-            for event in view.events:
-                text = prompts.render("mafia/event", game=game, view=view, event=event)
-                assert text
-                assert "\n" not in text
-                assert "None" not in text + game.line(event)
-                kinds.add(event.kind)
-    assert {"role", "mafia", "night", "kill", "protect", "finding", "died", "vote", "out"} <= kinds

@@ -59,7 +59,7 @@ def textarena_kind(name: str, where: str = "") -> tuple[Kind, Wording, str, bool
     """
     known = {
         plain: (kind, kind.wording)
-        for kind in map(get_kind, GAMES)
+        for kind in map(get_kind, all_games())
         if kind.wording is not None
         for plain in kind.wording.ids
     }

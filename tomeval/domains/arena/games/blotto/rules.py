@@ -205,7 +205,7 @@ class Blotto(ArenaGame[State]):
         self.field_names = tuple(FIELD_NAMES[: rules.fields])
         self.length, self.usual = 2 * rules.rounds, rules.rounds
         written = Form(PROBE, int, rules.fields)
-        self.forms = {ALLOCATE: written, PROBE: written}
+        self.forms, self.probe_forms = {ALLOCATE: written}, {PROBE: written}
         self.evenly = even(rules.fields, rules.units)
         #: Rounds that win the match at once; None if all are played.
         self.needed = rules.rounds // 2 + 1 if rules.reward == "match" else None

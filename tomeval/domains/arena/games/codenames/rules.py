@@ -86,8 +86,8 @@ class Codenames(ArenaGame[State]):
         self.bank = Bank(self.lists.hints, rules.rules)
         self._key = np.repeat(np.arange(len(COLOURS)), self.counts)
         self._scores: dict[str, Scores] = {}
-        lists = {name: Form(name, str, 0) for name in ("meant", "takes")}
-        self.forms = {CLUE: Form(CLUE, str, 2), **lists}
+        self.forms = {CLUE: Form(CLUE, str, 2)}
+        self.probe_forms = {name: Form(name, str, 0) for name in ("meant", "takes")}
 
     def scores(self, embedding: str) -> Scores:
         """Return what scripted players compute with an embedding; made once per game."""

@@ -85,12 +85,9 @@ class Ipd3(ArenaGame[State]):
         self.usual = rules.rounds
         self._first = 0 if rules.talk else DECIDE
         move, limit = Form("move", str, 1, MOVES), rules.message_limit
-        self.forms = {
-            "talk": Form("message", str, limit=limit if rules.rules == "own" else 0),
-            "move": move,
-            "other": move,
-            "word": Form("answer", str, 1, ("yes", "no")),
-        }
+        self.forms = {"talk": Form("message", str, limit=limit if rules.rules == "own" else 0)}
+        word = Form("answer", str, 1, ("yes", "no"))
+        self.probe_forms = {"move": move, "other": move, "word": word}
 
     # Rules
 

@@ -118,7 +118,7 @@ class Mafia(MafiaAnswers):
         limit = 0 if self.textarena else rules.message_limit
         self.forms = {"talk": Form("message", str, limit=limit)}
         if self.mafia > 1:
-            self.forms["mafia"] = Form("mafia", int, self.mafia)
+            self.probe_forms = {"mafia": Form("mafia", int, self.mafia)}
 
     # Rules
 
