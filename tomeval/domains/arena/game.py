@@ -186,10 +186,10 @@ class Public(Generic[T]):
         """Take the name of the property, unless the field has one of its own."""
         self.field = self.field or name
 
-    def __get__(self, view: View[Any], owner: type) -> T:
-        """Return the field."""
-        found: T = getattr(view._state, self.field)
-        return found
+    def __get__(self, view: View[Any] | None, owner: type) -> T:
+        """Return the field; of the class itself, the property."""
+        shown: T = self if view is None else getattr(view._state, self.field)  # type: ignore[assignment]
+        return shown
 
 
 class ArenaGame(ABC, Generic[S]):
@@ -342,7 +342,8 @@ class ArenaGame(ABC, Generic[S]):
     def wins(self, state: S) -> tuple[float, ...]:
         """Return every seat's share of the win in a game that is over: 1, 0 or between in a tie.
 
-        Default: the teams with the highest reward share it, and each of their seats has the share.
+        Default: the teams with the highest reward share it, and each of their seats has the share;
+        the seats of a team are taken to be paid alike.
         """
         rewards, teams = self.rewards(state), self.teams(state)
         top = max(rewards)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.domains.arena.game import Action, Ask, Probe, View
+from tomeval.domains.arena.game import Action, Ask, Probe
 
 
 class Bound(NamedTuple):
@@ -119,10 +119,10 @@ class Follower(ABC):
     """Follows one seat through one game, stage by stage; work per stage does not grow."""
 
     @abstractmethod
-    def values(self, view: View[Any], ask: Ask) -> Values | None:
+    def values(self, view: Any, ask: Ask) -> Values | None:
         """Return the coming decision's values; None where not even bounds are known."""
 
-    def observe(self, view: View[Any]) -> None:  # noqa: B027 (some look nothing up between stages)
+    def observe(self, view: Any) -> None:  # noqa: B027 (some look nothing up between stages)
         """Take a stage in that is over; called once after every stage."""
 
 
@@ -133,7 +133,7 @@ class Solver(ABC):
     """
 
     @abstractmethod
-    def follow(self, view: View[Any]) -> Follower:
+    def follow(self, view: Any) -> Follower:
         """Return a follower of a new game, given what the seat was dealt."""
 
     def value(self) -> Bound | None:

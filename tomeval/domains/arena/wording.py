@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from tomeval.domains.arena.game import Action, Ask, Broken, View
+from tomeval.domains.arena.game import Action, Ask, Broken
 
 TEXTARENA = "textarena-0.7.4"
 """The parameter `rules` of every game under which it goes as TextArena's does."""
@@ -75,7 +75,7 @@ class Wording(ABC):
         """Return the text that TextArena reads as an action."""
 
     @abstractmethod
-    def read(self, view: View[Any], ask: Ask, text: str) -> Reading:
+    def read(self, view: Any, ask: Ask, text: str) -> Reading:
         """Read what TextArena's wrappers leave of a text, see `wrapped`."""
 
     def wrapped(self, text: str) -> str:

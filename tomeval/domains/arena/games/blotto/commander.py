@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import ArenaGame, Ask, View
+from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.blotto.allocations import Allocation
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView
@@ -45,32 +45,26 @@ class Commander(Policy):
         """Return its memory after a round."""
         return memory
 
-    def start(self, view: View[Any]) -> Memory:
+    def start(self, view: BlottoView) -> Memory:
         """Return its memory before the first round."""
-        return self.begin(_game(view))
+        return self.begin(view.game)
 
-    def choices(self, view: View[Any], ask: Ask, memory: Memory) -> Choices:
+    def choices(self, view: BlottoView, ask: Ask, memory: Memory) -> Choices:
         """Return its allocations with probabilities."""
-        game = _game(view)
+        game = view.game
         return self.mix(game, memory).choices(game.fields, game.units)
 
     def act(
-        self, view: View[Any], ask: Ask, memory: Memory, rng: np.random.Generator
+        self, view: BlottoView, ask: Ask, memory: Memory, rng: np.random.Generator
     ) -> Allocation:
         """Draw its allocation."""
-        game = _game(view)
+        game = view.game
         return self.mix(game, memory).draw(game.fields, game.units, rng)
 
-    def observe(self, view: View[Any], memory: Memory) -> Memory:
+    def observe(self, view: BlottoView, memory: Memory) -> Memory:
         """Return its memory after a round."""
-        assert isinstance(view, BlottoView)
         assert view.last is not None
         return self.then(memory, *view.last)
-
-
-def _game(view: View[Any]) -> Blotto:
-    assert isinstance(view.game, Blotto)
-    return view.game
 
 
 def freeze(policy: Policy, name: str, value: Any) -> None:
@@ -98,9 +92,8 @@ def check_noise(noise: Any, name: str) -> None:
         raise TomevalError(f"{name}: noise must be from 0 to 1, is {noise!r}")
 
 
-def check_board(game: ArenaGame[Any], where: str, allocations: Sequence[Sequence[int]]) -> None:
+def check_board(game: Blotto, where: str, allocations: Sequence[Sequence[int]]) -> None:
     """Raise a `TomevalError` if an allocation is not one of the board."""
-    assert isinstance(game, Blotto)
     for allocation in allocations:
         broken = game.broken(allocation)
         if broken is not None:

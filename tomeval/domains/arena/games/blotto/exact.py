@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.blotto.allocations import (
     Allocation,
     classes,
@@ -115,7 +115,7 @@ class Match:
         return np.asarray(self._values[done + 1, [here + 1, here, here - 1], following])
 
 
-def solver(game: ArenaGame[Any], seat: int, others: Mapping[int, Policy]) -> BlottoSolver:
+def solver(game: Blotto, seat: int, others: Mapping[int, Policy]) -> BlottoSolver:
     """Return the values of a seat against the policy in the other.
 
     Raises
@@ -123,7 +123,6 @@ def solver(game: ArenaGame[Any], seat: int, others: Mapping[int, Policy]) -> Blo
     TomevalError
         If `others` does not name a policy of Blotto for the other seat, and for no more.
     """
-    assert isinstance(game, Blotto)
     policy = others.get(1 - seat)
     if not isinstance(policy, Commander) or len(others) != 1:
         raise TomevalError(f"blotto: seat {1 - seat} needs a scripted player of this game")
@@ -182,7 +181,7 @@ class BlottoSolver(Solver):
             menus.append(Menu(chances, np.repeat(then[:, None], 3, axis=1), rows))
         return number, menus
 
-    def follow(self, view: View[Any]) -> BlottoFollower:
+    def follow(self, view: BlottoView) -> BlottoFollower:
         """Return a follower of a new match."""
         return BlottoFollower(self)
 
@@ -299,14 +298,12 @@ class BlottoFollower(Follower):
         self._solver = solver
         self._memory = solver.policy.begin(solver.game)
 
-    def values(self, view: View[Any], ask: Ask) -> BlottoValues:
+    def values(self, view: BlottoView, ask: Ask) -> BlottoValues:
         """Return the values of the coming round."""
-        assert isinstance(view, BlottoView)
         return BlottoValues(self._solver, view.number - 1, view.taken - view.lost, self._memory)
 
-    def observe(self, view: View[Any]) -> None:
+    def observe(self, view: BlottoView) -> None:
         """Take a round in."""
-        assert isinstance(view, BlottoView)
         assert view.last is not None
         own, other = view.last
         self._memory = self._solver.policy.then(self._memory, other, own)

@@ -6,12 +6,12 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import ArenaGame, Ask, View
+from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.blotto.allocations import Allocation
 from tomeval.domains.arena.games.blotto.commander import (
     Commander,
@@ -22,7 +22,7 @@ from tomeval.domains.arena.games.blotto.commander import (
 )
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.replies import best_reply
-from tomeval.domains.arena.games.blotto.rules import Blotto
+from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView
 from tomeval.domains.arena.policy import Memory
 
 
@@ -53,7 +53,7 @@ class Planner(Commander):
             freeze(self, "first", allocation_of(self.first, f"{self.name}: first"))
         check_noise(self.noise, self.name)
 
-    def fits(self, game: ArenaGame[Any]) -> None:
+    def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if its first allocation is not one of this board."""
         if self.first is not None:
             check_board(game, f"{self.name}: first", [self.first])
@@ -80,7 +80,7 @@ class Planner(Commander):
         return Mix.of([memory], noise=self.noise)
 
     def act(
-        self, view: View[Any], ask: Ask, memory: Memory, rng: np.random.Generator
+        self, view: BlottoView, ask: Ask, memory: Memory, rng: np.random.Generator
     ) -> Allocation:
         """Draw its allocation; a plan without slips draws nothing."""
         if self.noise:

@@ -126,6 +126,7 @@ class BlottoView(View[State]):
     """What a seat knows: all finished rounds."""
 
     __slots__ = ()
+    game: Blotto
 
     @property
     def past(self) -> tuple[tuple[Allocation, Allocation], ...]:

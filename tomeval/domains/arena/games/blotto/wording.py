@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken, View
+from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.wording import Reading, Wording, whole
 
 _PART = re.compile(r"([A-Za-z])\s*:?\s*(\d+)")
@@ -53,9 +53,9 @@ class BlottoWording(Wording):
         pairs = zip(game.field_names, action, strict=True)
         return f"[{' '.join(f'{name}{number}' for name, number in pairs)}]"
 
-    def read(self, view: View[Any], ask: Ask, text: str) -> Reading:
+    def read(self, view: Any, ask: Ask, text: str) -> Reading:
         """Read an allocation."""
-        game: Any = view.game
+        game = view.game
         found = units(text, game.field_names)
         broken = found if isinstance(found, Broken) else game.fault(view, ask, found)
         return Reading(found, broken, broken is None)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken, View
+from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.games.codenames.board import COLOURS, Board
 from tomeval.domains.arena.wording import Reading, Wording, whole
 
@@ -31,9 +31,9 @@ class CodenamesWording(Wording):
             return "[]" if action is None else f"[{action[0]} {action[1]}]"
         return f"[{'pass' if action is None else action}]"
 
-    def read(self, view: View[Any], ask: Ask, text: str) -> Reading:
+    def read(self, view: Any, ask: Ask, text: str) -> Reading:
         """Read a clue or a guess."""
-        game: Any = view.game
+        game = view.game
         if ask.kind == "clue":
             said = _CLUE.search(text)
             if said is None:
@@ -47,7 +47,7 @@ class CodenamesWording(Wording):
         word = said.group(1).lower()
         if word == "pass":
             return Reading(None)
-        if word not in view.covered:  # type: ignore[attr-defined]
+        if word not in view.covered:
             return Reading(None, Broken("target", f"{word[:60]!r} is no covered word of the board"))
         return Reading(word)
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
 
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.ipd3.machine import Automaton
 from tomeval.domains.arena.games.ipd3.plan import Plan, Point
 from tomeval.domains.arena.games.ipd3.product import Branch, Pair, Product
@@ -33,10 +32,10 @@ _KEPT = 30_000_000
 """Values of all plans but that of the whole game that are kept at once."""
 
 
-def solver(game: ArenaGame[Any], seat: int, policies: Mapping[int, Policy]) -> Solver | None:
+def solver(game: Ipd3, seat: int, policies: Mapping[int, Policy]) -> Solver | None:
     """Return the solver; None if an opponent is no machine."""
     machines = [policies.get(other) for other in OPPONENTS[seat]]
-    if not isinstance(game, Ipd3) or not all(isinstance(m, Automaton) for m in machines):
+    if not all(isinstance(m, Automaton) for m in machines):
         return None
     return Ipd3Solver(game, seat, [m for m in machines if isinstance(m, Automaton)])
 
@@ -59,7 +58,7 @@ class Ipd3Solver(Solver):
             self._whole = Plan(self.product, self.root)
         return self._whole
 
-    def follow(self, view: View[Any]) -> Follower:
+    def follow(self, view: Ipd3View) -> Follower:
         """Return a follower."""
         return Ipd3Follower(self)
 
@@ -129,9 +128,8 @@ class Ipd3Follower(Follower):
         self._pair: Pair = solver.product.start
         self._known = 0
 
-    def observe(self, view: View[Any]) -> None:
+    def observe(self, view: Ipd3View) -> None:
         """Take in the events that are new."""
-        assert isinstance(view, Ipd3View)
         product = self.solver.product
         for event in view.log[self._known :]:
             if event.kind == "talk":
@@ -141,9 +139,8 @@ class Ipd3Follower(Follower):
                 self._pair = product.after_round(self._pair, event.data)
         self._known = len(view.log)
 
-    def values(self, view: View[Any], ask: Ask) -> Values | None:
+    def values(self, view: Ipd3View, ask: Ask) -> Values | None:
         """Return the decision's values; None once a seat is out, as the opponents then differ."""
-        assert isinstance(view, Ipd3View)
         if view.out:
             return None
         mine = view.units[view.seat]

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import ArenaGame, Ask, View
+from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS, Ipd3View
 from tomeval.domains.arena.games.ipd3.tables import ACT_PAIRS, Draws, Table
@@ -51,27 +51,26 @@ class Automaton(Policy):
     def talks(self) -> bool:
         """Whether it says anything, or cares for what is said."""
 
-    def fits(self, game: ArenaGame[Any]) -> None:
+    def fits(self, game: Ipd3) -> None:
         """Refuse games without talk if it needs talk."""
-        if self.talks and isinstance(game, Ipd3) and not game.rules.talk:
+        if self.talks and not game.rules.talk:
             raise TomevalError(
                 f"ipd3: the policy {type(self).__name__} talks or listens, and the game has "
                 "talk = 0; give it talk = 1 or another policy"
             )
 
-    def start(self, view: View[Any]) -> Any:
+    def start(self, view: Ipd3View) -> Any:
         """Return the state, and how many events it has taken in."""
         return self.initial, 0
 
-    def choices(self, view: View[Any], ask: Ask, memory: Any) -> Choices:
+    def choices(self, view: Ipd3View, ask: Ask, memory: Any) -> Choices:
         """Return sentences, or moves."""
         if ask.kind == "talk":
             return _sentences(self.says(memory[0]), OPPONENTS[ask.seat])
         return _decisions(self.plays(memory[0]))
 
-    def observe(self, view: View[Any], memory: Any) -> Any:
+    def observe(self, view: Ipd3View, memory: Any) -> Any:
         """Take in the events that are new."""
-        assert isinstance(view, Ipd3View)
         state, known = memory
         for event in view.log[known:]:
             if event.kind == "talk":

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from tomeval.domains.arena.game import Event, View
+from tomeval.domains.arena.game import Event, Public, View
 from tomeval.domains.arena.games.ipd3.talk import Acts, acts_of
 
 if TYPE_CHECKING:
@@ -60,16 +60,16 @@ class Ipd3View(View[State]):
 
     __slots__ = ()
     game: Ipd3
-
-    @property
-    def log(self) -> tuple[Event, ...]:
-        """All events, oldest first."""
-        return self._state.log
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """All events, oldest first: every one is public."""
-        return self._state.log
+    log = Public[tuple[Event, ...]]()
+    """All events, oldest first."""
+    events = Public[tuple[Event, ...]]("log")
+    """The same: every one is public."""
+    stage = Public[int]()
+    """Who is to talk (0 to 2), or `DECIDE`."""
+    out = Public[tuple[int, ...]]()
+    """The seats that were eliminated."""
+    units = Public[tuple[int, ...]]()
+    """Points of every seat, in units of `Ipd3.parts`."""
 
     @property
     def round(self) -> int:
@@ -77,24 +77,9 @@ class Ipd3View(View[State]):
         return self._state.round + 1
 
     @property
-    def stage(self) -> int:
-        """Who is to talk (0 to 2), or `DECIDE`."""
-        return self._state.stage
-
-    @property
     def opponents(self) -> tuple[int, ...]:
         """The two others, in the order of moves."""
         return OPPONENTS[self.seat]
-
-    @property
-    def out(self) -> tuple[int, ...]:
-        """The seats that were eliminated."""
-        return self._state.out
-
-    @property
-    def units(self) -> tuple[int, ...]:
-        """Points of every seat, in units of `Ipd3.parts`."""
-        return self._state.units
 
     @property
     def points(self) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken, View
+from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.wording import Reading, Wording, whole
 
 _TOKEN = re.compile(r"\[\s*(\d+)\s+(cooperate|defect)\s*\]", re.IGNORECASE)
@@ -57,7 +57,7 @@ class Ipd3Wording(Wording):
         others = (seat for seat in range(3) if seat != ask.seat)
         return " ".join(f"[{seat} {move}]" for seat, move in zip(others, action, strict=True))
 
-    def read(self, view: View[Any], ask: Ask, text: str) -> Reading:
+    def read(self, view: Any, ask: Ask, text: str) -> Reading:
         """Read a message, or both decisions."""
         if ask.kind == "talk":
             return Reading(text)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken, View
+from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.games.mafia.state import DETECTIVE
 from tomeval.domains.arena.wording import Reading, Wording, whole
 
@@ -41,7 +41,7 @@ class MafiaWording(Wording):
         """Return the message, or the seat in brackets."""
         return str(action) if ask.kind == "talk" else f"[{action}]"
 
-    def read(self, view: View[Any], ask: Ask, text: str) -> Reading:
+    def read(self, view: Any, ask: Ask, text: str) -> Reading:
         """Read a message, or a seat."""
         if ask.kind == "talk":
             return Reading(text)
