@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from contest_support import contests, duel
 from scipy.stats import norm
 
 from tomeval.extensions.ratings.agreement import agreement
 from tomeval.extensions.ratings.fit import comparison_tails
-from tomeval.extensions.ratings.rating import ranks
+from tomeval.extensions.ratings.rating import ranks, rate
 
 
 def test_equal_values_within_rounding_share_a_rank():
@@ -29,12 +30,22 @@ def test_comparisons_leave_out_what_their_number_and_their_dependence_ask_for():
     assert comparison_tails(np.eye(5), rng)[0] == pytest.approx(norm.sf(2.44), rel=0.1)
 
 
+@pytest.mark.parametrize(("wins", "sure"), [(5, False), (6, True)])
+def test_who_won_every_game_is_ranked_first_from_the_sixth_on(wins, sure) -> None:
+    """Its lead has no upper end, and either might have had it: 2^-6 is below a half of 5 %."""
+    rated = rate(contests("AB", [duel("A", "B")] * wins), np.random.default_rng(0))
+    assert rated.open == ("above", "below")
+    assert (rated.rank_low.tolist(), rated.rank_high.tolist()) == (
+        ([1, 2], [1, 2]) if sure else ([1, 1], [2, 2])
+    )
+
+
 def test_agreement_resamples_both_rankings_together():
     first, second = np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])
     drawn = np.tile(first, (100, 1)), np.tile(second, (100, 1))
     found = agreement(first, second, *drawn)
-    assert found.kendall == found.kendall_low == found.kendall_high == pytest.approx(1 / 3)
-    assert found.spearman_low == pytest.approx(0.5)
-    none = agreement(first, second, np.ones((100, 3)), drawn[1])
-    assert none.kendall == pytest.approx(1 / 3)
-    assert math.isnan(none.kendall_low)
+    assert found["kendall"] == pytest.approx((1 / 3,) * 3)
+    assert found["spearman"] == pytest.approx((0.5,) * 3)
+    none = agreement(first, second, np.ones((100, 3)), drawn[1])["kendall"]
+    assert none[0] == pytest.approx(1 / 3)
+    assert math.isnan(none[1])

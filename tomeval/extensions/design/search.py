@@ -19,7 +19,6 @@ from tomeval.extensions.design.machines import (
     random_machines,
     renumbered,
 )
-from tomeval.extensions.design.sets import rounded
 
 STARTS = 16
 """Random starts that climb side by side."""
@@ -32,26 +31,13 @@ Score = Callable[[Machines], FloatArray]
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search has looked at.
+    """What a search has looked at."""
 
-    Attributes
-    ----------
-    machines : Machines
-        All that were scored, or the members of the sets.
-    sets : ndarray of int, shape (S, M)
-        Numbers of machines; sets of one if machines were searched.
-    scores : ndarray, shape (S,)
-    how : str
-        What was searched, and how, in words.
-    whole : bool
-        Whether nothing was left out, so that the best is the best there is.
-    """
-
-    machines: Machines
-    sets: IntArray
-    scores: FloatArray
-    how: str
-    whole: bool
+    machines: Machines  # all that were scored, or the members of the sets
+    sets: IntArray  # (S, M): numbers of machines; sets of one if machines were searched
+    scores: FloatArray  # (S,)
+    how: str  # what was searched, and how, in words
+    whole: bool  # whether nothing was left out, so that the best is the best there is
 
 
 def search_machines(
@@ -64,13 +50,8 @@ def search_machines(
 ) -> Searched:
     """Score every machine of up to so many states, or climb from random ones if they are too many.
 
-    Parameters
-    ----------
-    most : int
-        How many machines may be scored; more than that are not enumerated.
-    symmetric : bool
-        Whether scores are the same for machines that become each other by renaming actions of the
-        game: then one of them stands for all.
+    At most `most` machines may be scored. If scores are the same for machines that become each
+    other by renaming actions of the game (`symmetric`), one of them stands for all.
     """
     sizes = range(1, states + 1)
     if sum(count_connected(game.n, game.m, size) for size in sizes) <= most:
@@ -155,3 +136,10 @@ class _Climb:
         plays, follows = zip(*(part for part, _ in self.parts), strict=True)
         scores = np.concatenate([scores for _, scores in self.parts])
         return Machines(np.concatenate(plays), np.concatenate(follows)), scores
+
+
+def rounded(values: FloatArray) -> FloatArray:
+    """Return ten significant digits of values, so that equal sums are equal; NaN stays."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 10.0 ** np.floor(np.log10(np.abs(values)))
+        return np.where(values == 0, 0.0, np.round(values / scale, 9) * scale)
