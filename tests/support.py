@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -184,3 +185,15 @@ def dump(folder: Path) -> dict[str, list[tuple]]:
         return found
     finally:
         db.close()
+
+
+class Typing(io.StringIO):
+    """An input stream that knows what was on the screen when each line was read."""
+
+    def __init__(self, lines, screen) -> None:
+        super().__init__("".join(f"{line}\n" for line in lines))
+        self.screen, self.seen = screen, []
+
+    def readline(self, *args):
+        self.seen.append(self.screen.getvalue())
+        return super().readline(*args)

@@ -450,9 +450,6 @@ def test_both_kinds_of_free_answers_are_named():
     [
         ({"strategy": "QA -History"}, "'-history' has no meaning here"),
         ({"strategy": "Oracle + Max -Payoffs"}, "'-payoffs' has no meaning here"),
-        ({"strategy": "S2A", "memory": "conversation"}, "choose one of them"),
-        ({"memory": "restate"}, "did you mean 'restated'"),
-        ({"probe_temperature": -1}, "probe_temperature must be a number from 0"),
     ],
 )
 def test_bad_options(options, message):

@@ -6,24 +6,13 @@ import io
 
 import pytest
 from decrypto_support import call
+from support import Typing
 
 from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Broken, Form
 from tomeval.domains.arena.session import play_session
 from tomeval.domains.arena.terminal import typed
-
-
-class Typing(io.StringIO):
-    """An input stream that knows what was on the screen when each line was read."""
-
-    def __init__(self, lines, screen) -> None:
-        super().__init__("".join(f"{line}\n" for line in lines))
-        self.screen, self.seen = screen, []
-
-    def readline(self, *args):
-        self.seen.append(self.screen.getvalue())
-        return super().readline(*args)
 
 
 def sit(game, lines, others=(), **more):

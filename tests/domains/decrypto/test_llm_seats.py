@@ -605,8 +605,6 @@ def test_own_templates(tmp_path) -> None:
         ({"strategy": "Social QA"}, "for the encoder alone"),
         ({"strategy": "Oracle + Max"}, "for the encoder alone"),
         ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
-        ({"memory": "conversaton"}, "did you mean 'conversation'"),
-        ({"memory": "conversation", "strategy": "S2A"}, "choose one of them"),
         ({"temperature": -1}, "temperature must be a number from 0"),
         ({"max_attempts": 0}, "max_attempts must be a number from 1"),
         ({"max_tokens": 1.5}, "max_tokens must be a number"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from support import Typing
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Turn
@@ -11,18 +12,6 @@ from tomeval.domains.decrypto.session import play_session
 from tomeval.domains.decrypto.terminal import Terminal, board, read_code
 
 MINILM = {"embedding": "minilm"}
-
-
-class Typing(io.StringIO):
-    """An input stream that knows what was on the screen when each line was read."""
-
-    def __init__(self, lines, screen) -> None:
-        super().__init__("".join(f"{line}\n" for line in lines))
-        self.screen, self.seen = screen, []
-
-    def readline(self, *args):
-        self.seen.append(self.screen.getvalue())
-        return super().readline(*args)
 
 
 def sit(people, lines, out, others=None, **more):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -140,7 +140,7 @@ async def _play(
         for ask in (ask for ask in game.due(state) if ask.seat == past.seat):
             true = _true(game, past, at, ask)
             kept.said = _said(game, view, ask, actions, true)
-            chair.door.set(_behind(true))
+            chair.door.hold(true)
             kept.prompts.clear()
             await seat.answer(view, ask)
             acted, drawn = kept.taken(), rng.bit_generator.state
@@ -155,13 +155,6 @@ async def _play(
         kept.prompts.clear()
         await seat.observe(view)
     raise AssertionError("the made-up game asks these questions")
-
-
-def _behind(true: Mapping[Probe, Action]) -> Callable[[], Awaitable[Mapping[Probe, Action]]]:
-    async def look() -> Mapping[Probe, Action]:
-        return true
-
-    return look
 
 
 def _true(game: ArenaGame[Any], past: _Past, at: int, ask: Ask) -> dict[Probe, Action]:

@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tomeval.domains.decrypto.described import described_keys
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.domains.decrypto.facts import run_facts
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
     REPLAY_MEASURES,
     for_interceptor,
 )
-from tomeval.domains.decrypto.players import listed_players
 from tomeval.domains.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.domains.decrypto.scripts import SCRIPTS
 from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
@@ -50,6 +47,7 @@ GAMES_PER_CHUNK = 1000
 TEAM = "team"
 
 _PREVIEW = "tomeval.domains.decrypto.preview"
+_DESCRIBED = "tomeval.domains.decrypto.described"
 
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures.md, "Planted beliefs"'
 
@@ -190,7 +188,7 @@ DECRYPTO = Domain(
             "probes": "tomeval.domains.decrypto.figures.probes:probe_rates",
         },
         first_figures=("forest", "pairings_turns", "perspective", "probes"),
-        facts=run_facts,
+        facts=later(f"{_DESCRIBED}:run_facts"),
     ),
     compare=Compare(
         by=(*ROLES, TEAM),
@@ -222,9 +220,9 @@ DECRYPTO = Domain(
         forms=later(f"{_PREVIEW}:forms_of"),
         prompts=later(f"{_PREVIEW}:prompts_of_turns"),
         example=later(f"{_PREVIEW}:example_cell"),
-        keys=described_keys,
+        keys=later(f"{_DESCRIBED}:described_keys"),
         lists={
-            "players": listed_players,
+            "players": later(f"{_DESCRIBED}:listed_players"),
             "embeddings": lambda: [{"embedding": name} for name in SHIPPED],
         },
         scripts=SCRIPTS,

@@ -25,7 +25,6 @@ from tomeval.domains.seated.seats import Chair
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
 from tomeval.lexicon.words import WordLists
-from tomeval.runs.domain import Rows
 
 if TYPE_CHECKING:
     from tomeval.domains.decrypto.experiment import DecryptoExperiment
@@ -93,16 +92,6 @@ def brought_kinds() -> dict[str, PlayerKind]:
         for name, made in parts("players").items()
         if name.startswith(_BROUGHT)
     }
-
-
-def listed_players() -> Rows:
-    """Return the kinds of player with their options, for ``tomeval list players``."""
-    kinds = [(kind, options, ABOUT[kind]) for kind, options in KIND_OPTIONS.items()]
-    kinds += [(kind, tuple(made.options), made.about) for kind, made in brought_kinds().items()]
-    return [
-        {"player": kind, "options": ", ".join(options), "about": about}
-        for kind, options, about in kinds
-    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.errors import unknown
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.domains.decrypto.game import CODES, Code, Game, Hints, View
+from tomeval.domains.decrypto.game import CODES, Game, Hints, View
 from tomeval.domains.decrypto.llm_seats import LLMSeat
 from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.players import DecryptoPlayer
@@ -94,7 +94,7 @@ async def _play(
         hints = random_hints(game.encoder_view(), lists.hints, rng)
         wrong = CODES[(CODES.index(game.code) + 1) % len(CODES)]
         kept.said = _said(hints)
-        chair.door.set(_listeners(game.code, wrong))
+        chair.door.hold((Said(game.code), Said(wrong)))
         view = _view(game, seat, hints)
         await made_up.answer(view)
         acted, drawn = kept.taken(), rng.bit_generator.state
@@ -124,13 +124,6 @@ def _said(hints: Hints) -> dict[str, str]:
         **dict.fromkeys(guessed, code),
         **dict.fromkeys(asked, named),
     }
-
-
-def _listeners(bob: Code, eve: Code) -> Callable[[Hints], Awaitable[tuple[Said[Code], Said[Code]]]]:
-    async def listen(_: Hints) -> tuple[Said[Code], Said[Code]]:
-        return Said(bob), Said(eve)
-
-    return listen
 
 
 def _view(game: Game, seat: str, hints: Hints) -> View:
