@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from one_thread import use_one_thread
 
-from tomeval.domains.arena.games.blotto import KIND, exact
+from tomeval.domains.arena.games.blotto import KIND
 from tomeval.domains.arena.games.blotto.allocations import classes, drawn, even, every
-from tomeval.domains.arena.games.blotto.chances import any_against_each
+from tomeval.domains.arena.games.blotto.chances import _at_corners, any_against_each
 from tomeval.domains.arena.games.blotto.equilibrium import equilibrium
 
 NOISE = 0.1
@@ -52,7 +52,7 @@ def main() -> None:
     print("| board | other seat | CPU seconds | V*, match | V*, rounds | random, rounds |")
     print("| --- | --- | --- | --- | --- | --- |")
     for board, title, name, options in rows():
-        for cached in (exact._menu, equilibrium, any_against_each, every, classes):
+        for cached in (_at_corners, equilibrium, any_against_each, every, classes):
             cached.cache_clear()
         cells, seconds = [], 0.0
         for reward in ("match", "rounds"):

@@ -6,7 +6,7 @@ import pytest
 from tomeval.domains.arena.game import Ask, Probe
 from tomeval.domains.arena.games.blotto import exact, solver
 from tomeval.domains.arena.games.blotto.allocations import drawn, every, result
-from tomeval.domains.arena.games.blotto.chances import against, all_against, corners
+from tomeval.domains.arena.games.blotto.chances import against, all_against, corners, slips
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
@@ -104,15 +104,15 @@ def test_slips_give_bounds_that_hold_the_exact_value(monkeypatch):
 def test_replies_that_bound_from_below_beat_their_plan(fields, units):
     """Against slips, no more is claimed than the best reply to the hardest plan attains."""
     results, _ = table(fields, units)
-    slips = np.stack([(results == sign).mean(1) for sign in (1, 0, -1)], axis=1)
+    drawn_ones = np.stack([(results == sign).mean(1) for sign in (1, 0, -1)], axis=1)
     best = results.max(axis=0).min() == 1
     for noise in (0.1, 0.5):
-        low, high = exact._slips(noise, bool(best), fields, units)
+        low, high = slips(noise, bool(best), fields, units)
         rng = np.random.default_rng(0)
         for worth in np.sort(rng.normal(size=(10, 3)), axis=1)[:, ::-1]:
             for plan in results.T:
                 sure = np.stack([plan == sign for sign in (1, 0, -1)], axis=1)
-                value = (((1 - noise) * sure + noise * slips) @ worth).max()
+                value = (((1 - noise) * sure + noise * drawn_ones) @ worth).max()
                 assert (low @ worth).max() - 1e-12 <= value <= (high @ worth).max() + 1e-12
 
 

@@ -8,7 +8,7 @@ from domains.arena.codenames.cases import every_action, small_game
 from tomeval.domains.arena.games.codenames import KIND, spymaster
 from tomeval.domains.arena.games.codenames.board import Board
 from tomeval.domains.arena.games.codenames.exact import solver
-from tomeval.domains.arena.games.codenames.operative import OperativeSolver, colourings
+from tomeval.domains.arena.games.codenames.operative import colourings
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer, Uniform
 
 
@@ -209,7 +209,6 @@ def test_posteriors_by_enumeration(tmp_path):
     rng = np.random.default_rng(1)
     state = game.deal(rng)
     follower = solver(game, 1, policies).follow(game.view(state, 1))
-    assert isinstance(follower.solver, OperativeSolver)
     boards = list(colourings(state.board.words, {}, game.view(state, 1).left))
     assert len(boards) == 180
     clue = policies[0].act(game.view(state, 0), game.due(state)[0], None, rng)

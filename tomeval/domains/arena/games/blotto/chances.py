@@ -123,3 +123,61 @@ def _turns(points: Floats) -> bool:
     """Tell whether a way over three points turns left at the second."""
     (ax, ay, _), (bx, by, _), (x, y, _) = points.tolist()
     return bool((bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0)
+
+
+def at_corners(mix: Mix, fields: int, units: int) -> tuple[Floats, NDArray[np.int16]]:
+    """Return the corners of `all_against`, and their allocations; kept for equal mixes."""
+    return _at_corners(tuple(mix.named.items()), mix.uniform, fields, units)
+
+
+@functools.lru_cache(maxsize=32)
+def _at_corners(
+    named: tuple[tuple[Allocation, float], ...], uniform: float, fields: int, units: int
+) -> tuple[Floats, NDArray[np.int16]]:
+    chances = all_against(Mix(dict(named), uniform), fields, units)
+    places = corners(chances)
+    return chances[places], every(fields, units)[places]
+
+
+def slips(noise: float, sure: bool, fields: int, units: int) -> tuple[Floats, Floats]:
+    """Return chances that bound a round against a plan from which the other seat may slip.
+
+    The best reply to the plan takes the round, or at least ties it by playing the same. Against a
+    slip nothing is better than the best against any allocation; and no worse is to be had than the
+    least win and the most loss of replies that beat the plan, as winning is worth the most.
+    """
+    most = np.zeros((1, 3))
+    if noise:
+        most = any_against_each(fields, units)
+        most = most[corners(most)]
+    least = np.array([[0.0, 0.0, 1.0]])
+    if noise and sure:
+        least = _replies(fields, units)
+    plan = np.array([1.0, 0.0, 0.0]) if sure else np.array([0.0, 1.0, 0.0])
+    return (1 - noise) * plan + noise * least, (1 - noise) * np.array([1, 0, 0]) + noise * most
+
+
+def _replies(fields: int, units: int) -> Floats:
+    """Return what two kinds of replies that beat a plan bring at least against any allocation.
+
+    Both win one field more than half of all, where the plan has the fewest units, by one unit each;
+    what is left goes to these fields in equal parts, or to the others. All losses if a plan makes
+    that too dear.
+    """
+    plans, _ = classes(fields, units)
+    most = fields // 2 + 1
+    won = np.arange(fields) >= fields - most
+    reply = np.where(won, plans + 1, 0).astype(np.int64)
+    left = units - reply.sum(axis=1)
+    if (left < 0).any():
+        return np.array([[0.0, 0.0, 1.0]])
+    number = {tuple(row): i for i, row in enumerate(plans.tolist())}
+    found = []
+    for part in (won, ~won):
+        each, more = np.divmod(left[:, None], part.sum())
+        full = reply + np.where(part, each + (np.cumsum(part) - 1 < more), 0)
+        at = [number[tuple(row)] for row in np.sort(full, axis=1)[:, ::-1].tolist()]
+        chances = any_against_each(fields, units)[at]
+        win, loss = chances[:, 0].min(), chances[:, 2].max()
+        found.append([win, 1 - win - loss, loss])
+    return np.array(found)

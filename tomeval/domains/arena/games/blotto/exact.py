@@ -25,7 +25,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.blotto.allocations import (
     Allocation,
-    classes,
     count,
     every,
 )
@@ -33,11 +32,11 @@ from tomeval.domains.arena.games.blotto.chances import (
     Floats,
     against,
     all_against,
-    any_against_each,
-    corners,
+    at_corners,
+    slips,
 )
 from tomeval.domains.arena.games.blotto.commander import Commander
-from tomeval.domains.arena.games.blotto.mixes import Mix, Posterior
+from tomeval.domains.arena.games.blotto.mixes import Posterior
 from tomeval.domains.arena.games.blotto.planners import Planner
 from tomeval.domains.arena.games.blotto.policies import ByResult
 from tomeval.domains.arena.games.blotto.replies import always_beaten, best_reply
@@ -46,7 +45,7 @@ from tomeval.domains.arena.policy import Memory, Policy
 from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
 
 MOST = 500
-"""The most allocations of a board on which plans are told apart: the work grows as the cube."""
+"""The most allocations with which plans are told apart: the work grows with their square."""
 
 TINY = 1e-12
 """Values that differ by less are taken as equal where one of them is chosen."""
@@ -55,7 +54,6 @@ ROUNDING = 1e-9
 """What rounding may move a value by; more is a defect."""
 
 _SAME = np.zeros((1, 3), np.int64)
-_ANY = Mix({}, 1.0)
 
 
 class Menu(NamedTuple):
@@ -153,8 +151,9 @@ class BlottoSolver(Solver):
                 listed += [policy.after(-found) for found in (1, 0, -1)]
                 self._then = np.array([[1, 2, 3]])
             self.memories = {memory: place for place, memory in enumerate(listed)}
-            menus = [menu(policy.mix(game, m), *self.board) for m in listed]
-            self.low = self.high = Match(game.rules, [m._replace(then=self._then) for m in menus])
+            best = [at_corners(policy.mix(game, m), *self.board) for m in listed]
+            menus = [Menu(chances, self._then, rows) for chances, rows in best]
+            self.low = self.high = Match(game.rules, menus)
             return
         sure = always_beaten(*self.board)
         if not policy.noise and sure:
@@ -165,7 +164,7 @@ class BlottoSolver(Solver):
         else:
             self.low, self.high = (
                 Match(game.rules, [Menu(chances)])
-                for chances in _slips(policy.noise, sure, *self.board)
+                for chances in slips(policy.noise, sure, *self.board)
             )
 
     @functools.cached_property
@@ -234,61 +233,6 @@ class BlottoSolver(Solver):
         values = self.low.q(done, lead, at)
         best = np.flatnonzero(values >= values.max() - TINY)
         return tuple(rows[best[chances[best, 0].argmax()]].tolist())
-
-
-def menu(mix: Mix, fields: int, units: int) -> Menu:
-    """Return the best of one round against a distribution; kept for equal ones."""
-    return _menu(tuple(mix.named.items()), mix.uniform, fields, units)
-
-
-@functools.lru_cache(maxsize=32)
-def _menu(
-    named: tuple[tuple[Allocation, float], ...], uniform: float, fields: int, units: int
-) -> Menu:
-    chances = all_against(Mix(dict(named), uniform), fields, units)
-    places = corners(chances)
-    return Menu(chances[places], rows=every(fields, units)[places])
-
-
-def _slips(noise: float, sure: bool, fields: int, units: int) -> tuple[Floats, Floats]:
-    """Return chances that bound a round against a plan from which the other seat may slip.
-
-    The best reply to the plan takes the round, or at least ties it by playing the same. Against a
-    slip nothing is better than the best against any allocation; and no worse is to be had than the
-    least win and the most loss of replies that beat the plan, as winning is worth the most.
-    """
-    most = menu(_ANY, fields, units).chances if noise else np.zeros((1, 3))
-    least = np.array([[0.0, 0.0, 1.0]])
-    if noise and sure:
-        least = _replies(fields, units)
-    plan = np.array([1.0, 0.0, 0.0]) if sure else np.array([0.0, 1.0, 0.0])
-    return (1 - noise) * plan + noise * least, (1 - noise) * np.array([1, 0, 0]) + noise * most
-
-
-def _replies(fields: int, units: int) -> Floats:
-    """Return what two kinds of replies that beat a plan bring at least against any allocation.
-
-    Both win one field more than half of all, where the plan has the fewest units, by one unit each;
-    what is left goes to these fields in equal parts, or to the others. All losses if a plan makes
-    that too dear.
-    """
-    plans, _ = classes(fields, units)
-    most = fields // 2 + 1
-    won = np.arange(fields) >= fields - most
-    reply = np.where(won, plans + 1, 0).astype(np.int64)
-    left = units - reply.sum(axis=1)
-    if (left < 0).any():
-        return np.array([[0.0, 0.0, 1.0]])
-    number = {tuple(row): i for i, row in enumerate(plans.tolist())}
-    found = []
-    for part in (won, ~won):
-        each, more = np.divmod(left[:, None], part.sum())
-        full = reply + np.where(part, each + (np.cumsum(part) - 1 < more), 0)
-        at = [number[tuple(row)] for row in np.sort(full, axis=1)[:, ::-1].tolist()]
-        chances = any_against_each(fields, units)[at]
-        win, loss = chances[:, 0].min(), chances[:, 2].max()
-        found.append([win, 1 - win - loss, loss])
-    return np.array(found)
 
 
 class BlottoFollower(Follower):

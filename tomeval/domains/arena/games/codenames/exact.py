@@ -1,16 +1,17 @@
-"""Values for one seat of Codenames against known policies: which solver serves which seat."""
+"""Values for one seat of Codenames against known policies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.domains.arena.game import ArenaGame
-from tomeval.domains.arena.games.codenames.operative import OperativeSolver
+from tomeval.domains.arena.game import ArenaGame, View
+from tomeval.domains.arena.games.codenames.operative import OperativeFollower
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.games.codenames.spymaster import SpymasterSolver
+from tomeval.domains.arena.games.codenames.spymaster import ClueSearch, SpymasterFollower
+from tomeval.domains.arena.games.codenames.state import CodenamesView
 from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Solver
+from tomeval.domains.arena.solver import Follower, Solver
 
 
 def solver(game: ArenaGame[Any], seat: int, policies: Mapping[int, Policy]) -> Solver | None:
@@ -18,5 +19,18 @@ def solver(game: ArenaGame[Any], seat: int, policies: Mapping[int, Policy]) -> S
     assert isinstance(game, Codenames)
     if any(policy.remembers for policy in policies.values()):
         return None
-    made = OperativeSolver if seat % 2 else SpymasterSolver
-    return made(game, seat, policies)
+    return CodenamesSolver(game, seat, policies)
+
+
+class CodenamesSolver(Solver):
+    """Values of a seat against policies without memory."""
+
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+        self.game, self.seat, self.policies = game, seat, policies
+
+    def follow(self, view: View[Any]) -> Follower:
+        """Return a follower of a game."""
+        if self.seat % 2:
+            return OperativeFollower(self.game, self.seat, self.policies)
+        assert isinstance(view, CodenamesView)
+        return SpymasterFollower(ClueSearch(self.game, self.seat, self.policies), view)

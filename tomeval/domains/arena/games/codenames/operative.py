@@ -8,16 +8,16 @@ heard. Where there are too many, nothing is known but that values lie between -1
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import factorial, prod
 from typing import Any
 
 from tomeval.domains.arena.game import Action, Ask, Event, Probe, View
 from tomeval.domains.arena.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.domains.arena.games.codenames.playing_on import (
+    OPEN,
     STEP_COST,
     Budget,
-    play_on,
+    Search,
     regret_of,
     stepped,
     without_log,
@@ -26,14 +26,13 @@ from tomeval.domains.arena.games.codenames.probes import Words, best_set
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import GUESS, CodenamesView, State
 from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
+from tomeval.domains.arena.solver import Bound, Follower, Values
 
 MOST_BOARDS = 12_000
 """Boards times clues that a belief is made from, at most."""
 PLAYED, PLAYED_LATER = 1_000_000, 300_000
 """What is played out for V*, and then for Q* of an action; see `playing_on.Budget`."""
 
-OPEN = Bound(-1.0, 1.0)
 Belief = tuple[tuple[float, State], ...]
 
 
@@ -63,16 +62,12 @@ def total(belief: Belief) -> float:
     return sum(weight for weight, _ in belief)
 
 
-@dataclass
-class BeliefSearch:
+class BeliefSearch(Search):
     """Values of beliefs, summed over their weights."""
 
-    game: Codenames
-    seat: int
-    policies: Mapping[int, Policy]
-    budget: Budget = field(default_factory=lambda: Budget(0))
-    _known: dict[Belief, Bound] = field(default_factory=dict)
-    _waited: dict[State, tuple[tuple[float, State], ...]] = field(default_factory=dict)
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+        super().__init__(game, seat, policies)
+        self._known: dict[Belief, Bound] = {}
 
     def value(self, belief: Belief) -> tuple[Bound, Action]:
         """Return the value of a belief and a guess that attains its low."""
@@ -81,7 +76,7 @@ class BeliefSearch:
         options = []
         for action in actions:
             after = self._stepped(belief, action)
-            most = sum(w * (self._reward(s) if s.ended else 1.0) for w, s in after)
+            most = sum(w * (self.reward(s) if s.ended else 1.0) for w, s in after)
             options.append((most, action, after))
         low, high, chosen = float("-inf"), float("-inf"), None
         # The most promising first, so that the others need not be looked at.
@@ -107,11 +102,13 @@ class BeliefSearch:
         done, unknown = 0.0, 0.0
         groups: dict[tuple[Event, ...], list[tuple[float, State]]] = {}
         for weight, state in belief:
-            for chance, after in self._following(state):
-                if after is None:
-                    unknown += weight * chance
-                elif after.ended:
-                    done += weight * chance * self._reward(after)
+            following = self.following(state, log=True)
+            if following is None:
+                unknown += weight
+                continue
+            for after, chance in following.items():
+                if after.ended:
+                    done += weight * chance * self.reward(after)
                 else:
                     entry = (weight * chance, without_log(after))
                     groups.setdefault(after.log, []).append(entry)
@@ -131,30 +128,11 @@ class BeliefSearch:
             self._known[belief] = value
         return self._known[belief]
 
-    def _following(self, state: State) -> Sequence[tuple[float, State | None]]:
-        """Return the states in which the subject is due next; None: not played out."""
-        if state.ended or state.seat == self.seat:
-            return ((1.0, state),)
-        if state not in self._waited:
-            if self.budget.left <= 0:
-                return ((1.0, None),)
-            ends = play_on(
-                self.game, self.policies, {state: 1.0}, [self.seat], self.budget, log=True
-            )
-            self._waited[state] = tuple((chance, after) for after, chance in ends.items())
-        return self._waited[state]
-
-    def _reward(self, state: State) -> float:
-        return self.game.rewards(state)[self.seat]
-
 
 class UnknownValues(Values):
     """What is always known: a game is at worst lost and at best won."""
 
-    @property
-    def best(self) -> Bound:
-        """Return all of [-1, 1]."""
-        return OPEN
+    best = OPEN
 
     def of(self, action: Action) -> Bound:
         """Return all of [-1, 1]."""
@@ -245,9 +223,8 @@ class OperativeValues(Values):
 class OperativeFollower(Follower):
     """Keeps the belief of one game, as soon as few enough boards are possible."""
 
-    def __init__(self, solver: OperativeSolver) -> None:
-        self.solver = solver
-        self.search = BeliefSearch(solver.game, solver.seat, solver.policies)
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+        self.search = BeliefSearch(game, seat, policies)
         self.belief: Belief | None = None
         self.seen = 0
         self.meant: Mapping[Words, float] | None = None
@@ -273,7 +250,7 @@ class OperativeFollower(Follower):
                 return
             found = colourings(view.words, view.found, left)
             self.belief = tuple(
-                (1 / boards, without_log(self.solver.game.begin(board))) for board in found
+                (1 / boards, without_log(self.search.game.begin(board))) for board in found
             )
         for event in events[self.seen :]:
             self._take(event)
@@ -286,19 +263,19 @@ class OperativeFollower(Follower):
             self._hear(event)
         elif event.kind in ("guess", "pass", "no_clue"):
             action = event.data[0] if event.kind == "guess" else None
-            after = [(w, stepped(self.solver.game, state, action)) for w, state in self.belief]
+            after = [(w, stepped(self.search.game, state, action)) for w, state in self.belief]
             self.belief = tuple((w, without_log(s)) for w, s in after if s.log == (event,))
 
     def _hear(self, event: Event) -> None:
         """Weigh boards by the chance of a clue, and collect what it may mean."""
-        game, seat = self.solver.game, event.seat
+        game, seat = self.search.game, event.seat
         assert self.belief is not None
         assert seat is not None
         meant: dict[Words, float] | None = {}
         kept = []
         for weight, state in self.belief:
             (ask,) = game.due(state)
-            choices = self.solver.policies[seat].choices(game.view(state, seat), ask, None)
+            choices = self.search.policies[seat].choices(game.view(state, seat), ask, None)
             chance = 0.0
             for share, action in choices:
                 if action[:2] != event.data:
@@ -312,16 +289,5 @@ class OperativeFollower(Follower):
                 kept.append((weight * chance, without_log(stepped(game, state, event.data))))
         self.belief = tuple(kept)
         whole = total(self.belief)
-        mine = seat == self.solver.seat - 1
+        mine = seat == self.search.seat - 1
         self.meant = {k: v / whole for k, v in meant.items()} if meant and mine and whole else None
-
-
-class OperativeSolver(Solver):
-    """Values of an operative against policies without memory."""
-
-    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
-        self.game, self.seat, self.policies = game, seat, policies
-
-    def follow(self, view: View[Any]) -> Follower:
-        """Return a follower of a game."""
-        return OperativeFollower(self)

@@ -14,6 +14,9 @@ from tomeval.domains.arena.solver import Bound
 
 States = dict[State, float]
 
+OPEN = Bound(-1.0, 1.0)
+"""What is always known: a game is at worst lost and at best won."""
+
 ROUNDING = 1e-9
 """Values closer than this count as equal: sums of probabilities round."""
 MOST_PER_WORD = 3
@@ -78,6 +81,38 @@ def play_on(
                 following[after] = following.get(after, 0.0) + weight * chance
         going = following
     return done
+
+
+class Search:
+    """What the searches of both roles share: the other seats, and how much is played out.
+
+    Attributes
+    ----------
+    budget : Budget
+        What may still be played out.
+    """
+
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+        self.game, self.seat, self.policies = game, seat, policies
+        self.budget = Budget(0)
+        self._waited: dict[State, States] = {}
+
+    def following(self, state: State, log: bool = False, allowed: bool = True) -> States | None:
+        """Return where the subject is due next, or the game over; None if not played out."""
+        if state.ended or state.seat == self.seat:
+            return {state: 1.0}
+        if state not in self._waited:
+            if self.budget.left <= 0 or not allowed:
+                return None
+            until = [self.seat]
+            self._waited[state] = play_on(
+                self.game, self.policies, {state: 1.0}, until, self.budget, log
+            )
+        return self._waited[state]
+
+    def reward(self, state: State) -> float:
+        """Return what the subject gets in a game that is over."""
+        return self.game.rewards(state)[self.seat]
 
 
 def uncounted(game: Codenames, policies: Mapping[int, Policy], state: State) -> State:

@@ -9,7 +9,6 @@ not tried may win, and what was not played out may win or lose.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +16,10 @@ from tomeval.domains.arena.game import Action, Ask, Probe, View
 from tomeval.domains.arena.games.codenames.bank_outcomes import greedy_outcomes, softmax_values
 from tomeval.domains.arena.games.codenames.board import COLOURS, Board
 from tomeval.domains.arena.games.codenames.playing_on import (
+    OPEN,
     ROUNDING,
     Budget,
+    Search,
     States,
     play_on,
     regret_of,
@@ -31,7 +32,7 @@ from tomeval.domains.arena.games.codenames.probes import Words, best_sequence
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CLUE, CodenamesView, State
 from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
+from tomeval.domains.arena.solver import Bound, Follower, Values
 
 WHOLE = 10
 """With at most so many covered words every clue is tried."""
@@ -43,21 +44,15 @@ WIDTHS = (1, 3, 10, ALL)
 MOST_OBSERVED = 3
 """The highest number of a clue for which a softmax operative's sequences are listed."""
 
-OPEN = Bound(-1.0, 1.0)
 
-
-@dataclass
-class Search:
+class ClueSearch(Search):
     """The search of one game from the seat of a spymaster."""
 
-    game: Codenames
-    seat: int
-    policies: Mapping[int, Policy]
-    budget: Budget = field(default_factory=lambda: Budget(0))
-    _known: dict[State, Bound] = field(default_factory=dict)
-    _partly: dict[State, Bound] = field(default_factory=dict)
-    _options: dict[int, list[Any]] = field(default_factory=dict)
-    _waited: dict[State, States] = field(default_factory=dict)
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+        super().__init__(game, seat, policies)
+        self._known: dict[State, Bound] = {}
+        self._partly: dict[State, Bound] = {}
+        self._options: dict[int, list[Any]] = {}
 
     @property
     def mate(self) -> Policy:
@@ -119,22 +114,17 @@ class Search:
 
     def _after(self, state: State, width: int) -> Bound:
         """Return the value of a state in which the other team's clue is due, or that is over."""
-        if state.ended:
-            return self._reward(state)
-        if state not in self._waited:
-            if self.budget.left <= 0 or not (self.greedy or _whole(state)):
-                return OPEN
-            self._waited[state] = play_on(
-                self.game, self.policies, {state: 1.0}, [self.seat], self.budget
-            )
+        following = self.following(state, allowed=self.greedy or _whole(state))
+        if following is None:
+            return OPEN
         values = [
-            (weight, self._reward(following) if following.ended else self._value(following, width))
-            for following, weight in self._waited[state].items()
+            (weight, self._ended(after) if after.ended else self._value(after, width))
+            for after, weight in following.items()
         ]
         return Bound(sum(w * v.low for w, v in values), sum(w * v.high for w, v in values))
 
-    def _reward(self, state: State) -> Bound:
-        reward = self.game.rewards(state)[self.seat]
+    def _ended(self, state: State) -> Bound:
+        reward = self.reward(state)
         return Bound(reward, reward)
 
     def _value(self, state: State, width: int) -> Bound:
@@ -212,7 +202,7 @@ def _whole(state: State) -> bool:
 class SpymasterValues(Values):
     """V* over the bank's clues, and Q* of any clue."""
 
-    def __init__(self, search: Search, state: State) -> None:
+    def __init__(self, search: ClueSearch, state: State) -> None:
         self.search, self.state = search, state
         self._of: dict[Action, Bound] = {}
 
@@ -310,11 +300,10 @@ class SpymasterValues(Values):
 class SpymasterFollower(Follower):
     """Follows a spymaster, who needs no memory: the view says all."""
 
-    def __init__(self, solver: SpymasterSolver, view: CodenamesView) -> None:
+    def __init__(self, search: ClueSearch, view: CodenamesView) -> None:
         assert view.key is not None
         key = tuple(COLOURS.index(colour) for colour in view.key.values())
-        self.board = Board(view.words, key)
-        self.search = Search(solver.game, solver.seat, solver.policies)
+        self.board, self.search = Board(view.words, key), search
 
     def values(self, view: View[Any], ask: Ask) -> Values | None:
         """Return the values of a clue."""
@@ -323,15 +312,3 @@ class SpymasterFollower(Follower):
             return None
         state = State(self.board, view.mask, ask.seat, None, 0, view.used, view.turn, "", None, ())
         return SpymasterValues(self.search, state)
-
-
-class SpymasterSolver(Solver):
-    """Values of a spymaster against policies without memory."""
-
-    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
-        self.game, self.seat, self.policies = game, seat, policies
-
-    def follow(self, view: View[Any]) -> Follower:
-        """Return a follower of a game."""
-        assert isinstance(view, CodenamesView)
-        return SpymasterFollower(self, view)

@@ -87,6 +87,15 @@ class Layer(NamedTuple):
         a, b = first - self.low[0], second - self.low[1]
         return (pair * self.size[0] + a) * self.size[1] + b
 
+    def find(self, pair: int, leads: tuple[int, int]) -> int | None:
+        """Return the place of a point; None if it is not among them."""
+        a, b = leads[0] - self.low[0], leads[1] - self.low[1]
+        if not (0 <= a < self.size[0] and 0 <= b < self.size[1]):
+            return None
+        key = (pair * self.size[0] + a) * self.size[1] + b
+        at = int(self.keys.searchsorted(key))
+        return at if at < len(self.keys) and self.keys[at] == key else None
+
     def points(self, keys: Ints) -> tuple[Ints, Ints, Ints]:
         """Return the pairs and leads of keys."""
         rest, second = np.divmod(keys, self.size[1])
@@ -116,6 +125,7 @@ class Plan:
         self._ranked = product.game.rules.reward == "rank"
         gains = np.array(product.gains)
         self._least, self._most = gains.min(axis=0), gains.max(axis=0)
+        self._swing = tuple(np.abs(gains).max(axis=0).tolist()[1:])
         self._pairs: dict[int, dict[Pair, int]] = {s: {} for s in range(product.first, DECIDE + 1)}
         self._branches: dict[tuple[int, bytes], Branches] = {}
         self._layers: list[Layer] = []
@@ -137,32 +147,23 @@ class Plan:
         pair = self._pairs[point.stage].get(point.pair)
         if pair is None or not 0 <= number < len(self._layers):
             return None
-        layer = self._layers[number]
-        first, second = (int(self._settled(np.array(x), point.left, k)) for k, x in self._on(point))
-        if not all(
-            0 <= x - low < size
-            for x, low, size in zip((first, second), layer.low, layer.size, strict=True)
-        ):
-            return None
-        key = layer.key(np.array(pair), np.array(first), np.array(second))
-        at = int(np.searchsorted(layer.keys, key))
-        if at == len(layer.keys) or layer.keys[at] != key:
+        at = self._layers[number].find(pair, self._settled_leads(point))
+        if at is None:
             return None
         found = self._values[number][:, at]
         return float(found[0]), float(found[-1])
 
-    @staticmethod
-    def _on(point: Point) -> Iterator[tuple[int, int]]:
-        return enumerate(point.ahead)
-
-    def _settled(self, lead: Ints, left: int, opponent: int) -> Ints:
+    def _settled_leads(self, point: Point) -> tuple[int, int]:
         """Return leads without what the rounds left cannot undo."""
-        most = self._bound(left, opponent)
-        return lead.clip(-most, most)
+        first, second = (
+            min(max(lead, -bound), bound)
+            for lead, bound in zip(point.ahead, self._bounds(point.left), strict=True)
+        )
+        return first, second
 
-    def _bound(self, left: int, opponent: int) -> int:
-        swing = max(-self._least[1 + opponent], self._most[1 + opponent])
-        return left * int(swing) + 1
+    def _bounds(self, left: int) -> tuple[int, int]:
+        """Return the least leads that the rounds left cannot undo."""
+        return left * self._swing[0] + 1, left * self._swing[1] + 1
 
     # Forward
 
@@ -170,8 +171,8 @@ class Plan:
         """List the points, stage by stage."""
         root = self.root
         self._pairs[root.stage][root.pair] = 0
-        first, second = (int(self._settled(np.array(x), root.left, k)) for k, x in self._on(root))
-        layer = Layer(root.left, root.stage, (first, second), (1, 1), 1, np.zeros(1, np.int64))
+        leads = self._settled_leads(root)
+        layer = Layer(root.left, root.stage, leads, (1, 1), 1, np.zeros(1, np.int64))
         self._layers.append(layer)
         cells = 0
         while layer.left:
@@ -205,11 +206,10 @@ class Plan:
         """Return the points that can follow those of a layer."""
         left, stage = layer.left - (layer.stage == DECIDE), self.product.following(layer.stage)
         low, size = [], []
-        for k in range(2):
+        for k, bound in enumerate(self._bounds(left)):
             ends = [layer.low[k], layer.low[k] + layer.size[k] - 1]
             if layer.stage == DECIDE and self._ranked:
                 ends = [ends[0] + int(self._least[1 + k]), ends[1] + int(self._most[1 + k])]
-            bound = self._bound(left, k)
             ends = [min(max(end, -bound), bound) for end in ends]
             low.append(ends[0])
             size.append(ends[1] - ends[0] + 1)
@@ -227,13 +227,13 @@ class Plan:
         """Yield, for some points at a time, chances, units won and the keys of what follows."""
         present = np.unique(layer.keys // (layer.size[0] * layer.size[1]))
         chance, following, gains = self._branched(layer.stage, present)
-        step = max(1, _AT_ONCE // chance[0].size)
+        step, bounds = max(1, _AT_ONCE // chance[0].size), self._bounds(after.left)
         for start in range(0, len(layer.keys), step):
             pair, *leads = layer.points(layer.keys[start : start + step])
             at = np.searchsorted(present, pair)
             first, second = (
-                self._settled(lead[:, None, None] + gains[k + 1][at], after.left, k)
-                for k, lead in enumerate(leads)
+                (lead[:, None, None] + gains[k + 1][at]).clip(-bound, bound)
+                for k, (lead, bound) in enumerate(zip(leads, bounds, strict=True))
             )
             yield chance[at], gains[0][at], after.key(following[at], first, second)
 

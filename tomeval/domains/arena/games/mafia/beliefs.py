@@ -62,7 +62,7 @@ class Beliefs:
     ) -> None:
         self.positions, self.most, self.look = positions, most, look
         self.models = [m for m in models if m.reads <= positions.reads]
-        self.exact: dict[Belief, float] = {}
+        self.whole = _Search(self, math.inf)
         self._hopeless: set[tuple[str, tuple[int, ...]]] = set()
         self._bounds: dict[Belief, dict[Action, Bound]] = {}
 
@@ -76,7 +76,7 @@ class Beliefs:
         """
         self.positions.allowed = self.most * times
         try:
-            self._exact(root)
+            self.whole.value(root, math.inf)
         except TooMany:
             self._survey(root, times)
             return False
@@ -96,17 +96,6 @@ class Beliefs:
         """Return what tells the root of a belief: the seat's role and fellows."""
         view = self.positions.view(at[0][0])
         return view.role, view.fellows
-
-    def _exact(self, at: Belief) -> float:
-        if at not in self.exact:
-            self.exact[at] = max(self._exact_q(at, action) for action in self.different(at))
-        return self.exact[at]
-
-    def _exact_q(self, at: Belief, action: Action) -> float:
-        value, following = self.children(at, action)
-        for weight, after in following:
-            value += weight * self._exact(after)
-        return value
 
     def different(self, at: Belief) -> list[Action]:
         """Return the seat's actions, of those that lead to the same only the first."""
@@ -151,10 +140,8 @@ class Beliefs:
     def values(self, at: Belief) -> dict[Action, Bound]:
         """Return Q* of all actions."""
         if at not in self._bounds:
-            if at in self.exact:
-                found = {
-                    a: Bound(q, q) for a in self.different(at) for q in (self._exact_q(at, a),)
-                }
+            if (at, math.inf) in self.whole.found:
+                found = {a: self.whole.q(at, a, math.inf) for a in self.different(at)}
             elif self._family(at) in self._hopeless:
                 found = dict.fromkeys(self.different(at), Bound(-1.0, 1.0))
             else:
@@ -186,26 +173,31 @@ class Beliefs:
 
     def leaf(self, at: Belief) -> Bound:
         """Bound a belief in the same way, without looking at its actions."""
-        lows = [sum(w * self.positions.following(m, p) for p, w in at) for m in self.models]
-        return Bound(max(lows), sum(w * self.positions.all_seeing(p) for p, w in at))
+        lows = [sum(w * self.positions.value(m, p) for p, w in at) for m in self.models]
+        return Bound(max(lows), sum(w * self.positions.value("all-seeing", p) for p, w in at))
 
 
 class _Search:
-    """One look ahead, a given number of decisions deep.
+    """A search through all that may follow, or a look ahead some decisions deep.
 
     Attributes
     ----------
+    left : float
+        Combinations of what others do that may still be looked at.
     cut : bool
         Whether anything was left to the bounds at its end.
+    found : dict
+        Values by belief and depth.
     """
 
-    def __init__(self, beliefs: Beliefs, look: int) -> None:
+    def __init__(self, beliefs: Beliefs, look: float) -> None:
         self.beliefs, self.left, self.cut = beliefs, look, False
-        self._found: dict[tuple[Belief, int], Bound] = {}
+        self.found: dict[tuple[Belief, float], Bound] = {}
 
-    def q(self, at: Belief, action: Action, depth: int) -> Bound:
-        for position, _ in at:
-            self.left -= self.beliefs.positions.moves(position, action, self.left).cost
+    def q(self, at: Belief, action: Action, depth: float) -> Bound:
+        if self.left < math.inf:
+            for position, _ in at:
+                self.left -= self.beliefs.positions.moves(position, action, self.left).cost
         low, following = self.beliefs.children(at, action)
         high = low
         for weight, after in following:
@@ -213,16 +205,15 @@ class _Search:
             low, high = low + weight * bound.low, high + weight * bound.high
         return Bound(low, high)
 
-    def value(self, at: Belief, depth: int) -> Bound:
+    def value(self, at: Belief, depth: float) -> Bound:
         key = (at, depth)
-        if key not in self._found:
+        if key not in self.found:
             if depth == 0:
                 self.cut = True
-                self._found[key] = self.beliefs.leaf(at)
+                self.found[key] = self.beliefs.leaf(at)
             else:
-                bounds = [self.q(at, a, depth) for a in self.beliefs.different(at)]
-                self._found[key] = best(bounds)
-        return self._found[key]
+                self.found[key] = best([self.q(at, a, depth) for a in self.beliefs.different(at)])
+        return self.found[key]
 
 
 def best(bounds: Iterable[Bound]) -> Bound:

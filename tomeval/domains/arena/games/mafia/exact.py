@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -72,30 +72,25 @@ class MafiaSolver(Solver):
 
     def value(self) -> Bound:
         """Return V* before the deal."""
-        low = high = 0.0
-        for weight, root in self._roots.values():
-            bound = best(self.beliefs.values(self._solved(root)).values())
-            low, high = low + weight * bound.low, high + weight * bound.high
-        return Bound(low, high)
+        return self._mean(self._roots)
 
     def by_role(self) -> dict[str, Bound]:
         """Return V* after the deal, by the role of the seat, over all deals with it."""
-        found: dict[str, list[tuple[float, Bound]]] = {}
-        for (role, _), (weight, root) in self._roots.items():
+        roles = dict.fromkeys(role for role, _ in self._roots)
+        return {role: self._mean(key for key in self._roots if key[0] == role) for role in roles}
+
+    def _mean(self, keys: Iterable[tuple[str, tuple[int, ...]]]) -> Bound:
+        low = high = total = 0.0
+        for weight, root in (self._roots[key] for key in keys):
             bound = best(self.beliefs.values(self._solved(root)).values())
-            found.setdefault(role, []).append((weight, bound))
-        return {
-            role: Bound(
-                sum(w * b.low for w, b in parts) / sum(w for w, _ in parts),
-                sum(w * b.high for w, b in parts) / sum(w for w, _ in parts),
-            )
-            for role, parts in found.items()
-        }
+            low, high = low + weight * bound.low, high + weight * bound.high
+            total += weight
+        return Bound(low / total, high / total)
 
     def chance(self) -> Bound:
         """Return the value of actions drawn as the game draws them, before the deal."""
         value = sum(
-            weight * p * self.positions.drawing(at)
+            weight * p * self.positions.value("drawing", at)
             for weight, root in self._roots.values()
             for at, p in root
         )

@@ -236,7 +236,7 @@ class Positions:
             raise TooMany
         for p, sees, after in self.stage(position, action):
             if self.settled(after):
-                done += p * self.settled_value(after)
+                done += p * self.value("settled", after)
                 continue
             further = _HERE
             if self.ask(after) is None:
@@ -269,27 +269,16 @@ class Positions:
 
     # Values of players that see, or follow, or draw
 
-    def settled_value(self, position: int) -> float:
-        """Return the expected reward where the seat has nothing more to decide."""
-        return self._value("settled", position)
-
-    def all_seeing(self, position: int) -> float:
-        """Return the value for a player in the seat that sees all roles."""
-        return self._value("all-seeing", position)
-
-    def drawing(self, position: int) -> float:
-        """Return the value for a player that draws its actions as `ArenaGame.random` does."""
-        return self._value("drawing", position)
-
-    def following(self, script: Script, position: int) -> float:
-        """Return the value for a player that is a script."""
-        return self._value(script, position)
-
     def after(self, way: Script | str, position: int, action: Action) -> float:
         """Return the value of an action, if the seat goes on in one of these ways."""
-        return sum(p * self._value(way, at) for p, at in self.blind(position, action))
+        return sum(p * self.value(way, at) for p, at in self.blind(position, action))
 
-    def _value(self, way: Script | str, position: int) -> float:
+    def value(self, way: Script | str, position: int) -> float:
+        """Return the value for a player that goes on in some way.
+
+        A script; ``all-seeing``: it sees all roles and plays best; ``drawing``: it draws its
+        actions as `ArenaGame.random` does; ``settled``: it has nothing more to decide.
+        """
         state = self.states[position]
         if state.ending:
             return self.game.rewards(state)[self.seat]
