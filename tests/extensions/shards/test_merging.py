@@ -58,7 +58,7 @@ def opened(folder: Path, domain: str = "matrix") -> closing[Store]:
 # --- the union ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "count"), zip(KINDS, (1, 3, 3, 2, 3), strict=True))
+@pytest.mark.parametrize(("kind", "count"), [*zip(KINDS, (1, 3, 3, 2, 3), strict=True)])
 def test_all_shards_are_the_whole_run(tmp_path, kind, count) -> None:
     whole = play(kind, tmp_path / "whole")
     shards = play_shards(kind, tmp_path, count)
