@@ -17,9 +17,8 @@ import pytest
 from hostile import NASTY, model_run
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.hub.card import dataset_card
 from tomeval.extensions.hub.entries import check_repo
-from tomeval.extensions.hub.push import _parts, stage, upload
+from tomeval.extensions.hub.push import _parts, dataset_card, stage, upload
 from tomeval.report import exchange
 from tomeval.report.exporting import export
 from tomeval.runs.results import Run

@@ -155,11 +155,13 @@ class Driver:
         post.opened = True
         for key, revision in said.items():
             model = shown_name(json.loads(key))
-            known, whose = self._opened.setdefault(key, (revision, str(post)))
-            try:
-                self._filler.store.check_revision(model, revision)
-            except TomevalError as error:
-                self._error = self._error or error
+            if key not in self._opened:
+                self._opened[key] = revision, str(post)
+                try:
+                    self._filler.store.check_revision(model, revision)
+                except TomevalError as error:
+                    self._error = self._error or error
+            known, whose = self._opened[key]
             if revision != known:
                 self._error = self._error or TomevalError(
                     f"{model} is at revision {revision or 'unknown'} for {post}, at "

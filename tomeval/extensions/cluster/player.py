@@ -133,6 +133,7 @@ class Player:
         self._schedule = Schedule((), 0)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened: Future[dict[str, str]] = Future()
+        self._failure: Exception | None = None
 
     # What the driver asks for
 
@@ -149,6 +150,7 @@ class Player:
         """Open models, by `spec_key`, in place of others; return their revisions."""
         await asyncio.to_thread(self.close)
         self._schedule, self._opened = Schedule((), 0, more=True), Future()
+        self._failure = None
         target = self._play_with_models
         self._thread = threading.Thread(target=target, args=(tuple(models),), daemon=True)
         self._thread.start()
@@ -159,7 +161,10 @@ class Player:
         ended: Future[Ended] = Future()
         self._jobs[job], self._kept[job] = ended, kept
         assert self._loop is not None, "models are open"
-        self._loop.call_soon_threadsafe(self._schedule.add, (job,))
+        with suppress(RuntimeError):  # the thread that plays has ended, and says why
+            self._loop.call_soon_threadsafe(self._schedule.add, (job,))
+        if self._failure is not None:
+            raise self._failure
         return (await asyncio.wrap_future(ended))._replace(news=self._news())
 
     async def stretch(self, cell: int, first: int, count: int) -> Ended:
@@ -226,7 +231,8 @@ class Player:
             self._give_up(sendable(error))
 
     def _give_up(self, error: Exception) -> None:
-        """Tell whoever still waits for something."""
+        """Tell whoever still waits for something, and whoever comes later."""
+        self._failure = error
         waiting: list[Future[Any]] = [self._opened, *self._jobs.values()]
         for one in waiting:
             if not one.done():

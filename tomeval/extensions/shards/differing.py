@@ -11,43 +11,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from tomeval.runs.differing import said
-from tomeval.runs.domain import Domain, Row
+from tomeval.runs.domain import Domain
 from tomeval.runs.folder import differing_words
 from tomeval.runs.replies import excerpt
 from tomeval.runs.rows import Rows
 
+_KEYS = {"steps": ("step",), "answers": ("step", "seat", "question"), "calls": ("call",)}
 _MOST = 160
 """Characters that are told of a difference."""
 
 
 def difference(domain: Domain, there: Rows, here: Rows) -> str:
     """Return in a few words where two stores differ in an episode; empty: they do not."""
-    tables: dict[str, tuple[Sequence[str], list[Row], list[Row]]] = {
-        "episodes": (
-            ("status", "steps", *domain.read.schema.episodes),
-            there.episodes,
-            here.episodes,
-        ),
-        "steps": (("step", *domain.read.schema.steps), there.steps, here.steps),
-        "answers": (
-            ("step", "seat", "question", "outcome", "attempts", "value", "raw"),
-            there.answers,
-            here.answers,
-        ),
-        "calls": (("call", "step", "seat", "form", "record"), there.calls, here.calls),
+    columns = {
+        "episodes": ("status", "steps", *domain.read.schema.episodes),
+        "steps": ("step", *domain.read.schema.steps),
+        "answers": ("step", "seat", "question", "outcome", "attempts", "value", "raw"),
+        "calls": ("call", "step", "seat", "form", "record"),
     }
-    for table, (names, *both) in tables.items():
-        last = -len(names)  # before them stand cell and episode
-        one, other = ([dict(zip(names, row[last:], strict=True)) for row in rows] for rows in both)
-        if table == "calls":
-            for row in (*one, *other):
+    for table, names in columns.items():
+        both = []
+        for rows in (getattr(there, table), getattr(here, table)):
+            named = [dict(zip(names, row[-len(names) :], strict=True)) for row in rows]
+            for row in named if table == "calls" else ():
                 row["record"] = json.loads(said(row["record"]))
-        if one != other:
-            return f"in {table}: {excerpt(_words(_KEYS.get(table, ()), one, other), _MOST)}"
+            both.append(named)
+        if both[0] != both[1]:
+            return f"in {table}: {excerpt(_words(_KEYS.get(table, ()), *both), _MOST)}"
     return ""
-
-
-_KEYS = {"steps": ("step",), "answers": ("step", "seat", "question"), "calls": ("call",)}
 
 
 def _words(keys: Sequence[str], there: list[dict[str, Any]], here: list[dict[str, Any]]) -> str:
@@ -61,15 +52,7 @@ def _words(keys: Sequence[str], there: list[dict[str, Any]], here: list[dict[str
 
 
 def reply_difference(there: bytes, here: bytes) -> str:
-    """Return what differs in two packed replies to one request, in a few words; empty: nothing.
-
-    Examples
-    --------
-    >>> from tomeval.runs.schema import pack
-    >>> one, other = pack('{"text": "J", "latency": 1}'), pack('{"text": "J", "latency": 2}')
-    >>> reply_difference(one, other), reply_difference(one, pack('{"text": "F"}'))
-    ('', 'text is "J" there, "F" here')
-    """
+    """Return what differs in two packed replies to one request, in a few words; empty: nothing."""
     one, other = said(there), said(here)
     if one == other:
         return ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.extensions.shards.merging import lacking, same_experiment
 from tomeval.extensions.shards.sharding import Shard, missing_shards, shard_of
-from tomeval.extensions.shards.sources import lacking, same_experiment
 from tomeval.runs import tallies
 from tomeval.runs.database import NothingPlayed
 from tomeval.runs.folder import planned
@@ -17,6 +17,8 @@ from tomeval.runs.results import WANTED, Run
 from tomeval.runs.writer import writer_of
 
 TOTAL = "total"
+_COLUMNS = ("folder", "shard", COMPLETE, VOID, FAILED, WANTED, "unfinished", "state")
+_ENDED = (COMPLETE, VOID, FAILED)
 
 
 class Gathered(NamedTuple):
@@ -24,14 +26,6 @@ class Gathered(NamedTuple):
 
     rows: list[dict[str, Any]]
     missing: list[Shard]
-
-
-class _Part(NamedTuple):
-    row: dict[str, Any]
-    shard: Shard | None
-    sha256: str
-    wanted: list[int]
-    ended: dict[str, set[tuple[int, int]]]
 
 
 def gathered(folders: Sequence[Path], where: Sequence[str] = ()) -> Gathered:
@@ -57,64 +51,65 @@ def gathered(folders: Sequence[Path], where: Sequence[str] = ()) -> Gathered:
         A folder is no run, or is of another experiment than the first.
     """
     most = max([0, *(planned(folder) or 0 for folder in folders)])
-    parts, idle = [], []
-    for folder in folders:
-        try:
-            parts.append(_part(folder, where, most))
-        except NothingPlayed:
-            idle.append({"folder": str(folder), "shard": "", "state": "nothing played yet"})
-    same_experiment([Path(p.row["folder"]) for p in parts], [p.sha256 for p in parts])
-    parts.sort(key=lambda part: (part.shard is not None, part.shard or Shard(1, 1)))
-    missing = missing_shards(part.shard for part in parts)
-    shards = [part.shard for part in parts]
-    split = None not in shards and not missing and len(set(shards)) == len(shards) and shards
-    rows = [part.row for part in parts]
-    total: dict[str, Any] = {"folder": TOTAL, "shard": ""}
-    total |= {status: _together(parts, status) for status in (COMPLETE, VOID, FAILED)}
-    if split:
-        total[WANTED] = sum(row[WANTED] for row in rows)
+    runs, idle = [], []
+    with ExitStack() as opened:
+        for folder in folders:
+            try:
+                runs.append(opened.enter_context(Run(folder, where)))
+            except NothingPlayed:
+                idle.append({"folder": str(folder), "shard": "", "state": "nothing played yet"})
+        same_experiment(runs)
+        parts = [(_shard(run), _row(run), run) for run in runs]
+        parts.sort(key=lambda part: (part[0] is not None, part[0] or Shard(1, 1)))
+        total = _total([run for *_, run in parts])
+        wanted = [[cell.wanted(most) for cell in run.cells] for run in runs]
+    shards = [shard for shard, *_ in parts]
+    missing = missing_shards(shards)
+    if shards and None not in shards and not missing and len(set(shards)) == len(shards):
+        total[WANTED] = sum(row[WANTED] for _, row, _ in parts)
     else:
-        total[WANTED] = sum(map(min, zip(*(part.wanted for part in parts), strict=True)))
-    total["unfinished"] = sum(row["unfinished"] for row in rows)
+        total[WANTED] = sum(map(min, zip(*wanted, strict=True)))
+    total["unfinished"] = sum(row["unfinished"] for _, row, _ in parts)
     lacks = max(0, total[WANTED] - total[COMPLETE] - total[VOID])
     total["state"] = f"{lacks:,} missing" if lacks else "finished"
-    columns = list(total)
+    rows = [*(row for _, row, _ in parts), *idle, total]
     return Gathered(
-        [{name: row.get(name) for name in columns} for row in (*rows, *idle, total)],
-        missing if lacks else [],
+        [{name: row.get(name) for name in _COLUMNS} for row in rows], missing if lacks else []
     )
 
 
-def _together(parts: Sequence[_Part], status: str) -> int:
-    """Return how many episodes ended in a way; failed ones only if they did in all folders."""
-    found = set().union(*(part.ended[status] for part in parts))
-    if status == FAILED:
-        found -= set().union(*(part.ended[COMPLETE] | part.ended[VOID] for part in parts))
-    return len(found)
+def _shard(run: Run) -> Shard | None:
+    return shard_of(run.share.part) if run.share else None
 
 
-def _part(folder: Path, where: Sequence[str], most: int) -> _Part:
-    """Read one folder; `most` is how many episodes a cell is to have by any of them."""
-    with Run(folder, where) as run:
-        ended: dict[str, set[tuple[int, int]]] = {COMPLETE: set(), VOID: set(), FAILED: set()}
-        for cell in run.cells:
-            for episode, status in run.store.statuses(cell.number).items():
-                if status in ended:
-                    ended[status].add((cell.number, episode))
-        each = [run.wanted(cell) for cell in run.cells]
-        shard = shard_of(run.share.part) if run.share else None
-        row = {
-            "folder": str(folder),
-            "shard": str(shard or ""),
-            COMPLETE: len(ended[COMPLETE]),
-            WANTED: None if None in each else sum(filter(None, each)),
-            VOID: len(ended[VOID]),
-            FAILED: len(ended[FAILED]),
-            "unfinished": sum(Counter(tallies.unfinished(run.store)).values()),
-            "state": _state(run),
-        }
-        whole = [cell.wanted(most) for cell in run.cells]
-        return _Part(row, shard, str(run.store.meta().get("sha256", "")), whole, ended)
+def _ended(run: Run) -> dict[str, set[tuple[int, int]]]:
+    """Return the episodes that are over, by how they ended."""
+    ended: dict[str, set[tuple[int, int]]] = {status: set() for status in _ENDED}
+    for cell in run.cells:
+        for episode, status in run.store.statuses(cell.number).items():
+            if status in ended:
+                ended[status].add((cell.number, episode))
+    return ended
+
+
+def _total(runs: Sequence[Run]) -> dict[str, Any]:
+    """Count the episodes of all folders; failed ones only if they did in all that have them."""
+    each = [_ended(run) for run in runs]
+    all_of = {s: set[tuple[int, int]]().union(*(ended[s] for ended in each)) for s in _ENDED}
+    all_of[FAILED] -= all_of[COMPLETE] | all_of[VOID]
+    return {"folder": TOTAL, "shard": "", **{s: len(all_of[s]) for s in _ENDED}}
+
+
+def _row(run: Run) -> dict[str, Any]:
+    each = [run.wanted(cell) for cell in run.cells]
+    return {
+        "folder": str(run.folder),
+        "shard": str(_shard(run) or ""),
+        **{status: len(episodes) for status, episodes in _ended(run).items()},
+        WANTED: None if None in each else sum(filter(None, each)),
+        "unfinished": sum(tallies.unfinished(run.store).values()),
+        "state": _state(run),
+    }
 
 
 def _state(run: Run) -> str:

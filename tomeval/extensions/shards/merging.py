@@ -8,23 +8,30 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing, write_text
 from tomeval.core.outcomes import FAILED, UNFINISHED
 from tomeval.extensions.shards.differing import difference, reply_difference
 from tomeval.extensions.shards.sharding import Shard, missing_shards, shard_of
-from tomeval.extensions.shards.sources import Source, lacking, read_source, same_experiment
+from tomeval.runs import tallies
 from tomeval.runs.checksums import holds
 from tomeval.runs.database import NothingPlayed
 from tomeval.runs.domain import get_domain
-from tomeval.runs.folder import at_rest, locked, make_folder, write_experiment
+from tomeval.runs.folder import (
+    at_rest,
+    differing_words,
+    locked,
+    make_folder,
+    planned,
+    write_experiment,
+)
 from tomeval.runs.origins import Origin
 from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
@@ -41,6 +48,14 @@ AT_ONCE = 100
 """Episodes that are written at once."""
 
 
+class Part(NamedTuple):
+    """A merged folder that lacks episodes of its own share, or has them only as failed."""
+
+    folder: Path
+    shard: Shard | None
+    lacks: int
+
+
 @dataclass(frozen=True)
 class Merged:
     """What a merge has made.
@@ -54,7 +69,7 @@ class Merged:
         How many episodes the experiment is to have that the folder lacks, or that only failed.
     missing : list of Shard
         Parts of the experiment that were never merged, if that explains what it lacks.
-    unfinished : list of Source
+    unfinished : list of Part
         Merged parts that lack episodes of their own.
     empty : list of Path
         Given folders in which nothing was played.
@@ -64,7 +79,7 @@ class Merged:
     episodes: int = 0
     lacks: int = 0
     missing: list[Shard] = field(default_factory=list)
-    unfinished: list[Source] = field(default_factory=list)
+    unfinished: list[Part] = field(default_factory=list)
     empty: list[Path] = field(default_factory=list)
 
 
@@ -89,28 +104,48 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
     if not given:
         raise TomevalError(f"{out}: there is nothing to merge into it; name other run folders")
     with ExitStack() as held:
-        parts, empty = [], []
-        for folder in given.values():
+        runs: list[Run] = []
+        empty = []
+        for folder in sorted(given, key=str):  # the first of two that are the same is taken
             if folder.is_dir():
-                held.enter_context(at_rest(folder))
+                held.enter_context(at_rest(given[folder]))
             try:
-                parts.append(read_source(folder))
+                runs.append(held.enter_context(Run(given[folder])))
             except NothingPlayed:
-                empty.append(folder)
-        if not parts:
+                empty.append(given[folder])
+        if not runs:
             raise TomevalError(f"{empty[0]}: nothing was played yet; there is nothing to merge")
         held.enter_context(_made(out))
-        base = _base(out, parts[0].domain)
-        sources = [*([base] if base else []), *parts]
-        same_experiment([s.folder for s in sources], [s.sha256 for s in sources])
-        _check_revisions(sources)
-        people = _people([source.folder for source in sources])
-        episodes = _Merge(base, parts).into(out)
-        _join_lists([out, *(source.folder for source in parts)], out)
+        base = _check_base(out, runs[0])
+        same_experiment(runs)
+        people = _people([*([out] if base else []), *(run.folder for run in runs)])
+        episodes = _Merge(runs, out, base).taken
+        _join_lists([out, *(run.folder for run in runs)], out)
         if people is not None and people.resolve() != out.resolve():
             with replacing(out / PEOPLE) as draft:
                 _copy(people / PEOPLE, draft)
-        return _told(out, episodes, parts, empty)
+        return _told(out, episodes, runs, empty)
+
+
+def lacking(run: Run) -> int:
+    """Return how many episodes a run folder is to have and has not, or only failed."""
+    counts = tallies.episodes(run.store)
+    lacks = 0
+    for cell in run.cells:
+        there = Counter(counts.get(cell.number, {}))
+        lacks += max(0, (run.wanted(cell) or 0) - (there.total() - there[FAILED]))
+    return lacks
+
+
+def same_experiment(runs: Sequence[Run]) -> None:
+    """Refuse runs of different experiments."""
+    first = runs[0].store.meta()["sha256"] if runs else ""
+    for run in runs:
+        if run.store.meta()["sha256"] != first:
+            words = differing_words(runs[0].store.identity(), run.store.identity())
+            raise TomevalError(
+                f"{run.folder}: holds another experiment than {runs[0].folder} ({words})"
+            )
 
 
 @contextmanager
@@ -127,82 +162,72 @@ def _made(out: Path) -> Iterator[None]:
         raise
 
 
-def _base(out: Path, domain: str) -> Source | None:
-    """Return the run that is merged into; None if there is none yet."""
+def _check_base(out: Path, run: Run) -> bool:
+    """Tell whether there is a run to merge into; refuse another experiment, or a shard."""
     if not (out / STORE).exists():
-        return None
-    Store(out, get_domain(domain)).close()  # takes in the log that a killed process left
+        return False
+    Store(out, get_domain(run.domain.name)).close()  # takes in the log that a killed process left
     try:
-        base = read_source(out)
-    except NothingPlayed:
-        return None
-    if base.shard is not None:
-        raise TomevalError(
-            f"{out}: holds shard {base.shard} of its experiment; merge into a new folder"
-        )
-    return base
-
-
-def _check_revisions(sources: Sequence[Source]) -> None:
-    """Refuse two revisions of one model."""
-    known: dict[str, tuple[str, Path]] = {}
-    for source in sources:
-        for model, revision in source.revisions.items():
-            first, where = known.setdefault(model, (revision, source.folder))
-            if first and revision and first != revision:
+        with Run(out) as base:
+            same_experiment([base, run])
+            if shard := shard_of(str(base.store.meta().get("part", ""))):
                 raise TomevalError(
-                    f"{source.folder}: {model} was used at revision {revision}, in {where} at "
-                    f"{first}; nothing was merged"
+                    f"{out}: holds shard {shard} of its experiment; merge into a new folder"
                 )
-            if not first:
-                known[model] = revision, source.folder
+    except NothingPlayed:
+        return False
+    return True
 
 
 class _Merge:
-    """One merge of `parts` into a new store or into that of `base`."""
+    """One merge of runs into a new store, or into that of a run that is there (`base`).
 
-    def __init__(self, base: Source | None, parts: Sequence[Source]) -> None:
-        self._base, self._all = base, [*([base] if base else []), *parts]
-        # In an order of their own: the first of two that are the same is taken.
-        self._parts = sorted(parts, key=lambda part: part.digest)
+    Attributes
+    ----------
+    taken : int
+        How many episodes were not in the store before.
+    """
+
+    def __init__(self, runs: Sequence[Run], out: Path, base: bool) -> None:
+        self.taken = 0
         self._whose: dict[tuple[int, int], Path] = {}  # of what was taken over
-        self._taken = 0
+        domain, first = get_domain(runs[0].domain.name), runs[0].store
+        folders = [*([out] if base else []), *(run.folder for run in runs)]
+        episodes = max(planned(folder) or 0 for folder in folders) or None
+        if not base:
+            write_experiment(out, domain.name, first.identity(), episodes)
+        with closing(Store(out, domain)) as self._store, self._store.together():
+            if not base:
+                self._store.begin(first.identity(), str(first.meta()["sha256"]))
+            stops = self._store.stops()
+            for run in runs:
+                self._take_revisions(run)
+                for cell, reason in run.store.stops().items():  # of several the alphabet's first
+                    stops[cell] = min(reason, stops.get(cell, reason))
+            for row in sorted({o.row for run in runs for o in run.store.origins().values()}):
+                self._store.origin(*Origin.of(row))
+            for run in runs:
+                self._take_episodes(run)
+            for run in runs:
+                self._take_replies(run)
+            self._note_stops(stops, episodes or 0)
+        write_experiment(out, domain.name, first.identity(), episodes)
 
-    def into(self, out: Path) -> int:
-        """Write all that the parts hold; return how many episodes were not in the base."""
-        with ExitStack() as opened:
-            first = opened.enter_context(closing(Store(self._parts[0].folder)))
-            planned = max(source.planned for source in self._all) or None
-            identity, sha256 = first.identity(), self._parts[0].sha256
-            domain = get_domain(self._parts[0].domain)
-            if self._base is None:
-                write_experiment(out, domain.name, identity, planned)
-            store = opened.enter_context(closing(Store(out, domain)))
-            with store.together():
-                if self._base is None:
-                    store.begin(identity, sha256)
-                self._note_models_and_origins(store)
-                for take in (self._take_episodes, self._take_replies):
-                    for part in self._parts:
-                        with closing(Store(part.folder)) as source:
-                            take(part, source, store)
-                self._note_stops(store, planned or 0)
-        write_experiment(out, domain.name, identity, planned)
-        return self._taken
+    def _take_revisions(self, run: Run) -> None:
+        """Note the revisions of models; refuse two of one model."""
+        for model, revision in sorted(run.store.revisions().items()):
+            known = self._store.revisions().get(model, "")
+            if known and revision and known != revision:
+                raise TomevalError(
+                    f"{run.folder}: {model} was used at revision {revision}, elsewhere at {known}; "
+                    "nothing was merged"
+                )
+            if revision or not known:
+                self._store.check_revision(model, revision)
 
-    def _note_models_and_origins(self, store: Store) -> None:
-        origins = set()
-        for part in self._parts:
-            for model, revision in sorted(part.revisions.items()):
-                if revision or model not in store.revisions():
-                    store.check_revision(model, revision)
-            with closing(Store(part.folder)) as source:
-                origins |= {origin.row for origin in source.origins().values()}
-        for row in sorted(origins):
-            store.origin(*Origin.of(row))
-
-    def _take_episodes(self, part: Source, source: Store, store: Store) -> None:
+    def _take_episodes(self, run: Run) -> None:
         """Take over what the store has not or has worse; refuse what it has otherwise."""
+        store, source = self._store, run.store
         numbers = {n: store.origin(*origin) for n, origin in source.origins().items()}
         for cell, _ in source.cells():
             there, better = store.statuses(cell), []
@@ -210,75 +235,54 @@ class _Merge:
                 if episode not in there or _worth(status) > _worth(there[episode]):
                     better.append(episode)
                 elif _worth(status) == _worth(there[episode]) > 0:
-                    self._check_same((cell, episode), part, source, store)
+                    at = cell, episode
+                    rows = store.played(*at)[0], source.played(*at)[0]
+                    if words := difference(store.domain, *rows):
+                        self._refuse(at, run, words)
             for start in range(0, len(better), AT_ONCE):
-                some = better[start : start + AT_ONCE]
                 by_origin: dict[int, Rows] = {}
-                for episode in some:
-                    rows, origin = source.played(cell, episode)
+                for episode in better[start : start + AT_ONCE]:
+                    rows_of, origin = source.played(cell, episode)
                     whole = by_origin.setdefault(numbers[origin], Rows(cell, [], [], [], []))
-                    whole.extend(rows)
+                    whole.extend(rows_of)
                 for number, whole in by_origin.items():
                     store.add(cell, whole, number)
-            for episode in better:
-                if (cell, episode) not in self._whose:
-                    self._taken += 1
-                self._whose[cell, episode] = part.folder
+            self.taken += sum((cell, episode) not in self._whose for episode in better)
+            self._whose.update(dict.fromkeys(((cell, e) for e in better), run.folder))
 
-    def _check_same(self, at: tuple[int, int], part: Source, source: Store, store: Store) -> None:
-        domain, one, other = store.domain, store.played(*at)[0], source.played(*at)[0]
-        if difference(domain, one, other):
-            self._refuse(at, part, partial(difference, domain), one, other)
-
-    def _refuse(
-        self, at: tuple[int, int], part: Source, words: Callable[[Any, Any], str], *both: Any
-    ) -> NoReturn:
-        """Raise for what the store has otherwise than `part`; the first one given is ``there``."""
-        given = [source.folder for source in self._all]
-        there, here = self._whose.get(at, given[0]), part.folder
-        if given.index(there) > given.index(here):
-            there, here, both = here, there, both[::-1]
+    def _refuse(self, at: tuple[int, int], run: Run, words: str) -> NoReturn:
+        """Raise for what the store has otherwise than a run."""
         cell, episode = at
+        there = self._whose.get(at, self._store.path.parent)
         raise TomevalError(
-            f"{here}: episode {episode} of cell {cell} is not what it is in {there}, "
-            f"{words(*both)} (there: {there}); nothing was merged. Leave one of the two out"
+            f"{run.folder}: episode {episode} of cell {cell} is not what it is in {there}, "
+            f"{words} (there: {there}); nothing was merged. Leave one of the two out"
         )
 
-    def _take_replies(self, part: Source, source: Store, store: Store) -> None:
+    def _take_replies(self, run: Run) -> None:
         """Keep the replies to episodes that are over nowhere."""
         over: dict[int, dict[int, str]] = {}
         new = []
-        for cell, episode, seat, request, reply in source.all_replies():
-            there = over.setdefault(cell, store.statuses(cell))
+        for cell, episode, seat, request, reply in run.store.all_replies():
+            there = over.setdefault(cell, self._store.statuses(cell))
             if _worth(there.get(episode, FAILED)) > 0:
                 continue
-            if (kept := store.kept_reply(cell, episode, seat, request)) is None:
+            if (kept := self._store.kept_reply(cell, episode, seat, request)) is None:
                 new.append((cell, episode, seat, request, reply))
-                self._whose.setdefault((cell, episode), part.folder)
-            elif reply_difference(kept, reply):
-                words = partial(_reply_words, seat)
-                self._refuse((cell, episode), part, words, kept, reply)
-        store.keep_replies(new)
+                self._whose.setdefault((cell, episode), run.folder)
+            elif words := reply_difference(kept, reply):
+                words = f"in answered: a kept reply to {seat}: {words}"
+                self._refuse((cell, episode), run, words)
+        self._store.keep_replies(new)
 
-    def _note_stops(self, store: Store, planned: int) -> None:
-        """Keep why cells that lack episodes were stopped; of several reasons the alphabet's first.
-
-        What one part left out, another one may have.
-        """
-        reasons: dict[int, str] = {}
-        for source in self._all:
-            for cell, reason in source.stops.items():
-                reasons[cell] = min(reason, reasons.get(cell, reason))
-        definitions, done = dict(store.cells()), store.most_finished()
-        for cell in reasons:
-            wanted = store.domain.read.cell(store, cell, definitions[cell]).wanted(planned)
-            if done.get(cell, (0, 0))[0] >= wanted:
-                reasons[cell] = ""
-        store.note_stops(reasons)
-
-
-def _reply_words(seat: str, there: bytes, here: bytes) -> str:
-    return f"in answered: a kept reply to {seat}: {reply_difference(there, here)}"
+    def _note_stops(self, stops: dict[int, str], episodes: int) -> None:
+        """Keep why cells that lack episodes were stopped: what one left out, another may have."""
+        definitions, done = dict(self._store.cells()), self._store.most_finished()
+        for cell in stops:
+            wanted = self._store.domain.read.cell(self._store, cell, definitions[cell])
+            if done.get(cell, (0, 0))[0] >= wanted.wanted(episodes):
+                stops[cell] = ""
+        self._store.note_stops(stops)
 
 
 def _worth(status: str) -> int:
@@ -329,12 +333,14 @@ def _copy(database: Path, draft: Path) -> None:
         one.backup(two)
 
 
-def _told(out: Path, episodes: int, parts: Sequence[Source], empty: list[Path]) -> Merged:
+def _told(out: Path, episodes: int, runs: Sequence[Run], empty: list[Path]) -> Merged:
     """Return what has become of a merge."""
     with Run(out) as run:
         lacks = lacking(run)
+    shards = [shard_of(str(run.store.meta().get("part", ""))) for run in runs]
+    parts = [Part(run.folder, s, lacking(run)) for run, s in zip(runs, shards, strict=True)]
     names = {str(entry.get("part") or "") for entry in _entries(out, SESSIONS)}
     # Where the whole experiment was played, that a shard is not there explains nothing.
-    present = [*(part.shard for part in parts), *map(shard_of, names)]
+    present = [*shards, *map(shard_of, names)]
     missing = missing_shards(present) if lacks and "" not in names else []
     return Merged(out, episodes, lacks, missing, [part for part in parts if part.lacks], empty)

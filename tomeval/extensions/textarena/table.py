@@ -13,7 +13,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Event
-from tomeval.extensions.textarena.judge import silent_fault
+from tomeval.domains.arena.games.ipd3.wording import decisions
 from tomeval.extensions.textarena.library import Entry, python_words, textarena
 
 _LOCK = threading.Lock()
@@ -187,3 +187,37 @@ def _event(sender: int, message: str, kind: Any, to: tuple[int, ...], seats: int
     return Event(
         kind.name.lower(), None if sender < 0 else int(sender), message, None if everybody else to
     )
+
+
+_WORDS = {
+    "IteratedPrisonersDilemmaEnv": ("cooperate", "defect"),
+    "IteratedStagHuntEnv": ("stag", "hare"),
+    "SnakeEnv": ("up", "down", "left", "right", "w", "a", "s", "d"),
+    "SurroundEnv": ("up", "down", "left", "right", "w", "a", "s", "d"),
+}
+"""Environments that take other actions for something else and never call them invalid.
+
+Their decisions are one word in brackets; by name of the class the words.
+"""
+
+
+def silent_fault(environment: str, state: Any, text: str) -> str | None:
+    """Return what is wrong with an action that the environment itself would not complain of.
+
+    `environment` is the name of its class; what is returned is a sentence without a full stop.
+    """
+    phase = state.game_state.get("phase") if isinstance(state.game_state, dict) else None
+    if phase == "conversation":
+        return None
+    if environment == "ThreePlayerIPDEnv":
+        seat = state.current_player_id
+        broken = decisions(text, tuple(i for i in range(state.num_players) if i != seat))[1]
+        if broken is not None:
+            return broken.text
+    elif environment in _WORDS:
+        words = _WORDS[environment]
+        found = {word for word in words if f"[{word}]" in text.lower()}
+        if len(found) != 1:
+            said = " and ".join(sorted(found)) or "none"
+            return f"it must have one of {', '.join(f'[{w}]' for w in words)}; it has {said}"
+    return None
