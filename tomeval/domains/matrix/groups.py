@@ -34,6 +34,27 @@ def from_data(
     return totals
 
 
+def step_mean(
+    name: str, of: Callable[[Played, Any], FloatArray | BoolArray]
+) -> Callable[[Played, str], Totals]:
+    """Return `Measure.of` for the mean over an episode's steps of what `of` gives, shape (N,)."""
+    return from_data(
+        name, lambda played, data: Totals(by_episode(played, of(played, data)) / played.lengths)
+    )
+
+
+def step_share(
+    name: str, of: Callable[[Played, Any], tuple[FloatArray | BoolArray, FloatArray | BoolArray]]
+) -> Callable[[Played, str], Totals]:
+    """Return `Measure.of` for a share of steps: `of` gives the hits and which steps count, (N,)."""
+
+    def totals(played: Played, data: Any) -> Totals:
+        hits, among = (by_episode(played, steps) for steps in of(played, data))
+        return Totals(hits, among, share=True)
+
+    return from_data(name, totals, share=True)
+
+
 def nothing(played: Played, share: bool = False) -> Totals:
     """Return a measure that no episode has a value of; see `from_data`."""
     if share:

@@ -3,129 +3,127 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tomeval.core.numbers import between, number
 from tomeval.domains.decrypto.figures import INTERVALS
 from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.extensions.levels.fit import Placement
 from tomeval.extensions.levels.ladder import LEVELS
 from tomeval.extensions.levels.tables import Placed, placements, verdict
+from tomeval.plots.dots import Panel, Series, dots_figure
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
-from tomeval.plots.settings import in_style, small
-from tomeval.plots.style import BASELINE, COLOURS, add_head, fold, new_figure, point_style
+from tomeval.plots.settings import small
+from tomeval.plots.style import BASELINE_LINE, point_style
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ROW = 0.5
-"""Inches per player; its three levels stand below each other."""
-
-_APART = 0.24  # of a row, between levels
+_SERIES = [Series(f"level {level}", point_style(level)) for level in LEVELS]
 
 
 def levels(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw a figure per seat: shares of turns at each level, beside held-out log-likelihoods."""
-    found = placements(run)
+    placed = placements(run)
+    cells = [cell for cell in run.cells if len(cell.episodes)]
     drawings = []
     for role in ROLES:
-        mine = {key: value for key, value in found.items() if key[0] == role}
-        if any(placed.choices for _, placed in mine.values()):
-            drawings.append(_drawing(run, role, mine, options))
+        mine = {key: value for key, value in placed.items() if key[0] == role}
+        if not any(one.choices for _, one in mine.values()):
+            continue
+        title = f"{NAMES[role]}'s level of recursion"
+        what = "hint" if role == "encoder" else "guess"
+        drawings.append(
+            Drawing(
+                "levels",
+                f"levels_{NAMES[role].lower()}",
+                _figure(title, mine, options),
+                title,
+                f"{title}, {sample_words(cells, 'games')}; {INTERVALS}. Left: share of turns "
+                "played at each level, a mixture fitted by maximum likelihood; below the name its "
+                f"mean level. Right: log-likelihood per {what} of each level, every deal judged by "
+                "the fit to the others; line: uniform choice or the player's own frequencies, "
+                "whichever is better.",
+                "; ".join(_words(player, *one) for (_, player), one in mine.items()),
+            )
+        )
     return drawings
 
 
-@in_style
-def _drawing(run: Run, role: str, found: Placed, options: Options) -> Drawing:
-    name = NAMES[role]
-    title = f"{name}'s level of recursion"
-    cells = [cell for cell in run.cells if len(cell.episodes)]
-    figure = _figure(title, found, options)
-    told = []
-    for (_, player), (embedding, placed) in found.items():
-        if not _has_shares(placed):
-            told.append(f"{player}: {verdict(placed)}")
-            continue
-        shares = "; ".join(
-            f"level {n} {100 * placed.weights.mean[n]:.0f} %"
-            + _ends(100 * placed.weights.low[n], 100 * placed.weights.high[n])
-            for n in LEVELS
+def _words(player: str, embedding: str, placed: Placement) -> str:
+    """Say where a player stands."""
+    if math.isnan(placed.level.mean[0]):
+        return f"{player}: {verdict(placed)}"
+
+    def said(mean: float, low: float, high: float, digits: int) -> str:
+        ends = f" ({between(low, high, digits)})" if math.isfinite(low) else ""
+        return number(mean, digits) + ends
+
+    level = said(*(float(end[0]) for end in _ends(placed.level)), 2)
+    shares = [
+        f"level {n} {said(*(100 * float(end[n]) for end in _ends(placed.weights)), 0)} %"
+        for n in LEVELS
+    ]
+    return f"{player} ({embedding}): mean level {level}: {'; '.join(shares)}"
+
+
+def _ends(estimate: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    mean, _, low, high = estimate
+    return mean, low, high
+
+
+def _figure(title: str, placed: Placed, options: Options) -> Figure:
+    """Draw a row per player, in two panels that share them."""
+    from matplotlib.lines import Line2D
+
+    mine = [one for _, one in placed.values()]
+    panels = []
+    for name, unit in (
+        ("share of turns (%)", 100),
+        ("held-out log-likelihood per choice (nats)", 1),
+    ):
+        estimates = [one.weights if unit == 100 else one.held_out for one in mine]
+        panels.append(
+            Panel(
+                name,
+                {
+                    (row, n): tuple(unit * float(end[n]) for end in _ends(found))
+                    for row, found in enumerate(estimates)
+                    for n in LEVELS
+                },
+            )
         )
-        told.append(f"{player} ({embedding}): mean level {placed.level.mean[0]:.2f}"
-                    f"{_ends(placed.level.low[0], placed.level.high[0], 2)}: {shares}")  # fmt: skip
-    what = "hint" if role == "encoder" else "guess"
-    caption = (
-        f"{title}, {sample_words(cells, 'games')}; {INTERVALS}. Left: share of turns played at "
-        "each level, a mixture fitted by maximum likelihood; below the name its mean level. "
-        f"Right: log-likelihood per {what} of each level, every deal judged by the fit to the "
-        "others; line: uniform choice or the player's own frequencies, whichever is better."
+
+    def beside(axes: Axes, place: int) -> None:
+        if place == 0:
+            axes.set_xlim(-4, 104)
+            axes.set_xticks([0, 50, 100])
+        for row, one in enumerate(mine):
+            rivals = [float(rival.mean[0]) for rival in one.baselines.values()]
+            if place == 0 and math.isnan(one.level.mean[0]):
+                axes.text(50, row, verdict(one), ha="center", va="center", fontsize=small())
+            elif place and np.isfinite(rivals).any():
+                axes.plot([np.nanmax(rivals)] * 2, [row - 0.4, row + 0.4], **BASELINE_LINE)
+
+    rows = []
+    for (_, player), (_, one) in placed.items():
+        mean = float(one.level.mean[0])
+        rows.append(player + (f" (level = {mean:.2f})" if math.isfinite(mean) else ""))
+    return dots_figure(
+        title,
+        panels,
+        rows,
+        "",
+        _SERIES,
+        options,
+        row_height=0.4,
+        gap=0.24,
+        columns=2,
+        finish=beside,
+        handles=[Line2D([], [], label="uniform or own frequencies", **BASELINE_LINE)],
     )
-    return Drawing("levels", f"levels_{name.lower()}", figure, title, caption, "; ".join(told))
-
-
-def _ends(low: float, high: float, digits: int = 0) -> str:
-    return f" ({low:.{digits}f} to {high:.{digits}f})" if math.isfinite(low) else ""
-
-
-def _figure(title: str, found: Placed, options: Options) -> Figure:
-    """Draw a row per player, in two panels."""
-    height = 1.1 + ROW * len(found)
-    figure, (left, right) = new_figure(options.width, height, 1, 2, sharey=True)
-    for row, placed in enumerate(placed for _, placed in found.values()):
-        _shares(left, row, placed)
-        _likelihoods(right, row, placed)
-    room = options.fits(13, 24)
-    left.set_yticks(range(len(found)), [
-        f"{fold(player, room)}\n{_beside(placed)}" for (_, player), (_, placed) in found.items()
-    ])  # fmt: skip
-    left.set_ylim(len(found) - 0.5, -0.5)
-    left.set_xlim(-4, 104)
-    left.set_xticks([0, 50, 100])
-    left.set_xlabel("share of turns (%)")
-    right.set_xlabel(fold("held-out log-likelihood per choice (nats)", options.fits(22, 44)))
-    for axis in (left, right):
-        axis.tick_params(axis="y", length=0)
-        for edge in range(1, len(found)):
-            axis.axhline(edge - 0.5, color="0.85", lw=0.6, zorder=0)
-    add_head(figure, title, left.get_legend_handles_labels()[0])
-    return figure
-
-
-def _beside(placed: Placement) -> str:
-    """Return what stands below a player's name: the mean level."""
-    mean = float(placed.level.mean[0])
-    return f"level {mean:.2f}" if math.isfinite(mean) else ""
-
-
-def _has_shares(placed: Placement) -> bool:
-    """Tell whether there are shares: not if no level fits, or if all say the same."""
-    return math.isfinite(float(placed.level.mean[0]))
-
-
-def _shares(axis: Axes, row: int, placed: Placement) -> None:
-    """Draw the shares of the levels with their intervals."""
-    for level in LEVELS:
-        mean, y = 100 * float(placed.weights.mean[level]), row + (level - 1) * _APART
-        low, high = (100 * float(end[level]) for end in (placed.weights.low, placed.weights.high))
-        label = f"level {level}" if row == 0 else None
-        if math.isfinite(low):
-            axis.plot([low, high], [y, y], color=COLOURS[level], lw=1.4)
-        axis.plot([mean], [y], label=label, **point_style(level))
-    if not _has_shares(placed):
-        axis.text(50, row, verdict(placed), ha="center", va="center", fontsize=small())
-
-
-def _likelihoods(axis: Axes, row: int, placed: Placement) -> None:
-    """Draw the held-out log-likelihoods, and that of the better baseline as a line."""
-    for level in LEVELS:
-        y = row + (level - 1) * _APART
-        low, high = float(placed.held_out.low[level]), float(placed.held_out.high[level])
-        if math.isfinite(low):
-            axis.plot([low, high], [y, y], color=COLOURS[level], lw=1.4)
-        axis.plot([float(placed.held_out.mean[level])], [y], **point_style(level))
-    rivals = [float(found.mean[0]) for found in placed.baselines.values()]
-    if np.isfinite(rivals).any():
-        axis.plot([np.nanmax(rivals)] * 2, [row - 0.4, row + 0.4], color=BASELINE, lw=1.1)

@@ -9,11 +9,13 @@ import numpy as np
 
 from tomeval.core.numbers import number
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.responses import best_responses, rational_responses
+from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.responses import rational_responses
 from tomeval.extensions.planted.tables import Told, told_cells
 from tomeval.extensions.planted.tables import families as subjects_of
 from tomeval.extensions.planted.trust import (
     expected_slope,
+    misleads,
     rational_regret,
     slope_ceiling,
     trust_threshold,
@@ -37,7 +39,6 @@ ROWS = {
 """The measures that are drawn below each other, and what their axes are called."""
 
 MOST_LINES = 6
-_FINE = 201
 
 Panel = tuple[str, list[list[Told]]]
 """A task in words, and its subjects: cells by accuracy."""
@@ -48,60 +49,46 @@ def planted(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     told = {one.cell.number: one for one in told_cells(run)}
     drawings = []
     for family in families([one.cell for one in told.values()]):
-        found = [
+        tasks = [
             (title, list(subjects_of([told[cell.number] for cell in cells])))
             for title, cells in family.panels
         ]
-        names = list(dict.fromkeys(_name(s) for _, subjects in found for s in subjects))
+        names = list(dict.fromkeys(s[0].name for _, subjects in tasks for s in subjects))
         lots = list(pages(names, MOST_LINES))
-        sheets = [(panels, lot) for panels in pages(found, MOST_ABREAST) for lot in lots]
-        for place, (panels, lot) in enumerate(sheets):
-            part = f"part_{place + 1}" if len(sheets) > 1 else ""
+        sheets = [(panels, lot) for panels in pages(tasks, MOST_ABREAST) for lot in lots]
+        for place, (panels, lot) in enumerate(sheets, 1):
+            part = f"part_{place}" if len(sheets) > 1 else ""
             drawings.append(
                 Drawing(
                     NAME,
                     "_".join(filter(None, (NAME, family.stem, part))),
                     _figure(panels, lot, family.title, options),
                     f"Planted beliefs: {family.title}",
-                    _caption(family.title, options),
+                    "Given predictions of the partner that are right as often as the axis below "
+                    f"says, {family.title}: what subjects lose step by step, on which share of the "
+                    "steps with a wrong one they do what is best against it and not against the "
+                    "partner, and how much a prediction moves them (1: always followed, 0: without "
+                    "effect). Dashed: a rational believer, who knows how often they are right and "
+                    "nothing else, in expectation. Dotted: from where following them pays. Means "
+                    f"with {INTERVAL_WORDS[options.interval]}, shares with Wilson's; {CUT}.",
                     _describe(panels, lot, options),
                 )
             )
     return drawings
 
 
-def _name(subject: Sequence[Told]) -> str:
-    """Return what a line is called."""
-    told = subject[0]
-    return ", ".join(filter(None, (told.subject, str(told.cell.columns["model"]))))
-
-
-def _caption(title: str, options: Options) -> str:
-    return (
-        "Given predictions of the partner that are right as often as the axis below says, "
-        f"{title}: what subjects lose step by step, on which share of the steps with a wrong one "
-        "they do what is best against it and not against the partner, and how much a prediction "
-        "moves them (1: always followed, 0: without effect). Dashed: a rational believer, who "
-        "knows how often they are right and nothing else, in expectation. Dotted: from where "
-        f"following them pays. Means with {INTERVAL_WORDS[options.interval]}, shares with "
-        f"Wilson's; {CUT}."
-    )
-
-
 def _describe(panels: Sequence[Panel], names: Sequence[str], options: Options) -> str:
     """Say every regret beside the rational believer's."""
+    both = ("stepwise_regret_per_step", "rational_regret_per_step")
     said = []
-    for title, subjects in panels:
-        for subject in subjects:
-            if _name(subject) not in names:
-                continue
-            both = ("stepwise_regret_per_step", "rational_regret_per_step")
+    for title, subject in ((t, s) for t, subjects in panels for s in subjects):
+        if subject[0].name in names:
             values = [(told.accuracy, *measured(told.cell, both, options).mean) for told in subject]
             text = ", ".join(
                 f"{100 * accuracy:.0f} %: {number(own)} and {number(rational)}"
                 for accuracy, own, rational in values
             )
-            said.append(f"{title}, {_name(subject)}: {text}")
+            said.append(f"{title}, {subject[0].name}: {text}")
     return f"Stepwise regret of subject and rational believer by accuracy. {'; '.join(said)}."
 
 
@@ -138,29 +125,29 @@ def _panel(
     """Draw a measure of one task: subjects, the rational believer, the threshold."""
     game = subjects[0][0].cell.game
     ceiling = slope_ceiling(game) if measure == "use_slope" else 1.0
-    fine = np.linspace(0, 1, _FINE)
-    axes.plot(100 * fine, _rational(measure, game, fine, subjects), **BASELINE_LINE, zorder=1)
+    fine = np.linspace(0, 1, 201)
+    axes.plot(100 * fine, _rational(measure, game, fine, subjects[0]), **BASELINE_LINE, zorder=1)
     pays = trust_threshold(game)
     if np.isfinite(pays):
         axes.axvline(100 * pays, color="0.4", lw=0.9, ls=":", zorder=0)
-    for index, name in enumerate(names):
-        for subject in subjects:
-            if _name(subject) != name or ceiling == 0:
-                continue
-            found = [measured(told.cell, (measure,), options) for told in subject]
-            mean, low, high = (
-                np.array([float(getattr(one, end)[0]) for one in found]) / ceiling
-                for end in ("mean", "low", "high")
-            )
-            # each line's marks beside the others', so that intervals can be told apart
-            aside = 2.0 * (index - (len(names) - 1) / 2) / max(1, len(names) - 1)
-            x = np.array([100 * told.accuracy for told in subject]) + aside
-            ends = np.nan_to_num(np.stack([mean - low, high - mean]))
-            look = {**point_style(index), "ls": line_style(index)["ls"], "markersize": 3.5}
-            there = np.isfinite(mean)
-            axes.errorbar(
-                x[there], mean[there], ends[:, there], lw=1.0, elinewidth=0.8, capsize=1.5, **look
-            )
+    for subject in subjects if ceiling else ():
+        if subject[0].name not in names:
+            continue
+        index = names.index(subject[0].name)
+        values = [measured(told.cell, (measure,), options) for told in subject]
+        mean, low, high = (
+            np.array([float(getattr(one, end)[0]) for one in values]) / ceiling
+            for end in ("mean", "low", "high")
+        )
+        # each line's marks beside the others', so that intervals can be told apart
+        aside = 2.0 * (index - (len(names) - 1) / 2) / max(1, len(names) - 1)
+        x = np.array([100 * told.accuracy for told in subject]) + aside
+        ends = np.nan_to_num(np.stack([mean - low, high - mean]))
+        look = {**point_style(index), "ls": line_style(index)["ls"], "markersize": 3.5}
+        there = np.isfinite(mean)
+        axes.errorbar(
+            x[there], mean[there], ends[:, there], lw=1.0, elinewidth=0.8, capsize=1.5, **look
+        )
     axes.set_xlim(-4, 104)
     axes.set_xticks([0, 25, 50, 75, 100])
     if measure == "use_slope":
@@ -175,28 +162,25 @@ def _panel(
 
 
 def _rational(
-    measure: str, game: MatrixGame, accuracies: np.ndarray, subjects: Sequence[list[Told]]
-) -> np.ndarray:
+    measure: str, game: MatrixGame, accuracies: FloatArray, subject: Sequence[Told]
+) -> FloatArray:
     """Return what a rational believer attains in expectation, given what the partners played."""
-    played = np.concatenate([told.cell.played.partner for told in subjects[0]])
+    played = np.concatenate([told.cell.played.partner for told in subject])
     truth = np.bincount(played, minlength=game.m) / max(1, len(played))
-    best = best_responses(game)
-    misleads = best[:, :, None] & ~best[:, None, :]  # [action, stated, actual]
-    tells = misleads.any(axis=0) & ~np.eye(game.m, dtype=bool)
-    found = []
-    for accuracy in accuracies:
-        responses = rational_responses(game, float(accuracy))
-        wrong = (1 - accuracy) / (game.m - 1)
-        chance = np.where(np.eye(game.m, dtype=bool), accuracy, wrong) * truth  # [stated, actual]
+    wrong, same = misleads(game), np.eye(game.m, dtype=bool)
+    weights = truth * (wrong.any(axis=0) & ~same)  # [stated, actual]
+    values = []
+    for accuracy in accuracies.tolist():
+        responses = rational_responses(game, accuracy)
         if measure == "use_slope":
             ceiling = slope_ceiling(game)
-            found.append(expected_slope(game, responses, 1.0) / ceiling if ceiling else np.nan)
+            values.append(expected_slope(game, responses, 1.0) / ceiling if ceiling else np.nan)
         elif measure == "compliance_wrong_percent":
             policy = responses / responses.sum(axis=0)
-            hits = (policy[:, :, None] * misleads).sum(axis=0)
-            weights = (truth * np.ones((game.m, 1))) * tells
+            hits = (policy[:, :, None] * wrong).sum(axis=0)
             total = weights.sum()
-            found.append(100 * (hits * weights).sum() / total if total else np.nan)
+            values.append(100 * (hits * weights).sum() / total if total else np.nan)
         else:
-            found.append((rational_regret(game, float(accuracy)) * chance).sum())
-    return np.array(found)
+            chance = np.where(same, accuracy, (1 - accuracy) / (game.m - 1)) * truth
+            values.append((rational_regret(game, accuracy) * chance).sum())
+    return np.array(values)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tomeval.domains.matrix.groups import by_episode, from_data
+from tomeval.domains.matrix.groups import step_mean, step_share
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses, stepwise_regret
 from tomeval.domains.matrix.storing import cells_with_beliefs, has_beliefs, read_beliefs
-from tomeval.extensions.planted.trust import contrast, rational_regret, slope_ceiling
+from tomeval.extensions.planted.trust import contrast, misleads, rational_regret, slope_ceiling
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
-from tomeval.statistics.bounded import FROM_ZERO
+from tomeval.statistics.bounded import FROM_ZERO, Bounds
 from tomeval.strategies.beliefs import propensity
 
 NAME = "planted"
@@ -63,137 +61,105 @@ def use_slopes(played: Played, told: Statements) -> FloatArray:
         return np.full(len(played.own), np.nan)
     count = played.game.m
     chance = propensity(told.stated, played.partner, count, told.accuracy)
-    found: FloatArray = contrast(played.game)[played.own, told.stated] / (count * chance)
-    return found
+    slopes: FloatArray = contrast(played.game)[played.own, told.stated] / (count * chance)
+    return slopes
 
 
-def compliance(played: Played, told: Statements, right: bool) -> tuple[FloatArray, FloatArray]:
-    """Return on which steps a right or a wrong statement was complied with, and which count.
+def compliance(played: Played, told: Statements, right: bool) -> tuple[BoolArray, BoolArray]:
+    """Return on which steps a right or a wrong statement was complied with, and which count, (N,).
 
-    Both of shape (N,), 0 or 1. Right statements count if some best response to them is not best
-    against every other action of the partner; complied with: the action is a best response. Wrong
-    ones count if some best response to them is none to what the partner did; complied with: the
-    action is such a one.
+    Right statements count if some best response to them is not best against every other action of
+    the partner; complied with: the action is a best response. Wrong ones count if some best
+    response to them is none to what the partner did; complied with: the action is such a one.
     """
-    best, stated, truth = best_responses(played.game), told.stated, played.partner
-    same: NDArray[np.bool_] = np.asarray(stated == truth)
+    stated, truth = told.stated, played.partner
     if right:
-        shows: NDArray[np.bool_] = np.asarray(contrast(played.game).max(axis=0) > 0)
-        tells = shows[stated] & same
-        hits = best[played.own, stated] & tells
-    else:
-        misleads = best[:, :, None] & ~best[:, None, :]  # [action, stated, actual]
-        misled: NDArray[np.bool_] = np.asarray(misleads.any(axis=0))
-        tells = misled[stated, truth] & ~same
-        hits = misleads[played.own, stated, truth] & tells
-    return hits.astype(np.float64), tells.astype(np.float64)
+        shows = contrast(played.game).max(axis=0) > 0
+        among = shows[stated] & (stated == truth)
+        return best_responses(played.game)[played.own, stated] & among, among
+    wrong = misleads(played.game)
+    among = wrong.any(axis=0)[stated, truth] & (stated != truth)
+    return wrong[played.own, stated, truth] & among, among
 
 
 def regrets(played: Played, told: Statements) -> tuple[FloatArray, FloatArray]:
     """Return the stepwise regret of the subject and of a rational believer, each of shape (N,).
 
     The believer hears the same statements on the same steps; where its best actions tie, their mean
-    counts, so that nothing of it is drawn. See
-    `tomeval.extensions.planted.trust.rational_responses`.
+    counts, so that nothing of it is drawn. See `tomeval.extensions.planted.trust.rational_regret`.
     """
     own = stepwise_regret(played.game)[played.own, played.partner]
     rational = rational_regret(played.game, told.accuracy)[told.stated, played.partner]
     return own, rational
 
 
-def _mean(played: Played, values: FloatArray | BoolArray) -> FloatArray:
-    """Return the mean over every episode's steps, shape (E,)."""
-    return by_episode(played, values) / played.lengths
+def _measure(
+    name: str,
+    heading: str,
+    unit: str,
+    of: Callable[[Played, str], Totals],
+    meaning: str,
+    better: Literal[0, -1] = 0,
+    bounds: Bounds | None = None,
+    source: str = "this project, docs/measures.md",
+) -> Measure:
+    meaning = f"Planted beliefs: {meaning}"
+    return Measure(name, heading, meaning, unit, better, source, of, bounds=bounds)
 
-
-def _complied(right: bool, played: Played, told: Statements) -> Totals:
-    hits, among = compliance(played, told, right)
-    return Totals(by_episode(played, hits), by_episode(played, among), share=True)
-
-
-def _slope(played: Played, told: Statements) -> Totals:
-    return Totals(_mean(played, use_slopes(played, told)))
-
-
-def _stated_right(played: Played, told: Statements) -> Totals:
-    return Totals(100 * _mean(played, np.equal(told.stated, played.partner)))
-
-
-def _rational(played: Played, told: Statements) -> Totals:
-    return Totals(_mean(played, regrets(played, told)[1]))
-
-
-def _excess(played: Played, told: Statements) -> Totals:
-    own, rational = regrets(played, told)
-    return Totals(_mean(played, own - rational))
-
-
-_SOURCE = "this project, docs/measures.md"
 
 MEASURES = (
-    Measure(
+    _measure(
         "use_slope",
         "use slope",
-        "Planted beliefs: how much more probable a best response to a prediction of the partner "
-        "becomes by stating it, in place of another one. 0: what is stated changes nothing; no "
-        "more than the ceiling, 1 in most games. Not identified where statements are always right "
-        "or always wrong, or all have the same best responses.",
         "probability",
-        0,
-        f"{_SOURCE}; Horvitz and Thompson 1952",
-        from_data(NAME, _slope),
+        step_mean(NAME, use_slopes),
+        "how much more probable a best response to a prediction of the partner becomes by stating "
+        "it, in place of another one. 0: what is stated changes nothing; no more than the ceiling, "
+        "1 in most games. Not identified where statements are always right or always wrong, or all "
+        "have the same best responses.",
         bounds=(-1.0, 1.0),
+        source="this project, docs/measures.md; Horvitz and Thompson 1952",
     ),
-    Measure(
+    _measure(
         "compliance_right_percent",
         "complies, right %",
-        "Planted beliefs: the share of steps with a right statement on which the action is a best "
-        "response to it, of steps on which it could be none.",
         "%",
-        0,
-        _SOURCE,
-        from_data(NAME, partial(_complied, True), share=True),
+        step_share(NAME, lambda played, told: compliance(played, told, True)),
+        "the share of steps with a right statement on which the action is a best response to it, "
+        "of steps on which it could be none.",
     ),
-    Measure(
+    _measure(
         "compliance_wrong_percent",
         "complies, wrong %",
-        "Planted beliefs: the share of steps with a wrong statement on which the action is a best "
-        "response to it and none to what the partner did, of steps that have such an action.",
         "%",
-        0,
-        _SOURCE,
-        from_data(NAME, partial(_complied, False), share=True),
+        step_share(NAME, lambda played, told: compliance(played, told, False)),
+        "the share of steps with a wrong statement on which the action is a best response to it "
+        "and none to what the partner did, of steps that have such an action.",
     ),
-    Measure(
+    _measure(
         "stated_right_percent",
         "stated right %",
-        "Planted beliefs: the share of steps on which the statement was right.",
         "%",
-        0,
-        _SOURCE,
-        from_data(NAME, _stated_right),
+        step_mean(NAME, lambda played, told: 100.0 * (told.stated == played.partner)),
+        "the share of steps on which the statement was right.",
     ),
-    Measure(
+    _measure(
         "rational_regret_per_step",
         "rational believer's regret",
-        "Planted beliefs: the stepwise regret, on the same steps, of a rational believer who knows "
-        "how often statements are right and nothing else. In payoff units.",
         "payoff",
-        0,
-        _SOURCE,
-        from_data(NAME, _rational),
+        step_mean(NAME, lambda played, told: regrets(played, told)[1]),
+        "the stepwise regret, on the same steps, of a rational believer who knows how often "
+        "statements are right and nothing else. In payoff units.",
         bounds=FROM_ZERO,
     ),
-    Measure(
+    _measure(
         "excess_regret_per_step",
         "regret over rational",
-        "Planted beliefs: the subject's stepwise regret less that of the rational believer on the "
-        "same steps. Lower is better; negative where it knows more than the statements. In payoff "
-        "units.",
         "payoff",
-        -1,
-        _SOURCE,
-        from_data(NAME, _excess),
+        step_mean(NAME, lambda played, told: np.subtract(*regrets(played, told))),
+        "the subject's stepwise regret less that of the rational believer on the same steps. Lower "
+        "is better; negative where it knows more than the statements. In payoff units.",
+        better=-1,
     ),
 )
 

@@ -12,29 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.numbers import number
 from tomeval.domains.matrix.groups import data_of
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import cells_with_beliefs
 from tomeval.domains.matrix.subject_specs import LLM
-from tomeval.extensions.planted.measures import NAME, Statements
+from tomeval.extensions.planted.measures import NAME
 from tomeval.extensions.planted.thresholds import Level, Threshold, own_threshold, verdict
 from tomeval.extensions.planted.trust import slope_ceiling, trust_threshold
-from tomeval.runs.columns import flat
+from tomeval.runs.columns import flat, interval_columns
 from tomeval.runs.results import Run
 from tomeval.runs.tables import Table, fixed
 from tomeval.strategies import parse_strategy
-from tomeval.strategies.beliefs import Belief
 
 Rows = list[dict[str, Any]]
-
-_MEANS = (
-    "use_slope",
-    "stepwise_regret_per_step",
-    "rational_regret_per_step",
-    "excess_regret_per_step",
-)
-_SHARES = ("compliance_right_percent", "compliance_wrong_percent")
-_TASK = ("model", "game", "labels", "partners", "horizon")
 
 
 @dataclass(frozen=True)
@@ -42,83 +33,63 @@ class Told:
     """A cell whose subject was given beliefs, and what of it does not depend on the accuracy."""
 
     cell: MatrixRunCell
-    statements: Statements
-    subject: str
-    rated: str
+    accuracy: float
+    columns: Mapping[str, Any]
     key: str
 
     @property
-    def accuracy(self) -> float:
-        """How often statements are right."""
-        return self.statements.accuracy
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What tells rows apart, but for the accuracy."""
-        wording = self.statements.wording
-        return {
-            "subject": self.subject,
-            **{name: self.cell.columns[name] for name in _TASK},
-            "as": wording,
-            "rated": self.rated,
-            "seed": self.cell.seed,
-        }
+    def name(self) -> str:
+        """The subject, whatever the accuracy, and its model."""
+        return ", ".join(filter(None, (self.columns["subject"], str(self.columns["model"]))))
 
 
 def told_cells(run: Run) -> list[Told]:
     """Return the cells with beliefs and complete episodes, in the run's order."""
     planted = cells_with_beliefs(run.store)
-    found = []
-    for cell in matrix_cells(run):
-        if cell.number in planted:
-            statements = data_of(cell.played, NAME)
-            assert isinstance(statements, Statements)  # it is one of them
-            found.append(_told(cell, statements))
-    return found
+    return [_told(cell) for cell in matrix_cells(run) if cell.number in planted]
 
 
-def _told(cell: MatrixRunCell, statements: Statements) -> Told:
-    """Return a cell with its subject's name and options less the accuracy."""
-    definition = cell.definition
+def _told(cell: MatrixRunCell) -> Told:
+    definition, statements = cell.definition, data_of(cell.played, NAME)
     options = {name: v for name, v in definition["options"].items() if name != "accuracy"}
     rated = "yes"  # a simulated subject knows it
     if definition["kind"] == LLM:
         belief = parse_strategy(definition["strategy"]).part.belief
         assert belief is not None
         rated = "yes" if belief.rated else "no"
-        options["strategy"] = _without(definition["strategy"], belief)
+        options["strategy"] = definition["strategy"].replace(
+            belief.name, belief.name.replace(f"{belief.accuracy}% ", "")
+        )
     subject = re.sub(r"Belief \d+% \(", "Belief (", str(cell.columns["subject"]))
     subject = re.sub(r"accuracy=[\d.e-]+(, )?", "", subject).replace(", )", ")").replace("()", "")
+    task = ("model", "game", "labels", "partners", "horizon")
+    columns = {"subject": subject, **{name: cell.columns[name] for name in task}}
+    columns |= {"as": statements.wording, "rated": rated, "seed": cell.seed}
     same = [definition["kind"], options, subject, cell.seed, cell.task]
-    return Told(cell, statements, subject, rated, json.dumps(same, sort_keys=True))
-
-
-def _without(strategy: str, belief: Belief) -> str:
-    return strategy.replace(belief.name, belief.name.replace(f"{belief.accuracy}% ", ""))
+    return Told(cell, statements.accuracy, columns, json.dumps(same, sort_keys=True))
 
 
 def families(cells: list[Told]) -> Iterator[list[Told]]:
     """Yield cells that differ in the accuracy only, in its order."""
-    found: dict[tuple[str, str], list[Told]] = {}
+    groups: dict[tuple[str, str], list[Told]] = {}
     for told in cells:
-        found.setdefault((str(told.cell.columns["model"]), told.key), []).append(told)
-    for members in found.values():
+        groups.setdefault((str(told.columns["model"]), told.key), []).append(told)
+    for members in groups.values():
         yield sorted(members, key=lambda told: told.accuracy)
 
 
 def accuracy_rows(run: Run) -> Rows:
     """Return a row per subject, wording, task and accuracy."""
+    shares = ("compliance_right_percent", "compliance_wrong_percent")
+    regrets = ("stepwise_regret_per_step", "rational_regret_per_step", "excess_regret_per_step")
     rows = []
-    for members in families(told_cells(run)):
-        for told in members:
-            cell = told.cell
-            row = {**told.columns, "accuracy_percent": round(100 * told.accuracy)}
-            row["episodes"] = len(cell.episodes)
-            row |= flat(_MEANS[:1], cell.estimate(_MEANS[:1]))
-            row["use_slope_ceiling"] = slope_ceiling(cell.game)
-            row |= flat(_SHARES, cell.estimate(_SHARES))
-            row |= flat(_MEANS[1:], cell.estimate(_MEANS[1:]))
-            rows.append(row)
+    for told in (one for members in families(told_cells(run)) for one in members):
+        cell = told.cell
+        row = {**told.columns, "accuracy_percent": round(100 * told.accuracy)}
+        row["episodes"] = len(cell.episodes)
+        row |= flat(("use_slope",), cell.estimate(("use_slope",)))
+        row["use_slope_ceiling"] = slope_ceiling(cell.game)
+        rows.append(row | flat((*shares, *regrets), cell.estimate((*shares, *regrets))))
     return rows
 
 
@@ -142,34 +113,29 @@ def trust_rows(run: Run) -> Rows:
     rows = []
     for members in families(told_cells(run)):
         pays = trust_threshold(members[0].cell.game)
-        found = threshold_of(members)
-        low, high = (100 * end if math.isfinite(end) else math.nan for end in found[1:3])
-        value = 100 * found.value if math.isfinite(found.value) else math.nan
+        threshold = threshold_of(members)
+        ends = (100 * x if math.isfinite(x) else math.nan for x in threshold[:3])
+        rated = members[0].columns["rated"] == "yes"
         rows.append(
             {
                 **members[0].columns,
                 "accuracies": ", ".join(f"{round(100 * told.accuracy)}" for told in members),
                 "pays_from_percent": 100 * pays,
-                "follows_from_percent": value,
-                "follows_from_percent_ci95": (high - low) / 2,
-                "follows_from_percent_ci95_low": low,
-                "follows_from_percent_ci95_high": high,
-                "follows": follows(found),
-                "switches": verdict(found, pays) if members[0].rated == "yes" else "not told",
+                **interval_columns("follows_from_percent", *ends),
+                "follows": follows(threshold),
+                "switches": verdict(threshold, pays) if rated else "not told",
             }
         )
     return rows
 
 
-def follows(found: Threshold) -> str:
+def follows(threshold: Threshold) -> str:
     """Say in words from which accuracy on a subject follows."""
-    if math.isnan(found.value):
+    if math.isnan(threshold.value):
         return ""
-    if found.value == -math.inf:
-        return "at every accuracy"
-    if found.value == math.inf:
-        return "at none"
-    return f"between {100 * found.below:.0f} and {100 * found.above:.0f} %"
+    if math.isinf(threshold.value):
+        return "at none" if threshold.value > 0 else "at every accuracy"
+    return f"between {number(100 * threshold.below, 0)} and {number(100 * threshold.above, 0)} %"
 
 
 def _present(run: Run) -> bool:
@@ -193,7 +159,7 @@ def accuracy_notes(run: Run) -> list[str]:
             f"{', '.join(same)}: every statement has the same best responses, so nothing shows "
             "whether it was followed (the ceiling of the use slope is 0)"
         )
-    if any(_predictable(told.cell) for told in cells):
+    if any(np.ptp(p.emissions) > 1e-12 for told in cells for p in told.cell.partners):
         notes.append(
             "the rational believer knows how often statements are right and nothing of the "
             "partner; a subject that can predict the partner without them rightly follows them "
@@ -202,21 +168,16 @@ def accuracy_notes(run: Run) -> list[str]:
     return notes
 
 
-def _predictable(cell: MatrixRunCell) -> bool:
-    """Tell whether any of a cell's partners is not uniformly random."""
-    return any(np.ptp(partner.emissions) > 1e-12 for partner in cell.partners)
-
-
 def trust_notes(run: Run) -> list[str]:
     """Say what the thresholds are, and whose are no judgement."""
-    cells = told_cells(run)
     notes = [
         "pays from: the least accuracy from which always following earns as much as the best "
         "single action against a uniformly random partner. follows from: where the use slope rises "
         "through half its ceiling, between two accuracies by a straight line; bootstrap over "
         "episodes, without an interval where an end lies beyond the accuracies asked"
     ]
-    silent = dict.fromkeys(told.subject for told in cells if told.rated == "no")
+    told = [one.columns for one in told_cells(run)]
+    silent = dict.fromkeys(one["subject"] for one in told if one["rated"] == "no")
     if silent:
         notes.append(
             f"{'; '.join(silent)}: not told how often statements are right, and shown none of the "

@@ -39,6 +39,16 @@ def contrast(game: MatrixGame) -> FloatArray:
     return found
 
 
+def misleads(game: MatrixGame) -> NDArray[np.bool_]:
+    """Tell which actions are best against what is stated and not against what is played.
+
+    Shape (n, m, m): ``[action, stated, actual]``.
+    """
+    best = best_responses(game)
+    wrong: NDArray[np.bool_] = best[:, :, None] & ~best[:, None, :]
+    return wrong
+
+
 def slope_ceiling(game: MatrixGame) -> float:
     """Return the largest use slope that anybody can have in a game: of one who always follows.
 

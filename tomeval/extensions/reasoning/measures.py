@@ -10,13 +10,13 @@ import numpy as np
 
 from tomeval.core.outcomes import VALID
 from tomeval.domains.matrix.data import has_reasoning, reasons
-from tomeval.domains.matrix.groups import by_episode, from_data
+from tomeval.domains.matrix.groups import step_share
 from tomeval.domains.matrix.played import BoolArray, IntArray, Played
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import read_predict_outcomes, read_replies
 from tomeval.extensions.reasoning.expectations import last_expectation
-from tomeval.runs.measures import Measure, Totals
+from tomeval.runs.measures import Measure
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 
@@ -86,14 +86,9 @@ def counted(name: str, played: Played, found: Reasoning) -> tuple[BoolArray, Boo
     return both & (said == played.predicted), both
 
 
-def _of(name: str, played: Played, data: Reasoning) -> Totals:
-    hits, among = (by_episode(played, steps) for steps in counted(name, played, data))
-    return Totals(hits, among, share=True)
-
-
 def _measure(name: str, heading: str, better: Literal[1, 0, -1], meaning: str) -> Measure:
     source = "this project, docs/measures.md"
-    of = from_data(NAME, partial(_of, name), share=True)
+    of = step_share(NAME, partial(counted, name))
     return Measure(name, heading, meaning, "%", better, source, of)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tomeval.domains.matrix.data import has_reasoning
 from tomeval.domains.matrix.groups import data_of
-from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.played import FloatArray, IntArray
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.steps import NONE
@@ -27,31 +27,27 @@ from tomeval.runs.tables import Table, fixed
 from tomeval.statistics import AUTO, Estimate, estimate
 from tomeval.statistics.bounded import cut
 
-KAPPA = "agreement_kappa"
-
 
 def reasoning_rows(run: Run) -> list[dict[str, Any]]:
     """Return a row per cell with written reasoning.
 
-    Columns besides those of the cell: ``episodes``; ``steps`` with written reasoning; the measures
-    of `tomeval.extensions.reasoning.measures`, each with its interval;
-    ``agreement_by_chance_percent`` and ``following_by_chance_percent``, what two players with the
-    cell's shares of expectations, predictions and actions would give if they drew them
-    independently; and Cohen's kappa of expectation and prediction, from 1 (always equal) over 0 (as
-    by chance) to below, with the interval of the jackknife over episodes. NaN where all mass is on
-    one label: chance then agrees always, and nothing can be told.
+    Beside agreement and following stands what two players with the cell's shares of expectations,
+    predictions and actions would give if they drew them independently; and Cohen's kappa of
+    expectation and prediction, from 1 (always equal) over 0 (as by chance) to below, with the
+    interval of the jackknife over episodes. NaN where all mass is on one label: chance then agrees
+    always, and nothing can be told.
     """
     rows: list[dict[str, Any]] = []
     for cell in matrix_cells(run):
-        found: Reasoning | None = data_of(cell.played, NAME)
-        if found is None or not found.written.any():
+        said: Reasoning | None = data_of(cell.played, NAME)
+        if said is None or not said.written.any():
             continue
         row: dict[str, Any] = dict(cell.columns)
-        row |= {"episodes": len(cell.episodes), "steps": int(found.written.sum())}
-        agreed, followed = _by_chance(cell, found)
+        row |= {"episodes": len(cell.episodes), "steps": int(said.written.sum())}
+        agreed, followed = _by_chance(cell, said)
         row |= flat((READ, AGREES), cell.estimate((READ, AGREES)))
         row["agreement_by_chance_percent"] = agreed
-        row |= flat((KAPPA,), _kappa(cell, found))
+        row |= flat(("agreement_kappa",), _kappa(cell, said))
         row |= flat((FOLLOWED,), cell.estimate((FOLLOWED,)))
         row["following_by_chance_percent"] = followed
         rows.append(row | flat((RIGHT,), cell.estimate((RIGHT,))))
@@ -62,21 +58,19 @@ def _by_chance(cell: MatrixRunCell, found: Reasoning) -> tuple[float, float]:
     """Return the agreement and the following of independent draws, in percent; NaN of no step."""
     played, game = cell.played, cell.game
     agreed = followed = float("nan")
+
+    def shares(values: IntArray, count: int) -> FloatArray:
+        return np.asarray(np.bincount(values, minlength=count) / len(values))
+
     _, both = counted(AGREES, played, found)
     if both.any() and played.predicted is not None:
-        agreed = 100.0 * float(
-            _shares(found.expected[both], game.m) @ _shares(played.predicted[both], game.m)
-        )
+        predicted = shares(played.predicted[both], game.m)
+        agreed = 100.0 * float(shares(found.expected[both], game.m) @ predicted)
     named = found.expected != NONE
     if named.any():
-        own, said = _shares(played.own[named], game.n), _shares(found.expected[named], game.m)
+        own, said = shares(played.own[named], game.n), shares(found.expected[named], game.m)
         followed = 100.0 * float(own @ best_responses(game) @ said)
     return agreed, followed
-
-
-def _shares(values: Any, count: int) -> FloatArray:
-    shares: FloatArray = np.bincount(values, minlength=count) / len(values)
-    return shares
 
 
 def _kappa(cell: MatrixRunCell, found: Reasoning) -> Estimate:

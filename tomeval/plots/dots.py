@@ -1,0 +1,104 @@
+"""Means with intervals as dots in rows: what figures by subject, seat or player share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tomeval.plots.drawing import Options
+from tomeval.plots.families import MOST_ABREAST, row_panels
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import add_head
+from tomeval.statistics.estimates import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Ends = tuple[float, float, float]
+"""A mean and the ends of its interval: NaN where there is none, infinite where they are open."""
+
+
+class Series(NamedTuple):
+    """Dots of one kind: what the legend calls them, and how they look."""
+
+    label: str
+    look: Mapping[str, Any]
+
+
+class Panel(NamedTuple):
+    """One panel: its title, and by row and number of the series a mean with its interval."""
+
+    title: str
+    marks: Mapping[tuple[int, int], Ends]
+
+
+def ends_of(estimate: Estimate, index: int = 0) -> Ends:
+    """Return one of some estimates as a mean and the ends of its interval."""
+    mean, low, high = (float(part[index]) for part in (estimate.mean, estimate.low, estimate.high))
+    return mean, low, high
+
+
+@in_style
+def dots_figure(
+    title: str,
+    panels: Sequence[Panel],
+    rows: Sequence[str],
+    axis: str,
+    series: Sequence[Series],
+    options: Options,
+    *,
+    row_height: float = 0.145,
+    gap: float = 0.26,
+    columns: int = MOST_ABREAST,
+    finish: Callable[[Axes, int], None] | None = None,
+    handles: Sequence[Any] = (),
+) -> Figure:
+    """Draw a panel per title with a row per name, and in each row a dot per series.
+
+    Parameters
+    ----------
+    gap : float
+        Between the dots of two series, in rows.
+    finish : callable, optional
+        Sets limits, and draws what else a panel has, given its axes and number; before the dots,
+        so that open intervals end at its edges.
+    handles : sequence
+        Further entries of the legend, which names the series that have a dot.
+    """
+    from matplotlib.lines import Line2D
+
+    figure, drawn = row_panels(
+        [panel.title for panel in panels], rows, axis, options, columns, row_height
+    )
+    for number, (axes, panel) in enumerate(zip(drawn, panels, strict=True)):
+        if finish:
+            finish(axes, number)
+        for (row, which), ends in panel.marks.items():
+            dot(axes, row + gap * (which - (len(series) - 1) / 2), ends, series[which].look)
+    used = {which for panel in panels for _, which in panel.marks}
+    named = [
+        Line2D([], [], label=one.label, **{**one.look, "ls": "none"})
+        for which, one in enumerate(series)
+        if which in used
+    ]
+    add_head(figure, title, [*named, *handles])
+    return figure
+
+
+def dot(axes: Axes, y: float, ends: Ends, look: Mapping[str, Any]) -> None:
+    """Draw one mean with its interval, if it has a value; an open end is an arrow at the edge."""
+    mean, low, high = ends
+    if math.isnan(mean):
+        return
+    if not math.isnan(low):
+        left, right = axes.get_xlim() if math.isinf(high - low) else (low, high)
+        shown = [max(low, left), min(high, right)]
+        axes.plot(shown, [y, y], color=look["color"], lw=1.3, zorder=3)
+        for end, marker in ((low, "<"), (high, ">")):
+            if math.isinf(end):
+                at = left if end < 0 else right
+                more: dict[str, Any] = {"ls": "none", "clip_on": False, "zorder": 3}
+                axes.plot([at], [y], marker=marker, ms=3.5, color=look["color"], **more)
+    axes.plot([mean], [y], **{**look, "ls": "none", "zorder": 4})
