@@ -22,7 +22,6 @@ from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import FloatArray
-from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subject_specs import LLM, expand_subject
 from tomeval.domains.matrix.subjects import subject_class, subject_names
 from tomeval.extensions.design.machines import Machines, as_partner, reduced
@@ -79,15 +78,9 @@ class Contender:
 def contender(spec: str, task: Task, model: str = "") -> Contender:
     """Return a subject as the command line writes it.
 
-    Parameters
-    ----------
-    spec : str
-        A kind of subject with its options, such as ``rmax`` or ``simulated(p=0.9, q=0.2)``, or a
-        prompting strategy, such as ``Social LM``.
-    task : Task
-    model : str
-        The language model of strategies, which must be one of this machine: all that is scored is
-        played. Default: `tomeval.models.DEFAULT_MODEL`.
+    That is a kind of subject with its options, such as ``rmax`` or ``simulated(p=0.9, q=0.2)``, or
+    a prompting strategy, such as ``Social LM``, whose language model must be one of this machine:
+    all that is scored is played.
 
     Raises
     ------
@@ -173,19 +166,14 @@ def _played(task: Task, player: Player, partner: Partner, again: bool) -> FloatA
     )
     first, count = (task.episodes, 4 * task.episodes) if again else (0, task.episodes)
     if batch_form(player.kind):
-        steps = [simulate(setup, first, count)]
+        parts = [simulate(setup, first, count)]
     else:
-        steps = [play_episode(setup, first + number) for number in range(count)]
-    return np.concatenate([_measured(part, setup, task.measure) for part in steps])
-
-
-def _measured(steps: Steps, setup: Setup, measure: str) -> FloatArray:
-    """Return a measure per episode, less the best response's reward where that is in it."""
-    own, actual, predicted = (
-        np.asarray(actions).ravel().astype(np.int64)
-        for actions in (steps.own_action, steps.partner_action, steps.predicted_action)
+        parts = [play_episode(setup, first + number) for number in range(count)]
+    own, predicted, actual = (
+        np.concatenate([np.asarray(getattr(steps, name)).ravel() for steps in parts]).astype(int)
+        for name in ("own_action", "predicted_action", "partner_action")
     )
-    values = step_values(setup.game, measure)[own, predicted, actual]
+    values = step_values(setup.game, task.measure)[own, predicted, actual]
     means: FloatArray = values.reshape(-1, setup.horizon).mean(axis=1)
     return means
 

@@ -18,12 +18,10 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Differences:
-    """What separates every two subjects, P pairs, against S machines or sets.
+    """What separates every two subjects, P pairs with `names`, against S machines or sets.
 
     Attributes
     ----------
-    names : list of str
-        Both subjects of each pair.
     mean, spread : ndarray, shape (P, S)
         Expectation and standard deviation of the difference of an episode's measure, the first
         subject's less the second's; both meet the same partner, and are independent otherwise.
@@ -36,12 +34,29 @@ class Differences:
     spread: FloatArray
     calls: FloatArray
 
+    @classmethod
+    def of(
+        cls, subjects: Sequence[Contender], machines: Machines, again: bool = False
+    ) -> Differences:
+        """Return what separates subjects against machines; `again` as for `Contender.moments`."""
+        moments = [one.moments(machines, again) for one in subjects]
+        pairs = list(combinations(range(len(subjects)), 2))
+        size = max(float(np.nan_to_num(np.abs(one.mean)).max(initial=0.0)) for one in moments)
+        mean = np.array([moments[i].mean - moments[j].mean for i, j in pairs])
+        variance = np.array([moments[i].variance + moments[j].variance for i, j in pairs])
+        return cls(
+            [f"{subjects[i].name} − {subjects[j].name}" for i, j in pairs],
+            np.where(np.abs(mean) <= _ROUNDING * size, 0.0, mean),
+            np.sqrt(np.where(variance <= (_ROUNDING * size) ** 2, 0.0, variance)),
+            np.array([subjects[i].calls + subjects[j].calls for i, j in pairs], dtype=np.float64),
+        )
+
     @property
     def scores(self) -> FloatArray:
         """Difference over its standard error per model call, shape (P, S); NaN if not scored."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.abs(self.mean) / self.errors
-        return np.where(self.mean == 0, 0.0, found)
+            scores = np.abs(self.mean) / self.errors
+        return np.where(self.mean == 0, 0.0, scores)
 
     @property
     def errors(self) -> FloatArray:
@@ -63,24 +78,7 @@ class Differences:
         Where that is infinite it is `SURE` and more, by the difference; NaN where a subject was not
         scored.
         """
-        scores = self.scores
-        worst = scores.min(axis=0)
-        hardest = np.nan_to_num(scores, nan=np.inf).argmin(axis=0)
+        worst = self.scores.min(axis=0)
+        hardest = np.nan_to_num(self.scores, nan=np.inf).argmin(axis=0)
         apart = np.abs(self.mean[hardest, np.arange(len(worst))])
-        found: FloatArray = np.where(np.isinf(worst), SURE * (1 + apart / (1 + apart)), worst)
-        return found
-
-
-def differences(found: Sequence[Contender], machines: Machines, again: bool = False) -> Differences:
-    """Return what separates subjects against machines; `again` as for `Contender.moments`."""
-    moments = [one.moments(machines, again) for one in found]
-    pairs = list(combinations(range(len(found)), 2))
-    size = max(float(np.nan_to_num(np.abs(one.mean)).max(initial=0.0)) for one in moments)
-    mean = np.array([moments[i].mean - moments[j].mean for i, j in pairs])
-    variance = np.array([moments[i].variance + moments[j].variance for i, j in pairs])
-    return Differences(
-        [f"{found[i].name} − {found[j].name}" for i, j in pairs],
-        np.where(np.abs(mean) <= _ROUNDING * size, 0.0, mean),
-        np.sqrt(np.where(variance <= (_ROUNDING * size) ** 2, 0.0, variance)),
-        np.array([found[i].calls + found[j].calls for i, j in pairs], dtype=np.float64),
-    )
+        return np.where(np.isinf(worst), SURE * (1 + apart / (1 + apart)), worst)

@@ -98,30 +98,18 @@ def design_lines(design: Design) -> list[str]:
 def write_partners(design: Design, path: Path, command: str) -> list[Path]:
     """Write the best machine as a partner file, or every member of the best set as one of its own.
 
-    Parameters
-    ----------
-    path : Path
-        Ends in ``.toml``; of a set, ``_1`` and so on stand before the ending.
-    command : str
-        What made it, kept as the partner's source.
-
-    Raises
-    ------
-    TomevalError
-        Another ending, or a file that cannot be written.
+    `path` ends in ``.toml``; of a set, ``_1`` and so on stand before the ending. `command` is what
+    made it, kept as the partner's source.
     """
     check_partner_path(path)
-    found = design.best[0]
-    partners = found.partners.partners
-    several = len(partners) > 1
-    paths = [
-        path.with_name(f"{path.stem}_{number}{path.suffix}") if several else path
-        for number in range(1, len(partners) + 1)
-    ]
-    for number, (partner, file) in enumerate(zip(partners, paths, strict=True), start=1):
+    partners = design.best[0].partners.partners
+    several, paths = len(partners) > 1, []
+    for number, partner in enumerate(partners, start=1):
+        file = path.with_name(f"{path.stem}_{number}{path.suffix}") if several else path
         part = f", {number} of a set of {len(partners)}" if several else ""
         title = f"Designed for {design.task.game.name}{part}: {_purpose(design)}"
-        write_text(file, partner_text(partner, design.task.game, title, command))
+        write_text(file, _partner_text(partner, design.task.game, title, command))
+        paths.append(file)
     return paths
 
 
@@ -141,14 +129,17 @@ def _purpose(design: Design) -> str:
     return f"separates {' from '.join(design.between)} in {heading} {steps}"
 
 
-def partner_text(partner: Partner, game: MatrixGame, title: str, source: str) -> str:
-    """Return a deterministic partner as the text of a partner file, which reads back the same."""
+def _partner_text(partner: Partner, game: MatrixGame, title: str, source: str) -> str:
+    """Return a deterministic partner as the text of a partner file, which reads back the same.
+
+    TOML has the escapes of JSON that are made here.
+    """
     moves = partner.emissions.argmax(axis=1).tolist()
     lines = [
-        f"title = {_quoted(title)}",
-        f"source = {_quoted(source)}",
+        f"title = {json.dumps(title, ensure_ascii=False)}",
+        f"source = {json.dumps(source, ensure_ascii=False)}",
         f"actions = [{game.n}, {game.m}]",
-        f"start = {_quoted(partner.states[partner.start])}",
+        f"start = {json.dumps(partner.states[partner.start], ensure_ascii=False)}",
     ]
     for state, (name, b) in enumerate(zip(partner.states, moves, strict=True)):
         after = (partner.states[int(s)] for s in partner.next_state[state, :, b])
@@ -156,11 +147,6 @@ def partner_text(partner: Partner, game: MatrixGame, title: str, source: str) ->
             "",
             f"[states.{name}]",
             f"play = {b}",
-            f"next = [{', '.join(_quoted(one) for one in after)}]",
+            f"next = {json.dumps(list(after), ensure_ascii=False)}",
         ]
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """Return a text as a string of TOML, which has the escapes of JSON that this one makes."""
-    return json.dumps(text, ensure_ascii=False)

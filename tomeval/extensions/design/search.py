@@ -19,7 +19,6 @@ from tomeval.extensions.design.machines import (
     random_machines,
     renumbered,
 )
-from tomeval.extensions.design.sets import rounded
 
 STARTS = 16
 """Random starts that climb side by side."""
@@ -155,3 +154,10 @@ class _Climb:
         plays, follows = zip(*(part for part, _ in self.parts), strict=True)
         scores = np.concatenate([scores for _, scores in self.parts])
         return Machines(np.concatenate(plays), np.concatenate(follows)), scores
+
+
+def rounded(values: FloatArray) -> FloatArray:
+    """Return ten significant digits of values, so that equal sums are equal; NaN stays."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 10.0 ** np.floor(np.log10(np.abs(values)))
+        return np.where(values == 0, 0.0, np.round(values / scale, 9) * scale)

@@ -25,12 +25,11 @@ from tomeval.extensions.design.contenders import (
     is_strategy,
     partners_of,
 )
-from tomeval.extensions.design.differences import SURE, Differences, differences
+from tomeval.extensions.design.differences import SURE, Differences
 from tomeval.extensions.design.machines import Machines, as_machine, joined
 from tomeval.extensions.design.moments import check_measure
-from tomeval.extensions.design.search import Searched, best_first, search_machines
-from tomeval.extensions.design.set_search import search_sets
-from tomeval.extensions.design.sets import rounded, unavoidable
+from tomeval.extensions.design.search import Searched, best_first, rounded, search_machines
+from tomeval.extensions.design.sets import search_sets, unavoidable
 from tomeval.statistics.flips import pairs_needed
 
 CRITERIA = ("separation", "relevance")
@@ -45,7 +44,15 @@ FINALISTS = 3
 KEPT, RANKED = 3_000, 50
 """Sets of the largest relevance that are kept, and that are ranked by unavoidable regret too."""
 
-MAX_STATES = 12
+RANGES = {
+    "states": (1, 12),
+    "horizon": (1, 100_000),
+    "size": (2, 8),
+    "top": (1, 100),
+    "episodes": (2, 1_000_000),
+    "most": (1, 10_000_000),
+}
+"""Between what the numbers of a design lie."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,28 +61,19 @@ class Found:
 
     Attributes
     ----------
-    partners : PartnerSet
     score : float
-        The separation of the two subjects that are separated least: the expected difference of the
-        measure, in either direction, over `se_per_call`. With N model calls, the expected
-        difference is the score times √N standard errors. Infinite where subjects differ and nothing
-        varies; NaN without subjects.
-    difference : float
-        That expected difference, of the first subject named from the second.
+        The separation of the two subjects that are separated least (`hardest`): the expected
+        `difference` of the measure, in either direction, over `se_per_call`. Infinite where
+        subjects differ and nothing varies; NaN without subjects.
     se_per_call : float
         What the standard error of the difference would be with a single model call: that with N
         calls times √N.
-    pairs : int or None
+    pairs, calls : int or None
         Episodes of each of the two with which a paired t test finds the difference in 80 of 100
-        runs, at 5 %; None where there is no difference, or more than ten millions.
-    calls : int or None
-        The model calls of these episodes.
-    hardest : str
-        Which two subjects.
+        runs, at 5 %, and their model calls; None where there is no difference, or more than ten
+        millions.
     relevance, unavoidable : float
-        See `tomeval.domains.matrix.optima.relevance` and
-        `tomeval.extensions.design.sets.unavoidable`; 0 for one
-        machine.
+        See `tomeval.domains.matrix.optima.relevance` and `unavoidable`; 0 for one machine.
     regret_range : float
         How far apart the regret per step of the worst and of the best response are, on average over
         the set.
@@ -95,24 +93,10 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The best machines, or sets, of a search.
+    """The best machines or sets of a search for subjects (`between`), and known ones (`beside`).
 
-    Attributes
-    ----------
-    task : Task
-        What is played, and the measure that is compared.
-    criterion : str
-    between : tuple of str
-        The subjects' names.
-    best : list of Found
-    beside : list of Found
-        The same of known partners.
-    searched : Searched
-        What the search has looked at; of sets, the `KEPT` most relevant.
-    separation : ndarray, shape (S,)
-        The score of each of them; NaN without subjects. Where subjects are played, from the
-        search's own episodes.
-    notes : list of str
+    `separation`, shape (S,), is the score of all that the search has looked at, of sets the `KEPT`
+    most relevant; NaN without subjects. Where subjects are played, from the search's own episodes.
     """
 
     task: Task
@@ -146,39 +130,27 @@ def design(
 
     Parameters
     ----------
-    game : MatrixGame
-    states : int
-        States of a machine, at most; from 1 to `MAX_STATES`.
-    horizon : int
-        Steps per episode, T.
+    states, horizon, size, top : int
+        States of a machine, at most; steps per episode; machines in a set; how many to return.
     between : sequence of str
         The subjects to tell apart, at least two for ``separation``; see
         `tomeval.extensions.design.contenders.contender`.
     beside : sequence of str, optional
         Known sets of deterministic, equally likely partners, of which the same is said. Default:
         ``tit_for_tat``, if the game has as many actions on both sides, and ``single_action``.
-    criterion : {"separation", "relevance"}
-        Single machines that separate the subjects best, by `Found.score`; or sets of `size`
-        equally likely machines of the largest relevance, of equal ones those with the least
-        unavoidable regret, then with the fewest states. Default: ``separation`` if there are
-        subjects. A set of machines never separates better than the best of its members.
-    measure : str
-        The measure whose difference counts: one of `tomeval.domains.matrix.measures.METRICS`.
-    size : int
-        Machines per set.
-    labels, model
-        The label set and the language model of strategies.
-    episodes : int
-        Episodes per machine and subject, where a subject's expectation is not known; at least 2.
-        Default: 200, of strategies 4. The best machines are played again, for four times as many
-        new episodes, and the result holds the numbers of these.
-    most : int
-        Machines scored at most; default `MOST_EXACT`, or `MOST_PLAYED` where they are played.
+    criterion : {"", "separation", "relevance"}
+        Single machines that separate subjects, or sets worth telling apart. Default: separation,
+        if there are subjects.
+    labels, model : str
+        Of strategies, which are played.
+    episodes, most : int
+        Episodes per machine of subjects that must be played; machines that are scored at most. 0:
+        by default.
 
     Raises
     ------
     TomevalError
-        Arguments outside their range, an unknown subject, or nothing that could be scored.
+        A number out of range, an unknown subject, or nothing that could be scored.
 
     Examples
     --------
@@ -190,56 +162,10 @@ def design(
     ([[1, 0], [0, 0]], 4, 480)
     """
     criterion = criterion or ("separation" if between else "relevance")
-    _check(game, states, horizon, criterion, between, size, top, episodes, most)
-    played = episodes or (4 if any(is_strategy(spec) for spec in between) else 200)
-    task = Task(game, labels, horizon, check_measure(measure), seed, played)
-    found = [contender(spec, task, model) for spec in between]
-    names = [one.name for one in found]
-    if len(set(names)) < len(names):
-        raise TomevalError(f"design: a subject is named twice: {', '.join(names)}")
-    if beside is None:
-        beside = ["tit_for_tat"] * (game.n == game.m) + ["single_action"]
-    known = [_deterministic(get_partner_set(spec, game)) for spec in beside]
-    rng = Stream.of(seed, "design", game.name).episode(0)
-    if criterion == "separation":
-        made = _separating(task, found, states, top, most, rng)
-    else:
-        made = _relevant(task, found, states, size, top, rng)
-    return replace(made, beside=[_known(task, found, one) for one in known])
-
-
-def _deterministic(partners: PartnerSet) -> PartnerSet:
-    """Return a set to compare with, which is checked."""
-    weights = partners.weights
-    if max(weights) - min(weights) > 1e-9:
-        raise TomevalError(f"design: beside {partners.name!r}: its partners are not equally likely")
-    if not all(partner.is_deterministic for partner in partners.partners):
-        raise TomevalError(f"design: beside {partners.name!r}: a partner draws its moves")
-    return partners
-
-
-def _check(
-    game: MatrixGame,
-    states: int,
-    horizon: int,
-    criterion: str,
-    between: Sequence[str],
-    size: int,
-    top: int,
-    episodes: int,
-    most: int,
-) -> None:
     if criterion not in CRITERIA:
         raise unknown("criterion", criterion, CRITERIA, "design")
-    ranges = {
-        "states": (states, 1, MAX_STATES),
-        "horizon": (horizon, 1, 100_000),
-        "size": (size, 2, 8),
-        "top": (top, 1, 100),
-        "episodes": (episodes, 2, 1_000_000),
-        "most": (most, 1, 10_000_000),
-    }
-    for name, (value, low, high) in ranges.items():
+    for name, value in zip(RANGES, (states, horizon, size, top, episodes, most), strict=True):
+        low, high = RANGES[name]
         if not low <= value <= high and not (name in ("episodes", "most") and value == 0):
             raise TomevalError(f"design: {name} must be from {low} to {high:,}, is {value}")
     if criterion == "separation" and len(between) < 2:
@@ -247,19 +173,41 @@ def _check(
             "design: separation needs two subjects or more: name each after between, such as "
             "'simulated(p=0.9, q=0.2)'"
         )
-    if criterion == "relevance" and len(between) == 1:
+    if len(between) == 1:
         raise TomevalError("design: one subject cannot be told apart; name two or none")
+    played = episodes or (4 if any(is_strategy(spec) for spec in between) else 200)
+    task = Task(game, labels, horizon, check_measure(measure), seed, played)
+    subjects = [contender(spec, task, model) for spec in between]
+    names = [one.name for one in subjects]
+    if len(set(names)) < len(names):
+        raise TomevalError(f"design: a subject is named twice: {', '.join(names)}")
+    if beside is None:
+        beside = ["tit_for_tat"] * (game.n == game.m) + ["single_action"]
+    known = [get_partner_set(spec, game) for spec in beside]
+    for partners in known:
+        if max(partners.weights) - min(partners.weights) > 1e-9:
+            raise TomevalError(
+                f"design: beside {partners.name!r}: its partners are not equally likely"
+            )
+        if not all(partner.is_deterministic for partner in partners.partners):
+            raise TomevalError(f"design: beside {partners.name!r}: a partner draws its moves")
+    rng = Stream.of(seed, "design", game.name).episode(0)
+    if criterion == "separation":
+        made = _separating(task, subjects, states, top, most, rng)
+    else:
+        made = _relevant(task, subjects, states, size, top, rng)
+    return replace(made, beside=[_known(task, subjects, one) for one in known])
 
 
 def _separating(
-    task: Task, found: Sequence[Contender], states: int, top: int, most: int, rng: Generator
+    task: Task, subjects: Sequence[Contender], states: int, top: int, most: int, rng: Generator
 ) -> Design:
     """Return the machines that separate the subjects best."""
-    exact = all(one.exact for one in found)
+    exact = all(one.exact for one in subjects)
     most = most or (MOST_EXACT if exact else MOST_PLAYED)
 
     def score(machines: Machines) -> FloatArray:
-        return differences(found, machines).worth()
+        return Differences.of(subjects, machines).worth()
 
     searched = search_machines(task.game, states, score, most, rng, symmetric=exact)
     order = best_first(searched.scores)
@@ -269,7 +217,7 @@ def _separating(
     if lost := len(searched.scores) - len(order):
         notes.append(f"{lost} machines are left out: a subject completed no two episodes with them")
     finalists = searched.machines.take(order[: top if exact else FINALISTS * top])
-    measured = differences(found, finalists, True)
+    measured = Differences.of(subjects, finalists, True)
     order = best_first(measured.worth())[:top]
     if not measured.worth()[order[0]]:
         notes.append(f"none of them separates the subjects in {MEASURES[task.measure].heading}")
@@ -282,12 +230,12 @@ def _separating(
         _found(task, _partners(task.game, finalists.take([number])), measured, number)
         for number in order.tolist()
     ]
-    names = tuple(one.name for one in found)
+    names = tuple(one.name for one in subjects)
     return Design(task, "separation", names, rows, [], searched, _scores(searched.scores), notes)
 
 
 def _relevant(
-    task: Task, found: Sequence[Contender], states: int, size: int, top: int, rng: Generator
+    task: Task, subjects: Sequence[Contender], states: int, size: int, top: int, rng: Generator
 ) -> Design:
     """Return the sets that are most worth telling apart."""
     searched = search_sets(task.game, states, task.horizon, size, rng, KEPT)
@@ -299,13 +247,13 @@ def _relevant(
     keys = (np.arange(len(first)), states_of, rounded(regret), -rounded(searched.scores[:ranked]))
     order = np.lexsort(keys)[:top]
     measured, scores = None, np.full(len(searched.sets), np.nan)
-    if found:
+    if subjects:
         used, inverse = np.unique(searched.sets, return_inverse=True)
-        apart = differences(found, searched.machines.take(used))
+        apart = Differences.of(subjects, searched.machines.take(used))
         measured = apart.of_sets(inverse.reshape(searched.sets.shape))
         scores = _scores(measured.worth())
     rows = [_found(task, partners[number], measured, number) for number in order.tolist()]
-    names = tuple(one.name for one in found)
+    names = tuple(one.name for one in subjects)
     return Design(task, "relevance", names, rows, [], searched, scores, [])
 
 
@@ -319,11 +267,11 @@ def _partners(game: MatrixGame, machines: Machines) -> PartnerSet:
     return PartnerSet(NAME, tuple(partners_of(machines, game, name)))
 
 
-def _known(task: Task, found: Sequence[Contender], partners: PartnerSet) -> Found:
+def _known(task: Task, subjects: Sequence[Contender], partners: PartnerSet) -> Found:
     """Return what is said of a known set."""
     machines = joined([as_machine(partner) for partner in partners.partners])
     sets = np.arange(machines.total)[None]
-    measured = differences(found, machines, True).of_sets(sets) if found else None
+    measured = Differences.of(subjects, machines, True).of_sets(sets) if subjects else None
     return _found(task, partners, measured, 0)
 
 
