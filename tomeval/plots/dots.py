@@ -87,15 +87,18 @@ def dots_figure(
     return figure
 
 
-def dot(axes: Axes, y: float, ends: Ends, look: Mapping[str, Any]) -> None:
-    """Draw one mean with its interval, if it has a value; an open end is an arrow at the edge."""
+def dot(axes: Axes, y: float, ends: Ends, look: Mapping[str, Any], **line: Any) -> None:
+    """Draw one mean with its interval, if it has a value; an open end is an arrow at the edge.
+
+    `line` is how the interval looks besides its colour.
+    """
     mean, low, high = ends
     if math.isnan(mean):
         return
     if not math.isnan(low):
         left, right = axes.get_xlim() if math.isinf(high - low) else (low, high)
         shown = [max(low, left), min(high, right)]
-        axes.plot(shown, [y, y], color=look["color"], lw=1.3, zorder=3)
+        axes.plot(shown, [y, y], **{"color": look["color"], "lw": 1.3, "zorder": 3, **line})
         for end, marker in ((low, "<"), (high, ">")):
             if math.isinf(end):
                 at = left if end < 0 else right

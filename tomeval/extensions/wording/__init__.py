@@ -2,18 +2,18 @@
 
 from tomeval.core.extensions import Extension
 
-_ROWS = "tomeval.extensions.wording.rows"
+_TABLES = "tomeval.extensions.wording.tables"
 
 EXTENSION = Extension(
     name="wording",
     about="sensitivity to wording: variance by option, the share of the gap, ranks",
-    measures={"matrix": "tomeval.extensions.wording.tables:GROUPS"},
-    tables={"matrix": "tomeval.extensions.wording.tables:TABLES"},
+    measures={"matrix": f"{_TABLES}:GROUPS"},
+    tables={"matrix": f"{_TABLES}:TABLES"},
     figures={"matrix": {"sensitivity": "tomeval.extensions.wording.figure:sensitivity"}},
     comparisons={
-        "sensitivity": f"{_ROWS}:SENSITIVITY",
-        "wording_gap": f"{_ROWS}:WORDING_GAP",
-        "rank_stability": f"{_ROWS}:RANK_STABILITY",
+        "sensitivity": f"{_TABLES}:SENSITIVITY",
+        "wording_gap": f"{_TABLES}:WORDING_GAP",
+        "rank_stability": f"{_TABLES}:RANK_STABILITY",
     },
     docs="docs/measures.md",
 )

@@ -10,7 +10,8 @@ import numpy as np
 from tomeval.core.numbers import between, number
 from tomeval.extensions.wording.ranks import RankStability
 from tomeval.extensions.wording.tables import found_in, present
-from tomeval.extensions.wording.variance import Sensitivity, place_words
+from tomeval.extensions.wording.variance import Sensitivity
+from tomeval.plots.dots import dot
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.settings import growth, in_style, small
 from tomeval.plots.style import COLOURS, MARKERS, add_head, fold, new_figure
@@ -32,26 +33,26 @@ def sensitivity(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     if not present(run):
         return []
     found = found_in(run)
-    groups: dict[tuple[str, str], list[Sensitivity]] = {}
+    groups: dict[str, list[Sensitivity]] = {}
     for one in found.variances:
-        where = place_words(run.domain, "", one.laid.task)
-        groups.setdefault((one.laid.model, where), []).append(one)
+        groups.setdefault(one.laid.where, []).append(one)
+    first = [mine[0].laid for mine in groups.values()]
     drawings = []
-    for (model, where), mine in groups.items():
-        task = mine[0].laid.task
-        ranks = [r for r in found.ranks if (r.laid.model, r.laid.task) == (model, task)]
-        title = f"Sensitivity to wording: {', '.join(filter(None, (model, where)))}"
+    for where, mine in groups.items():
+        ranks = [rank for rank in found.ranks if rank.laid.where == where][:2]
+        title = f"Sensitivity to wording: {where}"
+        task = run.domain.compare.words(mine[0].laid.task) or "the task"
         stem = ["sensitivity"]
-        stem += [model] if len({name for name, _ in groups}) > 1 else []
-        stem += [where] if len({name for _, name in groups}) > 1 else []
+        stem += [mine[0].laid.model] * (len({laid.model for laid in first}) > 1)
+        stem += [task] * (len({repr(laid.task) for laid in first}) > 1)
         drawings.append(
             Drawing(
                 "sensitivity",
                 "_".join(stem),
-                sensitivity_figure(mine, ranks[:2], run.measures, title, options),
+                sensitivity_figure(mine, ranks, run.measures, title, options),
                 title,
-                _caption(mine, ranks[:2], run),
-                _words(mine, ranks[:2], run.measures),
+                _caption(mine, ranks, run),
+                _words(mine, ranks, run.measures),
             )
         )
     return drawings
@@ -118,7 +119,7 @@ def sensitivity_figure(
         same = one.laid.wordings == ranks[-1].laid.wordings
         _ranks(axes, one, measures[one.laid.metric], last or not same, options)
     handles = [
-        Line2D([], [], label=measures[one.laid.metric].heading, **_style(place))
+        Line2D([], [], label=measures[one.laid.metric].heading, lw=0.8, **_style(place))
         for place, one in enumerate(mine)
     ]
     add_head(figure, title, handles)
@@ -128,14 +129,7 @@ def sensitivity_figure(
 def _style(place: int) -> dict[str, Any]:
     """Return the mark of the measure in one place."""
     colour = COLOURS[place % len(COLOURS)]
-    return {
-        "color": colour,
-        "marker": MARKERS[place],
-        "ms": 4.5,
-        "mec": "white",
-        "mew": 0.3,
-        "lw": 0.8,
-    }
+    return {"color": colour, "marker": MARKERS[place], "ms": 4.5, "mec": "white", "mew": 0.3}
 
 
 def _shares(
@@ -145,14 +139,11 @@ def _shares(
     for row in range(0, len(sources), 2):
         axes.axhspan(row - 0.5, row + 0.5, color="0.955", lw=0, zorder=0)
     for place, one in enumerate(mine):
-        style = _style(place)
         for part in one.variations:
+            of = part.component
+            ends = (100 * of.share, 100 * of.share_low, 100 * of.share_high)
             at = sources.index(part.source) + (place - (len(mine) - 1) / 2) * _GAP
-            found = part.component
-            if np.isfinite(found.share_low):
-                ends = [100 * found.share_low, 100 * found.share_high]
-                axes.plot(ends, [at, at], color=style["color"], lw=0.7, alpha=0.6, zorder=2)
-            axes.plot(100 * found.share, at, zorder=3, **(style | {"ls": "none"}))
+            dot(axes, at, ends, _style(place), lw=0.7, alpha=0.6)
     axes.set_yticks(range(len(sources)), [fold(name, options.fits(30, 40)) for name in sources])
     axes.set_ylim(len(sources) - 0.5, -0.5)
     axes.set_xlim(-2, 102)

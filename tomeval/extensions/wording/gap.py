@@ -10,8 +10,7 @@ import numpy as np
 
 from tomeval.comparing.sides import Runs, opened
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.wording.grids import Grid, read_panels
-from tomeval.extensions.wording.variance import place_words
+from tomeval.extensions.wording.grids import Grid, grids_of
 from tomeval.runs.domain import Domain
 from tomeval.statistics.paired import FloatArray
 from tomeval.statistics.ratios import fieller
@@ -64,31 +63,23 @@ def wording_gap(runs: Runs, reference: str | None = None) -> tuple[list[WordingG
         The wording varies nowhere, or the domain has no such gap.
     """
     with opened(runs) as listed:
-        domain = listed[0].domain
-        names = literal_functional_names(domain)
-        panels, _ = read_panels(listed, names, reference)
-        found: list[WordingGap] = []
-        notes: list[str] = []
-        for panel in panels:
-            where = place_words(domain, panel.model, panel.task)
-            try:
-                laid = panel.grid(0, names[0])
-                belief = panel.grid(1, names[1])
-            except TomevalError as error:
-                notes.append(f"{where}: {error}")
-                continue
-            notes += [f"{where}: {note}" for note in laid.notes]
-            if belief.values.shape != laid.values.shape:
-                notes.append(f"{where}: predictions are missing in some cells: no gap")
-                continue
-            found += _of(replace(laid, values=laid.values - belief.values))
-    if not found:
-        raise TomevalError("; ".join(dict.fromkeys(notes)))
-    for one in found:
-        if one.chosen.reason:
-            where = place_words(domain, one.laid.model, one.laid.task)
-            notes.append(f"{where}, {one.player}, gap: {one.chosen.reason}")
-    return found, list(dict.fromkeys(notes))
+        names = literal_functional_names(listed[0].domain)
+        _, grids, notes = grids_of(listed, names, reference)
+    gaps: list[WordingGap] = []
+    whole, belief = ({one.where: one for one in grids if one.metric == name} for name in names)
+    for where, laid in whole.items():
+        if where not in belief or belief[where].values.shape != laid.values.shape:
+            notes.append(f"{where}: predictions are missing in some cells: no gap")
+        else:
+            gaps += _of(replace(laid, values=laid.values - belief[where].values))
+    if not gaps:
+        raise TomevalError("; ".join(notes))
+    notes += [
+        f"{one.laid.where}, {one.player}, gap: {one.chosen.reason}"
+        for one in gaps
+        if one.chosen.reason
+    ]
+    return gaps, list(dict.fromkeys(notes))
 
 
 def _of(laid: Grid) -> list[WordingGap]:
@@ -111,20 +102,11 @@ def _of(laid: Grid) -> list[WordingGap]:
 class Chosen(NamedTuple):
     """What choosing the least of W conditions saves of their mean.
 
-    Attributes
-    ----------
-    mean, mean_low, mean_high : float
-        The mean over conditions with Student's 95 % interval over units.
-    least : float
-        The mean of the conditions that were chosen without the unit in which they are evaluated.
-    share, low, high : float
-        1 - least / mean, and a 95 % interval of what the truly least condition saves. Where one of
-        them is NaN, `reason` says why.
-    best : int
-        The condition with the least mean of all units.
-    kept : float
-        The share of units without which the same one would be chosen.
-    reason : str
+    The `mean` over conditions with Student's 95 % interval over units; `least`, the mean of the
+    conditions that were chosen without the unit in which they are evaluated; the `share` 1 - least
+    / mean, with a 95 % interval of what the truly least condition saves, or the `reason` why one of
+    them is NaN; the condition with the `best` mean of all units, and the share of units without
+    which the same one would be chosen (`kept`).
     """
 
     mean: float

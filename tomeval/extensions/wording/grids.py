@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tomeval.comparing.sides import Runs, Side, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError
 from tomeval.runs.capabilities import Worded
+from tomeval.runs.domain import Domain
 from tomeval.statistics.paired import FloatArray
 
 NOTHING_SWEPT = (
@@ -35,26 +36,15 @@ class Factor(NamedTuple):
 class Grid:
     """One measure of one model in one task, of players that all were asked in all wordings.
 
-    Attributes
-    ----------
-    model : str
-    task : dict
-        The columns of the task.
-    metric : str
-    players : tuple of str
-        S players, such as strategies.
-    factors : tuple of Factor
-        k options of wording with two or more values each.
-    values : ndarray, shape (S, l_1, ..., l_k, U)
-        By sampling unit, such as an episode, that the cells share; NaN where a cell lacks it.
-    exact : bool
-        Whether every distinct episode was played once everywhere: means have no sampling error.
-    notes : tuple of str
-        What was left out, and why.
+    `values`, shape (S, l_1, ..., l_k, U), are those of S `players`, such as strategies, under the
+    values of k `factors`, by sampling unit, such as an episode, that the cells share; NaN where a
+    cell lacks it. `exact`: every distinct episode was played once everywhere, so means have no
+    sampling error. `notes` say what was left out, and why; `where` names the model and the task.
     """
 
     model: str
     task: dict[str, Any]
+    where: str
     metric: str
     players: tuple[str, ...]
     factors: tuple[Factor, ...]
@@ -82,6 +72,7 @@ class Panel:
     players: tuple[str, ...]
     factors: tuple[Factor, ...]
     exact: bool
+    where: str = "the task"
 
     def grid(self, place: int, metric: str) -> Grid:
         """Return the measure in column `place` of the sides as a complete grid.
@@ -96,7 +87,8 @@ class Panel:
         shape = (len(self.players), *(len(factor.levels) for factor in self.factors))
         total, count = np.zeros((*shape, len(units))), np.zeros((*shape, len(units)))
         for (player, levels), sides in self.cells.items():
-            at = (self.players.index(player), *self._places(levels))
+            chosen = zip(self.factors, levels, strict=True)
+            at = (self.players.index(player), *(f.levels.index(level) for f, level in chosen))
             for unit, value in self._values(sides, place):
                 if np.isfinite(value):
                     total[(*at, number[unit])] += value
@@ -122,6 +114,7 @@ class Panel:
         return Grid(
             self.model,
             self.task,
+            self.where,
             metric,
             tuple(self.players[i] for i in kept[0]),
             tuple(factor for factor in factors if len(factor.levels) > 1),
@@ -129,11 +122,6 @@ class Panel:
             self.exact,
             tuple(notes),
         )
-
-    def _places(self, levels: tuple[str, ...]) -> Iterator[int]:
-        """Yield the places of levels among those of their factors."""
-        for factor, level in zip(self.factors, levels, strict=True):
-            yield factor.levels.index(level)
 
     def _units(self, sides: Sequence[Side]) -> Iterator[Unit]:
         """Yield the sampling units that cells were played in."""
@@ -150,13 +138,15 @@ class Panel:
         """
         for side in sides:
             values = side.values[:, place].tolist()
+            drawn = dict(zip(side.which.tolist(), values, strict=True))
             if self.exact:
-                yield from zip(((0, drawn) for drawn in side.which.tolist()), values, strict=True)
+                yield from (((0, draw), value) for draw, value in drawn.items())
             elif side.cell.each_once:
-                known = dict(zip(side.which.tolist(), values, strict=True))
-                for unit, drawn in self._draws().items():
-                    if unit[0] == side.seed and drawn in known:
-                        yield unit, known[drawn]
+                yield from (
+                    (unit, drawn[draw])
+                    for unit, draw in self._draws().items()
+                    if unit[0] == side.seed and draw in drawn
+                )
             else:
                 units = ((side.seed, label) for label in side.clusters.tolist())
                 yield from zip(units, values, strict=True)
@@ -195,17 +185,35 @@ def _complete(
     return kept, left_out
 
 
+def grids_of(
+    runs: Runs, metrics: Sequence[str] | None = None, reference: str | None = None
+) -> tuple[Domain, list[Grid], list[str]]:
+    """Return the runs' domain, every complete grid, and notes on what was left out.
+
+    By model and task, then measure; `runs`, `metrics` and `reference` as for `read_panels`.
+    """
+    with opened(runs) as listed:
+        domain = listed[0].domain
+        panels, names = read_panels(listed, metrics, reference)
+        grids, notes = [], []
+        for panel in panels:
+            for place, name in enumerate(names):
+                try:
+                    grids.append(panel.grid(place, name))
+                except TomevalError as error:
+                    notes.append(f"{panel.where}: {error}")
+                else:
+                    notes += [f"{panel.where}: {note}" for note in grids[-1].notes]
+    return domain, grids, list(dict.fromkeys(notes))
+
+
 def read_panels(
     runs: Runs, metrics: Sequence[str] | None = None, reference: str | None = None
 ) -> tuple[list[Panel], tuple[str, ...]]:
     """Return every model and task in which the wording varies, and the names of the measures.
 
-    Parameters
-    ----------
-    runs, reference
-        As for `tomeval.comparing.compare`.
-    metrics : sequence of str, optional
-        The columns of the sides' values. Default: the headline of the runs' domain.
+    `runs` and `reference` as for `tomeval.comparing.compare`; `metrics` are the columns of the
+    sides' values, by default the headline of the runs' domain.
 
     Raises
     ------
@@ -231,20 +239,19 @@ def read_panels(
 def _panel(key: tuple[Any, ...], mine: Sequence[tuple[Worded, Side]]) -> Panel | None:
     """Return one model in one task; None if there is one wording only."""
     options = [said.options for said, _ in mine]
-    factors = []
-    for name in options[0]:
-        levels = tuple(dict.fromkeys(one[name] for one in options))
-        if len(levels) > 1:
-            factors.append(Factor(name, levels))
+    levels = {name: tuple(dict.fromkeys(one[name] for one in options)) for name in options[0]}
+    factors = tuple(Factor(name, some) for name, some in levels.items() if len(some) > 1)
     if not factors:
         return None
     cells: dict[tuple[str, tuple[str, ...]], list[Side]] = {}
     short = _short_names(list(dict.fromkeys(said.player for said, _ in mine)))
     for said, side in mine:
-        levels = tuple(said.options[factor.name] for factor in factors)
-        cells.setdefault((short[said.player], levels), []).append(side)
+        wording = tuple(said.options[factor.name] for factor in factors)
+        cells.setdefault((short[said.player], wording), []).append(side)
     exact = all(side.cell.each_once for _, side in mine if len(side.episodes))
-    return Panel(key[0], dict(key[1:]), cells, tuple(short.values()), tuple(factors), exact)
+    task, words = dict(key[1:]), mine[0][1].cell.domain.compare.words(dict(key[1:]))
+    where = ", ".join(filter(None, (key[0], words))) or "the task"
+    return Panel(key[0], task, cells, tuple(short.values()), factors, exact, where)
 
 
 def _short_names(players: Sequence[str]) -> dict[str, str]:

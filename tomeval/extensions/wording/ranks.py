@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tomeval.comparing.sides import Runs, opened
+from tomeval.comparing.sides import Runs
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
-from tomeval.extensions.wording.grids import Grid, read_panels
-from tomeval.extensions.wording.variance import place_words
+from tomeval.extensions.wording.grids import Grid, grids_of
 from tomeval.statistics.bootstrap import chunks, draw_counts
 from tomeval.statistics.paired import FloatArray
 from tomeval.statistics.ranks import ENOUGH, concordance, first_shares, mean_kendall
@@ -42,18 +41,10 @@ class Agreed(NamedTuple):
 class RankStability:
     """How players rank under each wording, by one measure, for one model in one task.
 
-    Attributes
-    ----------
-    laid : Grid
-    better : {1, -1}
-        Whether more or less is better.
-    means : ndarray, shape (S, W)
-        Of S players under W wordings.
-    concordance, kendall, kept : Agreed
-        Kendall's W over wordings; the mean of tau-b over pairs of wordings; the share of wordings,
-        0 to 1, in which the player that is best over all of them is first.
-    first, first_low, first_high : ndarray, shape (S,)
-        The share of wordings in which each player is first, ties shared.
+    `means`, shape (S, W), are of S players under W wordings; `better` is 1 or -1. `concordance` is
+    Kendall's W over wordings, `kendall` the mean of tau-b over pairs of wordings, `kept` the share
+    of wordings, 0 to 1, in which the player that is best over all of them is first. `first`, shape
+    (S,), is the share of wordings in which each player is first, ties shared.
     """
 
     laid: Grid
@@ -97,20 +88,9 @@ def place(scores: FloatArray) -> FloatArray:
 def rank_stability(
     runs: Runs, metrics: Sequence[str] | None = None, reference: str | None = None, seed: int = 0
 ) -> tuple[list[RankStability], list[str]]:
-    """Compare the ranks of players under every wording.
+    """Compare the ranks of players under every wording, by measures that have a better side.
 
-    Parameters
-    ----------
-    runs, metrics, reference
-        As for `tomeval.extensions.wording.variance.sensitivity`; measures without a better side
-        are left out.
-    seed : int
-        Of the resamples.
-
-    Returns
-    -------
-    found : list of RankStability
-    notes : list of str
+    Parameters as for `tomeval.extensions.wording.variance.sensitivity`; `seed` of the resamples.
 
     Raises
     ------
@@ -124,26 +104,16 @@ def rank_stability(
     intervals lie low: hold the value against `Agreed.alone`. That takes the same resamples around
     an additive fit, player + wording.
     """
-    with opened(runs) as listed:
-        panels, names = read_panels(listed, metrics, reference)
-        domain = listed[0].domain
-        found, notes = [], []
-        for panel in panels:
-            for column, name in enumerate(names):
-                where = place_words(domain, panel.model, panel.task)
-                try:
-                    laid = panel.grid(column, name)
-                except TomevalError as error:
-                    notes.append(f"{where}: {error}")
-                    continue
-                notes += [f"{where}: {note}" for note in laid.notes]
-                better = domain.measures[name].better
-                if better and len(laid.players) > 1:
-                    found.append(_of(laid, better, seed))
-    if not found:
+    domain, grids, notes = grids_of(runs, metrics, reference)
+    ranked = [
+        _of(laid, domain.measures[laid.metric].better, seed)
+        for laid in grids
+        if domain.measures[laid.metric].better and len(laid.players) > 1
+    ]
+    if not ranked:
         notes.append("ranks need two players, and a measure with a better side")
-        raise TomevalError("; ".join(dict.fromkeys(notes)))
-    return found, list(dict.fromkeys(notes))
+        raise TomevalError("; ".join(notes))
+    return ranked, notes
 
 
 def _of(laid: Grid, better: int, seed: int) -> RankStability:

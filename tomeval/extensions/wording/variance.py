@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tomeval.comparing.sides import Runs, opened
+from tomeval.comparing.sides import Runs
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.extensions.wording.factorial import (
@@ -28,7 +28,7 @@ from tomeval.extensions.wording.factorial import (
     marginal,
     spread_of,
 )
-from tomeval.extensions.wording.grids import Grid, read_panels
+from tomeval.extensions.wording.grids import Grid, grids_of
 from tomeval.runs.domain import Domain
 
 FEW = 3
@@ -45,24 +45,18 @@ class Variation(NamedTuple):
     source: str
     levels: int
     component: Component
-    range: Range | None
-    least: str
-    most: str
+    range: Range | None = None
+    least: str = ""
+    most: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
     """The variance of one measure by source, for one model in one task.
 
-    Attributes
-    ----------
-    laid : Grid
-        The players, the options of wording and the values.
-    mean : float
-        Over all cells, which count the same.
-    variations : tuple of Variation
-        Player, options, their interactions, what options do to single players, all wording
-        together, and the units (episodes) within cells. All but ``any wording`` add up.
+    `variations` are those of player, options, their interactions, what options do to single
+    players, all wording together, and the units (episodes) within cells: all but ``any wording``
+    add up. `mean` is over all cells, which count the same.
     """
 
     laid: Grid
@@ -79,53 +73,21 @@ def sensitivity(
 ) -> tuple[list[Sensitivity], list[str]]:
     """Split the variance of measures between wordings, players and episodes.
 
-    Parameters
-    ----------
-    runs, reference
-        As for `tomeval.comparing.compare`.
-    metrics : sequence of str, optional
-        Default: the headline of the runs' domain.
-    seed : int
-        Of the draws behind the intervals.
-
-    Returns
-    -------
-    found : list of Sensitivity
-        For every model, task and measure whose players all were asked in two or more wordings.
-    notes : list of str
-        What was left out, and what the data leave open.
+    For every model, task and measure whose players all were asked in two or more wordings; with
+    notes on what was left out, and what the data leave open. `seed` is of the draws behind the
+    intervals; see `tomeval.extensions.wording.factorial`: all factors are random and crossed,
+    episodes are common to all cells of a task, and every source is held against its own noise.
 
     Raises
     ------
     TomevalError
         The wording varies nowhere, or nowhere with enough complete episodes.
-
-    Notes
-    -----
-    See `tomeval.extensions.wording.factorial`: all factors are random and crossed, episodes are
-    common to all cells of a task, and every source is held against its own noise between episodes.
     """
-    with opened(runs) as listed:
-        panels, names = read_panels(listed, metrics, reference)
-        domain = listed[0].domain
-        found, notes = [], []
-        for panel in panels:
-            for place, name in enumerate(names):
-                try:
-                    laid = panel.grid(place, name)
-                except TomevalError as error:
-                    notes.append(f"{place_words(domain, panel.model, panel.task)}: {error}")
-                    continue
-                notes += [f"{place_words(domain, laid.model, laid.task)}: {n}" for n in laid.notes]
-                found.append(_of(laid, domain, seed))
-    if not found:
-        raise TomevalError("; ".join(dict.fromkeys(notes)))
-    return found, [*dict.fromkeys(notes), *_level_notes(found), *_cut_notes(found, domain)]
-
-
-def place_words(domain: Domain, model: str, task: dict[str, Any]) -> str:
-    """Name a model and a task."""
-    return ", ".join(filter(None, (model, domain.compare.words(task)))) or "the task"
+    domain, grids, notes = grids_of(runs, metrics, reference)
+    if not grids:
+        raise TomevalError("; ".join(notes))
+    split = [_of(laid, domain, seed) for laid in grids]
+    return split, [*notes, *_level_notes(split), *_cut_notes(split, domain)]
 
 
 def _of(laid: Grid, domain: Domain, seed: int) -> Sensitivity:
@@ -139,7 +101,7 @@ def _of(laid: Grid, domain: Domain, seed: int) -> Sensitivity:
     variations = [_variation(laid, cells, parts, key, by) for key in keys]
     variations.append(_variation(laid, cells, parts, ANY, by))
     unit = f"between {domain.compare.unit}s"
-    units = Variation(unit, laid.values.shape[-1], parts[UNITS], None, "", "")
+    units = Variation(unit, laid.values.shape[-1], parts[UNITS])
     return Sensitivity(laid, float(cells.means.mean()), (*variations, units))
 
 
@@ -158,10 +120,10 @@ def _variation(
         name, axes, levels = "any wording", list(range(1, len(shape))), laid.wordings
     elif isinstance(key, tuple):
         name = f"{by} x {laid.factors[key[1] - 1].name}"
-        return Variation(name, shape[0] * shape[key[1]], parts[key], None, "", "")
+        return Variation(name, shape[0] * shape[key[1]], parts[key])
     else:
         name = {INNER: "wording x wording", REST: f"{by} x wording x wording"}[key]
-        return Variation(name, wide * (1 if key == INNER else shape[0]), parts[key], None, "", "")
+        return Variation(name, wide * (1 if key == INNER else shape[0]), parts[key])
     found = spread_of(*marginal(cells, axes), cells.freedom)
     ends = (levels[found.smallest], levels[found.largest]) if found.value > 0 else ("", "")
     return Variation(name, len(levels), parts[key], found, *ends)
@@ -173,9 +135,8 @@ def _cut_notes(found: Sequence[Sensitivity], domain: Domain) -> list[str]:
     for one in found:
         cut = [part.source for part in one.variations[:-2] if part.component.raw < 0]
         if cut:
-            where = place_words(domain, one.laid.model, one.laid.task)
             measure = domain.measures[one.laid.metric].heading
-            told.setdefault(where, []).append(f"{measure} of {', '.join(cut)}")
+            told.setdefault(one.laid.where, []).append(f"{measure} of {', '.join(cut)}")
     return [
         f"{where}: estimates below 0 are given as 0: {'; '.join(t)}" for where, t in told.items()
     ]
