@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,16 +24,11 @@ Source = str | int | tuple[str, int]
 class Cells(NamedTuple):
     """A complete grid of cell means, and what each unit moves them by.
 
-    Attributes
-    ----------
-    means : ndarray, shape (S, l_1, ..., l_k)
-    moves : ndarray, shape (S, l_1, ..., l_k, U)
-        How far every unit moves the mean; sums of products over units are unbiased estimates of the
-        means' variances and covariances. All 0 if the units are no sample.
-    within : ndarray, shape (U,)
-        What every unit adds to the mean variance between units of a cell.
-    freedom : int
-        Units of the smallest cell, less one; 0 if the units are no sample.
+    `means` have the shape (S, l_1, ..., l_k), `moves` (S, l_1, ..., l_k, U): how far every unit
+    moves the mean; sums of products over units are unbiased estimates of the means' variances and
+    covariances. `within`, shape (U,), is what every unit adds to the mean variance between units of
+    a cell; `freedom` the units of the smallest cell, less one. If the units are no sample, moves
+    and freedom are 0.
     """
 
     means: FloatArray
@@ -133,15 +128,8 @@ def _square(array: FloatArray, chosen: frozenset[int], shape: Sequence[int]) -> 
     return total
 
 
-def _freedom(chosen: Sequence[frozenset[int]], shape: Sequence[int]) -> int:
-    return sum(math.prod(shape[axis] - 1 for axis in one) for one in chosen)
-
-
-Means = Mapping[Source, FloatArray]
-
-
-def _components(squares: Means, shape: Sequence[int]) -> dict[Source, FloatArray]:
-    """Solve expected mean squares of true cell means for variances.
+def _expected(keys: Sequence[Source], shape: Sequence[int]) -> FloatArray:
+    """Return how much of each source's variance is in each expected mean square of true cell means.
 
     With C cells, S of the first axis, W of the others, every interaction drawn anew for each of its
     combinations: E[rest] = v_rest; E[P x j] = (W / l_j) v_Pj + v_rest; E[inner] = S v_inner +
@@ -149,24 +137,22 @@ def _components(squares: Means, shape: Sequence[int]) -> dict[Source, FloatArray
     (W / l_j) v_Pj + v_rest.
     """
     first, wide = shape[0], math.prod(shape[1:])
-    nothing = np.zeros(1)
-    rest, inner = squares.get(REST, nothing), squares.get(INNER, nothing)
-    found: dict[Source, FloatArray] = {}
-    slopes = nothing
-    for key, square in squares.items():
+
+    def size(key: Source) -> float:
         if isinstance(key, tuple):
-            found[key] = (square - rest) * shape[key[1]] / wide
-            slopes = slopes + (square - rest)
-        elif key == INNER:
-            found[key] = (square - rest) / first
-        elif key == REST:
-            found[key] = square
-        elif isinstance(key, int):
-            slope = squares.get((PLAYER, key), rest)
-            found[key] = (square - inner - slope + rest) * shape[key] / (first * wide)
-    if PLAYER in squares:
-        found[PLAYER] = (squares[PLAYER] - slopes - rest) / wide
-    return {key: found[key] for key in squares}
+            return wide / shape[key[1]]
+        if isinstance(key, int):
+            return first * wide / shape[key]
+        return {PLAYER: wide, INNER: first, REST: 1}[key]
+
+    def holds(square: Source, variance: Source) -> bool:
+        if variance in (square, REST):
+            return True
+        if variance == INNER:
+            return isinstance(square, int)
+        return isinstance(variance, tuple) and square in variance
+
+    return np.array([[size(v) * holds(square, v) for v in keys] for square in keys], dtype=float)
 
 
 def components(
@@ -174,11 +160,7 @@ def components(
 ) -> dict[Source, Component]:
     """Return the variance of every source, of units, and of all but the first axis and units.
 
-    Parameters
-    ----------
-    cells : Cells
-    rng : numpy.random.Generator
-        For the intervals.
+    `rng` is for the intervals.
 
     Notes
     -----
@@ -207,35 +189,34 @@ def components(
     [('player', 8.0), (1, 1.0), (('player', 1), 0.0), ('units', 0.0), ('any', 1.0)]
     """
     shape = cells.means.shape
-    parts = sources(shape)
-    found = {key: _mean_square(cells, chosen) for key, chosen in parts.items()}
-    estimates = _components({key: np.array([one.net]) for key, one in found.items()}, shape)
-    noises = {key: one.noise_draws(rng, draws) for key, one in found.items()}
-    sampled = _components(
-        {key: one.seen_draws(rng, draws) - noises[key] for key, one in found.items()}, shape
-    )
-    estimates[UNITS] = np.array([cells.within.sum()])
-    sampled[UNITS] = _within_draws(cells, found, noises, rng, draws)
-    raw = {key: float(values[0]) for key, values in estimates.items()}
-    cut = {key: np.maximum(values, 0.0) for key, values in estimates.items()}
-    spread = {key: np.maximum(values, 0.0) for key, values in sampled.items()}
-    whole = [sum((t[key] for key in (*parts, UNITS)), np.zeros(1)) for t in (cut, spread)]
-    of_any = [key for key in parts if key != PLAYER]
-    for table in (cut, spread):
-        table[ANY] = sum((table[key] for key in of_any), np.zeros(1))
-    raw[ANY] = sum(raw[key] for key in of_any)
-    freedoms = {key: one.freedom for key, one in found.items()}
+    keys = list(parts := sources(shape))
+    squares = [_mean_square(cells, chosen) for chosen in parts.values()]
+    solved = np.linalg.inv(_expected(keys, shape)) if keys else np.zeros((0, 0))
+    noises = np.array([one.noise_draws(rng, draws) for one in squares]).reshape(-1, draws)
+    seen = np.array([one.seen_draws(rng, draws) for one in squares]).reshape(-1, draws)
+    raw = dict(zip(keys, (solved @ [one.net for one in squares]).tolist(), strict=True))
+    raw[UNITS] = float(cells.within.sum())
+    drawn = dict(zip(keys, solved @ (seen - noises), strict=True))
+    drawn[UNITS] = _within_draws(cells, squares, noises, rng, draws)
+    variance = {key: max(value, 0.0) for key, value in raw.items()}
+    drawn = {key: np.maximum(values, 0.0) for key, values in drawn.items()}
+    whole, wholes = sum(variance.values()), sum(drawn.values(), np.zeros(draws))
+    of_any = [key for key in keys if key != PLAYER]
+    raw[ANY], variance[ANY] = (sum(of[key] for key in of_any) for of in (raw, variance))
+    drawn[ANY] = sum((drawn[key] for key in of_any), np.zeros(draws))
+    freedoms = {key: one.freedom for key, one in zip(keys, squares, strict=True)}
     freedoms |= {UNITS: cells.freedom, ANY: sum(freedoms[key] for key in of_any)}
-    result = {}
-    for key, values in cut.items():
-        low, high = map(float, np.quantile(spread[key], (0.025, 0.975)))
+    result: dict[Source, Component] = {}
+    for key, value in variance.items():
+        low, high = map(float, np.quantile(drawn[key], (0.025, 0.975)))
         if key == ANY:
-            low, high = _sum_ends(found, of_any, shape)
-        share, shares = _ratio(values, whole[0])[0], _ratio(spread[key], whole[1])
+            low, high = _sum_ends(squares, solved[[keys.index(one) for one in of_any]].sum(axis=0))
+        shares = np.divide(drawn[key], wholes, out=np.zeros(draws), where=wholes > 0)
         ends = np.quantile(shares, (0.025, 0.975))
         if (key == UNITS and not cells.freedom) or high <= 0 < -raw[key]:
             low, high, ends = math.nan, math.nan, np.full(2, math.nan)
-        one = (float(values[0]), low, high, float(share), float(ends[0]), float(ends[1]))
+        share = value / whole if whole > 0 else 0.0
+        one = (value, low, high, share, float(ends[0]), float(ends[1]))
         result[key] = Component(*one, raw[key], freedoms[key])
     return result
 
@@ -269,7 +250,7 @@ class _MeanSquare(NamedTuple):
 def _mean_square(cells: Cells, chosen: Sequence[frozenset[int]]) -> _MeanSquare:
     """Return the mean square of a source."""
     shape = cells.means.shape
-    freedom = _freedom(chosen, shape)
+    freedom = sum(math.prod(shape[axis] - 1 for axis in one) for one in chosen)
     seen = float(sum(_square(cells.means, one, shape) for one in chosen)) / freedom
     by_unit = sum((_square(cells.moves, one, shape) for one in chosen), np.zeros(1)) / freedom
     return _MeanSquare(
@@ -279,8 +260,8 @@ def _mean_square(cells: Cells, chosen: Sequence[frozenset[int]]) -> _MeanSquare:
 
 def _within_draws(
     cells: Cells,
-    found: Mapping[Source, _MeanSquare],
-    noises: Means,
+    squares: Sequence[_MeanSquare],
+    noises: FloatArray,
     rng: np.random.Generator,
     draws: int,
 ) -> FloatArray:
@@ -294,16 +275,13 @@ def _within_draws(
         return np.full(draws, within)
     axes = tuple(range(cells.means.ndim))
     common = float((cells.moves.mean(axis=axes) ** 2).sum()) * cells.means.size
-    total = common + sum(one.noise * one.freedom for one in found.values())
+    freedoms = np.array([one.freedom for one in squares])
+    total = common + float(freedoms @ [one.noise for one in squares])
     drawn = common * cells.freedom / rng.chisquare(cells.freedom, draws)
-    for key, one in found.items():
-        drawn = drawn + noises[key] * one.freedom
-    return within * drawn / total
+    return within * (drawn + freedoms @ noises) / total
 
 
-def _sum_ends(
-    found: Mapping[Source, _MeanSquare], chosen: Sequence[Source], shape: Sequence[int]
-) -> tuple[float, float]:
+def _sum_ends(squares: Sequence[_MeanSquare], weights: FloatArray) -> tuple[float, float]:
     """Return the ends of a sum of variances: the modified large-sample interval.
 
     Graybill and Wang 1980; Burdick and Graybill 1992, section 3.3. Percentiles of generalised draws
@@ -312,10 +290,7 @@ def _sum_ends(
     from scipy.special import chdtri
 
     value = down = up = 0.0
-    for key, one in found.items():
-        alone = {k: np.array([float(k == key)]) for k in found}
-        solved = _components(alone, shape)
-        weight = float(sum(solved[k][0] for k in chosen))
+    for one, weight in zip(squares, weights.tolist(), strict=True):
         for signed, freedom in ((weight * one.seen, one.freedom), (-weight * one.noise, one.own)):
             if not signed:
                 continue
@@ -340,11 +315,6 @@ def _satterthwaite(by_unit: FloatArray, freedom: int, most: int) -> float:
     return float(min(max(found, freedom), freedom * most))
 
 
-def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """Return shares; 0 where nothing varies."""
-    return np.divide(top, bottom, out=np.zeros(len(top)), where=bottom > 0)
-
-
 def marginal(cells: Cells, axes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
     """Return means over all other axes, shape (L,), and what units move them by, (L, U).
 
@@ -358,12 +328,8 @@ def marginal(cells: Cells, axes: Sequence[int]) -> tuple[FloatArray, FloatArray]
 def spread_of(means: FloatArray, moves: FloatArray, freedom: int) -> Range:
     """Return the range of true means: the largest less the smallest.
 
-    Parameters
-    ----------
-    means, moves : ndarray, shape (L,), (L, U)
-        See `marginal`.
-    freedom : int
-        Degrees of freedom; 0: the means have no noise and there is no interval.
+    `means` and `moves` as `marginal` returns them; without degrees of freedom the means have no
+    noise, and there is no interval.
 
     Notes
     -----
