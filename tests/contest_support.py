@@ -39,3 +39,21 @@ def duel(winner: str, loser: str, side: tuple[str | None, str | None] = (None, N
 
 def draw(one: str, other: str) -> list[Team]:
     return [(one, None, 0), (other, None, 0)]
+
+
+def some(table: Contests, games: np.ndarray) -> Contests:
+    """Return the contests of some games; players and sides stay, clusters are renumbered."""
+    number = np.full(table.games, -1)
+    number[games] = np.arange(len(games))
+    rows = number[table.game] >= 0
+    cluster = np.unique(table.cluster[games], return_inverse=True)[1]
+    return Contests(
+        table.names,
+        table.sides,
+        number[table.game[rows]],
+        table.place[rows],
+        table.players[rows],
+        table.terms[rows],
+        table.kind[games],
+        cluster,
+    )

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from contest_support import contests, duel
+from contest_support import contests, duel, some
 from scipy.optimize import brentq
 from scipy.special import xlogy
 from scipy.stats import betabinom, chi2, t
@@ -169,7 +169,7 @@ def test_leaving_out_a_deal_moves_a_rating_as_the_jackknife_says():
     contrast = np.array([1.0, -1, 0, 0, 0])
     left = []
     for k in range(14):
-        kept = table.some(np.flatnonzero(table.cluster != k))
+        kept = some(table, np.flatnonzero(table.cluster != k))
         left.append(float(contrast @ choices_of(kept, np.full(5, np.nan)).peak().place))
     moved = ((np.array(left) - contrast @ peak.place) ** 2).sum()
     spread = ClusterSpread(choices, peak)

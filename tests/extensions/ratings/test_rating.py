@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import rating_calibration
 import statsmodels.api as sm
-from contest_support import contests, draw, duel
+from contest_support import contests, draw, duel, some
 from scipy.optimize import brentq, minimize
 from scipy.stats import chi2
 
@@ -196,7 +196,7 @@ def test_the_clustered_variance_is_that_of_leaving_out_each_cluster():
     contrast = np.array([1.0, -1, 0, 0, 0, 0, 0, 0])
     left = []
     for k in range(30):
-        kept = table.some(np.flatnonzero(cluster != k))
+        kept = some(table, np.flatnonzero(cluster != k))
         left.append(float(contrast @ choices_of(kept, np.full(8, np.nan)).peak().place))
     jackknife = 29 / 30 * float(((np.array(left) - contrast @ peak.place) ** 2).sum())
     spread = ClusterSpread(choices, peak)

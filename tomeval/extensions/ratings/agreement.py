@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,29 +12,13 @@ from tomeval.domains.arena.attribution import Row
 from tomeval.domains.arena.outcomes import GameRecord, Records, deals, players_of, subsets
 from tomeval.extensions.ratings.rating import quick_ratings
 from tomeval.extensions.ratings.rows import contests_of, scopes
-from tomeval.runs.columns import flat
-from tomeval.statistics import Estimate
+from tomeval.runs.columns import interval_columns
 from tomeval.statistics.bootstrap import draw_counts, percentile_ends
 from tomeval.statistics.paired import FloatArray
 from tomeval.statistics.ranks import ENOUGH, kendall, spearman
 
 RESAMPLES = 499
 """Of deals: each one refits two ratings."""
-
-
-class Agreement(NamedTuple):
-    """Both coefficients with 95 % percentile intervals.
-
-    NaN: fewer than two players, or one ranking has all players equal; NaN ends: fewer than `ENOUGH`
-    of the resamples have a coefficient.
-    """
-
-    kendall: float
-    kendall_low: float
-    kendall_high: float
-    spearman: float
-    spearman_low: float
-    spearman_high: float
 
 
 def agreement_rows(
@@ -62,20 +46,19 @@ def agreement_rows(
                 f"{scope}: {', '.join(lost)} has no clean game: rankings are of the others, from "
                 "the games among themselves"
             )
-        found = Agreement(*(float("nan"),) * 6)
+        nothing = (math.nan,) * 3
+        ends = {"kendall": nothing, "spearman": nothing}
         if len(both) > 1 and all(kept):
-            found = _agreement(kept, both, rng, resamples)
-        for name in ("kendall", "spearman"):
-            value, low, high = (getattr(found, name + end) for end in ("", "_low", "_high"))
-            ends = [np.array([end]) for end in (value, (high - low) / 2, low, high)]
-            row |= flat([name], Estimate(*ends))
+            ends = _agreement(kept, both, rng, resamples)
+        for name, values in ends.items():
+            row |= interval_columns(name, *values)
         rows.append(row)
     return rows, notes
 
 
 def _agreement(
     kept: Sequence[Records], both: Sequence[str], rng: np.random.Generator, resamples: int
-) -> Agreement:
+) -> dict[str, Coefficient]:
     """Return the agreement of the ratings of two sets of games on the same deals."""
     tables = [contests_of(records, both) for records in kept]
     every = np.unique(deals([*kept[0], *kept[1]]))
@@ -90,30 +73,27 @@ def _agreement(
     return agreement(fits[0](), fits[1](), np.array(drawn[0]), np.array(drawn[1]))
 
 
+Coefficient = tuple[float, float, float]
+"""A coefficient and the ends of its interval: NaN without two players or a ranking, NaN ends where
+fewer than `ENOUGH` of the resamples have a coefficient."""
+
+
 def agreement(
     first: FloatArray, second: FloatArray, drawn_first: FloatArray, drawn_second: FloatArray
-) -> Agreement:
-    """Return how far two rankings agree, with intervals from resamples.
+) -> dict[str, Coefficient]:
+    """Return Kendall's tau-b and Spearman's rho of scores of the same players, (P,), by name.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape (P,)
-        Scores of the same players.
-    drawn_first, drawn_second : ndarray, shape (R, P)
-        The scores in each of R resamples, in which both rankings used the same draw.
-
-    Notes
-    -----
-    Percentile intervals. They cannot pass 1, and where the rankings agree fully by chance of few
-    players, they lie below the coefficient: read them as how low the agreement may be.
+    With 95 % percentile intervals from R resamples, (R, P) each, in which both rankings used the
+    same draw. They cannot pass 1, and where the rankings agree fully by chance of few players, they
+    lie below the coefficient: read them as how low the agreement may be.
     """
     pairs = list(zip(drawn_first, drawn_second, strict=True))
-    ends: list[float] = []
-    for coefficient in (kendall, spearman):
-        found = np.array([coefficient(one, two) for one, two in pairs])
-        found = found[np.isfinite(found)]
+    made = {}
+    for name, coefficient in (("kendall", kendall), ("spearman", spearman)):
+        drawn = np.array([coefficient(one, two) for one, two in pairs])
+        drawn = drawn[np.isfinite(drawn)]
         low, high = math.nan, math.nan
-        if len(pairs) and len(found) >= ENOUGH * len(pairs):
-            low, high = (float(end) for end in percentile_ends(found))
-        ends += [coefficient(first, second), low, high]
-    return Agreement(*ends)
+        if len(pairs) and len(drawn) >= ENOUGH * len(pairs):
+            low, high = map(float, percentile_ends(drawn))
+        made[name] = (coefficient(first, second), low, high)
+    return made

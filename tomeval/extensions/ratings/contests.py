@@ -19,36 +19,16 @@ MOST = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Contests:
-    """N games of T teams in all.
-
-    Attributes
-    ----------
-    names : tuple of str
-        P players.
-    sides : tuple of str
-        Q seats or roles whose advantage is estimated; none: no such terms.
-    game : ndarray of int, shape (T,)
-        The game of each team, ascending, from 0 to N - 1.
-    place : ndarray, shape (T,)
-        Lower is better; teams of equal place tie.
-    players : ndarray, shape (T, P)
-        Share of each player in the team; rows sum to 1, so that a team is the mean of its players.
-    terms : ndarray, shape (T, Q)
-        The same of its seats or roles.
-    kind : ndarray of int, shape (N,)
-        Games of one kind have ties equally often among equals.
-    cluster : ndarray of int, shape (N,)
-        The sampling unit of each game, such as its deal, from 0.
-    """
+    """N games of T teams in all, between P players in Q seats or roles (`sides`)."""
 
     names: tuple[str, ...]
-    sides: tuple[str, ...]
-    game: IntArray
-    place: FloatArray
-    players: FloatArray
-    terms: FloatArray
-    kind: IntArray
-    cluster: IntArray
+    sides: tuple[str, ...]  # whose advantage is estimated; none: no such terms
+    game: IntArray  # (T,): the game of each team, ascending, from 0 to N - 1
+    place: FloatArray  # (T,): lower is better; teams of equal place tie
+    players: FloatArray  # (T, P): share of each player in the team; rows sum to 1
+    terms: FloatArray  # (T, Q): the same of its seats or roles
+    kind: IntArray  # (N,): games of one kind have ties equally often among equals
+    cluster: IntArray  # (N,): the sampling unit of each game, such as its deal, from 0
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.place).all():
@@ -60,23 +40,6 @@ class Contests:
     def games(self) -> int:
         """Number of games."""
         return len(self.kind)
-
-    def some(self, games: IntArray) -> Contests:
-        """Return the contests of some games; players and sides stay, clusters are renumbered."""
-        number = np.full(self.games, -1)
-        number[games] = np.arange(len(games))
-        rows = number[self.game] >= 0
-        cluster = np.unique(self.cluster[games], return_inverse=True)[1]
-        return Contests(
-            self.names,
-            self.sides,
-            number[self.game[rows]],
-            self.place[rows],
-            self.players[rows],
-            self.terms[rows],
-            self.kind[games],
-            cluster,
-        )
 
     def met(self) -> IntArray:
         """Return the group of each player, (P,): those connected by games; -1: no game."""
@@ -110,17 +73,8 @@ class Contests:
 def choices_of(contests: Contests, fixed: FloatArray) -> Choices:
     """Return the choices that games stand for.
 
-    Parameters
-    ----------
-    contests : Contests
-    fixed : ndarray, shape (P + Q,)
-        Given weights of players and sides in logits; NaN: estimated.
-
-    Returns
-    -------
-    Choices
-        Their features: the players and sides that are not given, in order, then a logarithm for
-        each of `Contests.ties`.
+    `fixed`, shape (P + Q,), are given weights of players and sides in logits; NaN: estimated. The
+    features are those that are not given, in order, then a logarithm for each of `Contests.ties`.
 
     Notes
     -----

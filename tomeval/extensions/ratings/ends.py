@@ -27,20 +27,9 @@ def profile_ends(
 ) -> tuple[float, float]:
     """Return where the profile likelihood of a contrast lies `drop` nats below its maximum.
 
-    Parameters
-    ----------
-    choices : Choices
-    contrast : ndarray, shape (M,)
-        That `Choices.says` affirms.
-    peak : Peak
-        The maximum, or with a ridge a point near it where there is none.
-    drop : float
-        Half the chi-squared quantile.
-
-    Returns
-    -------
-    low, high : float
-        An end is infinite if the contrast is `Choices.open` on that side, or beyond `FAR`.
+    `contrast`, shape (M,), is one that `Choices.says` affirms; `peak` the maximum, or with a ridge
+    a point near it where there is none. An end is infinite if the contrast is `Choices.open` on
+    that side, or beyond `FAR`.
     """
     inside = choices.basis.T @ contrast
     norm = float(inside @ inside)

@@ -230,18 +230,9 @@ def _side_groups(contests: Contests) -> IntArray:
 def comparison_tails(covariance: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return the upper tail to leave out in each comparison of one value with all others, (P,).
 
-    Parameters
-    ----------
-    covariance : ndarray, shape (P, P)
-        Of normal estimates.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray
-        Two-sided intervals of all differences from that value, each with this much outside on
-        either side, hold at once in 95 % of draws: 0.025 where there is one difference or all move
-        together, less where they do not.
+    `covariance`, shape (P, P), is of normal estimates. Two-sided intervals of all differences from
+    that value, each with this much outside on either side, hold at once in 95 % of draws: 0.025
+    where there is one difference or all move together, less where they do not.
     """
     from scipy.special import ndtr
 

@@ -36,27 +36,14 @@ class Choices:
     """Choices among alternatives that M features describe; a linear score decides.
 
     The probability of an alternative is exp(its score) over the sum of all. What alternatives have
-    in common cancels, so only differences from the chosen one are kept.
-
-    Attributes
-    ----------
-    apart : ndarray, shape (R, M)
-        Features of every alternative not chosen, less those of the chosen one.
-    known : ndarray, shape (R,)
-        The same difference of the part of the score that is given and not estimated.
-    first : ndarray of int, shape (C,)
-        The first row of each choice, ascending from 0; a choice has at least one row.
-    game : ndarray of int, shape (C,)
-        The game of each choice, ascending, from 0 to N - 1.
-    cluster : ndarray of int, shape (N,)
-        The sampling unit of each game, from 0 to G - 1.
+    in common cancels, so only differences from the chosen one are kept: C choices have R rows.
     """
 
-    apart: FloatArray
-    known: FloatArray
-    first: IntArray
-    game: IntArray
-    cluster: IntArray
+    apart: FloatArray  # (R, M): features of every alternative not chosen, less the chosen one's
+    known: FloatArray  # (R,): the same of the part of the score that is given and not estimated
+    first: IntArray  # (C,): the first row of each choice, ascending from 0
+    game: IntArray  # (C,): the game of each choice, ascending, from 0 to N - 1
+    cluster: IntArray  # (N,): the sampling unit of each game, from 0 to G - 1
 
     @cached_property
     def _of(self) -> IntArray:

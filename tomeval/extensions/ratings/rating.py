@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,10 @@ class Ratings:
     Attributes
     ----------
     value, low, high : ndarray, shape (P,)
-        Ratings with 95 % intervals. An infinite end means that the games set no limit there; the
-        rating is then that with a weak prior, see `PRIOR`, or the end of the interval if that is
-        nearer. NaN: no interval, because the rating is given, or rests on one cluster.
-    open : tuple of str
-        For each player: empty, or ``above``, ``below`` or ``both`` where an end is infinite.
+        Ratings with 95 % intervals. An infinite end means that the games set no limit there (`open`
+        says ``above``, ``below`` or ``both``); the rating is then that with a weak prior, see
+        `PRIOR`, or the end of the interval if that is nearer. NaN: no interval, because the rating
+        is given, or rests on one cluster.
     base : ndarray of bool, shape (P,)
         The players whose mean rating is 0; nobody if some ratings are given.
     rank, rank_low, rank_high : ndarray of int, shape (P,)
@@ -132,23 +132,19 @@ def rate(
     return _assembled(fit, rng)
 
 
-def quick_ratings(contests: Contests) -> QuickRatings:
-    """Return what refits ratings under other weights of the clusters, for resampling."""
-    none_known = np.full(len(contests.names) + len(contests.sides), np.nan)
-    return QuickRatings(Fit(contests, none_known, "profile"))
+def quick_ratings(contests: Contests) -> Callable[..., FloatArray]:
+    """Return what refits ratings under other weights of the clusters, for resampling.
 
+    With the prior of `PRIOR` on all weights: always finite, without intervals. It returns ratings
+    (P,) in logits, given how often each cluster counts (G,), or None: once.
+    """
+    fit = Fit(contests, np.full(len(contests.names) + len(contests.sides), np.nan), "profile")
+    start = fit.choices.peak(1 / PRIOR**2).place
 
-class QuickRatings:
-    """Ratings with the prior of `PRIOR` on all weights: always finite, without intervals."""
+    def refit(weights: FloatArray | None = None) -> FloatArray:
+        return fit.players @ fit.choices.peak(1 / PRIOR**2, weights=weights, start=start).place
 
-    def __init__(self, fit: Fit) -> None:
-        self._fit = fit
-        self._start = fit.choices.peak(1 / PRIOR**2).place
-
-    def __call__(self, weights: FloatArray | None = None) -> FloatArray:
-        """Return the ratings (P,) in logits; `weights`, (G,), say how often each cluster counts."""
-        place = self._fit.choices.peak(1 / PRIOR**2, weights=weights, start=self._start).place
-        return self._fit.players @ place
+    return refit
 
 
 def _assembled(fit: Fit, rng: np.random.Generator) -> Ratings:
@@ -181,43 +177,42 @@ def _assembled(fit: Fit, rng: np.random.Generator) -> Ratings:
         games=np.array([len(mine) for mine in games], dtype=np.int64),
         clusters=np.array([len(np.unique(contests.cluster[mine])) for mine in games]),
         sides=contests.sides,
-        side_value=sides[0],
-        side_low=sides[1],
-        side_high=sides[2],
+        **dict(zip(("side_value", "side_low", "side_high"), sides, strict=True)),
         notes=tuple(_notes(fit, opened, ends[:, 0], *sides[:2])),
     )
 
 
+OPEN = {
+    "above": "no upper end: these games would be as likely or likelier if it were any amount "
+    "stronger",
+    "below": "no lower end: these games would be as likely or likelier if it were any amount "
+    "weaker",
+    "both": "no end on either side: these games would be as likely or likelier with ever better "
+    "players above and ever worse ones below it, or if teams always tied",
+}
+
+
 def _notes(
-    fit: Fit,
-    opened: Sequence[str],
-    ends: FloatArray,
-    side_value: FloatArray,
-    side_ends: FloatArray,
+    fit: Fit, opened: Sequence[str], ends: FloatArray, sides: FloatArray, side_ends: FloatArray
 ) -> list[str]:
-    """Return what a reader must know."""
+    """Return what a reader must know; `ends` are the lower ones."""
+    contests = fit.contests
+
+    def named(names: Sequence[str], chosen: Iterable[Any]) -> str:
+        return ", ".join(name for name, one in zip(names, chosen, strict=True) if one)
+
     notes = []
-    words = {
-        "above": "no upper end: these games would be as likely or likelier if it were any "
-        "amount stronger",
-        "below": "no lower end: these games would be as likely or likelier if it were any "
-        "amount weaker",
-        "both": "no end on either side: these games would be as likely or likelier with ever "
-        "better players above and ever worse ones below it, or if teams always tied",
-    }
-    for word, text in words.items():
-        mine = [n for n, said in zip(fit.contests.names, opened, strict=True) if said == word]
-        if mine:
-            notes.append(f"the rating of {', '.join(mine)} has {text}")
-    unsure = fit.free & np.isnan(ends), np.isnan(side_ends) & ~np.isnan(side_value)
-    for what, names, some in zip(
-        ("rating", "advantage"), (fit.contests.names, fit.contests.sides), unsure, strict=True
+    for word, text in OPEN.items():
+        if mine := named(contests.names, [said == word for said in opened]):
+            notes.append(f"the rating of {mine} has {text}")
+    for what, names, some in (
+        ("rating", contests.names, fit.free & np.isnan(ends)),
+        ("advantage", contests.sides, np.isnan(side_ends) & ~np.isnan(sides)),
     ):
-        few = [name for name, none in zip(names, some, strict=True) if none]
-        if few:
+        if few := named(names, some):
             notes.append(
-                f"no interval for the {what} of {', '.join(few)}: what can be told of it rests on "
-                "one deal, so nothing shows how deals vary"
+                f"no interval for the {what} of {few}: what can be told of it rests on one deal, "
+                "so nothing shows how deals vary"
             )
     if not all(fit.limit.says(one) for one in fit.players):
         notes.append(
@@ -226,15 +221,11 @@ def _notes(
             + (", and a closed end counts each common deal as one game" if fit.clustered else "")
         )
     if not fit.frozen and not fit.core.all():
-        mine = [n for n, c in zip(fit.contests.names, fit.core, strict=True) if c]
-        notes.append(f"0 is the mean rating of {', '.join(mine)}")
-    unknown_sides = [
-        n for n, value in zip(fit.contests.sides, side_value, strict=True) if np.isnan(value)
-    ]
-    if unknown_sides:
+        notes.append(f"0 is the mean rating of {named(contests.names, fit.core)}")
+    if unknown_sides := named(contests.sides, np.isnan(sides)):
         notes.append(
-            f"no advantage of {', '.join(unknown_sides)} can be told: their teams always won, "
-            "lost or tied, or it cannot be separated from the players who sat there"
+            f"no advantage of {unknown_sides} can be told: their teams always won, lost or tied, "
+            "or it cannot be separated from the players who sat there"
         )
     if fit.alike:
         notes.append(

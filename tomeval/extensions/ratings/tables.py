@@ -11,8 +11,8 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.attribution import error_rows
 from tomeval.domains.arena.outcomes import Records
 from tomeval.extensions.ratings import errors
-from tomeval.extensions.ratings import rows as ratings
 from tomeval.extensions.ratings.agreement import agreement_rows
+from tomeval.extensions.ratings.rows import payoff_rows, rating_rows, side_rows
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
 
@@ -28,8 +28,6 @@ RATED = {
     "selection": "Who is left in clean games",
 }
 """The tables by name, with their captions."""
-
-Made = tuple[Rows, list[str]]
 
 
 class Rated(NamedTuple):
@@ -67,30 +65,29 @@ def rating_tables(
     records = games.records(run)
     if not records:
         raise TomevalError(f"{run.folder}: there is no game to rate yet")
-    selection = [note for note in [errors.selection_note(records)] if note]
-    frozen = games.fixed(run)
-
-    def rated(rng: np.random.Generator) -> Made:
-        rows, notes = ratings.rating_rows(records, rng, interval, frozen, openskill)
-        return rows, [*notes, *selection, *errors.validity_notes(records)]
-
-    def agreed(rng: np.random.Generator) -> Made:
-        rows, notes = agreement_rows(records, rng)
-        return rows, [*notes, *selection]
-
-    def plain(of: Callable[[Records], Rows], notes: Sequence[str] = ()) -> Made:
-        return of(records), list(notes)
-
-    makers: dict[str, Callable[[np.random.Generator], Made]] = {
-        "ratings": rated,
-        "payoffs": lambda _: plain(ratings.payoff_rows, selection),
-        "sides": lambda rng: ratings.side_rows(records, rng, interval, frozen),
-        "agreement": agreed,
-        "games": lambda _: plain(errors.game_rows, errors.validity_notes(records)),
-        "errors": lambda _: plain(error_rows),
-        "wins": lambda _: plain(errors.win_rows, selection),
-        "survival": lambda _: plain(errors.survival_rows),
-        "selection": lambda _: plain(errors.selection_rows, selection),
+    selected = [note for note in [errors.selection_note(records)] if note]
+    plain: dict[str, Callable[[Records], Rows]] = {
+        "payoffs": payoff_rows,
+        "games": errors.game_rows,
+        "errors": error_rows,
+        "wins": errors.win_rows,
+        "survival": errors.survival_rows,
+        "selection": errors.selection_rows,
     }
     for name in names:
-        yield Rated(name, *makers[name](np.random.default_rng(0)))
+        rng, frozen = np.random.default_rng(0), games.fixed(run)
+        rows: Rows
+        notes: list[str] = []
+        if name == "ratings":
+            rows, notes = rating_rows(records, rng, interval, frozen, openskill)
+        elif name == "sides":
+            rows, notes = side_rows(records, rng, interval, frozen)
+        elif name == "agreement":
+            rows, notes = agreement_rows(records, rng)
+        else:
+            rows = plain[name](records)
+        if name in ("ratings", "payoffs", "agreement", "wins", "selection"):
+            notes = [*notes, *selected]
+        if name in ("ratings", "games"):
+            notes = [*notes, *errors.validity_notes(records)]
+        yield Rated(name, rows, notes)
