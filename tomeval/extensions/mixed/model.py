@@ -43,25 +43,13 @@ _HALF = 0.5  # of the spread, in a single unit
 class MixedFit:
     """Differences from a baseline that take the units of a sweep, such as games, as a sample.
 
-    Attributes
-    ----------
-    over : str
-        The factor whose values are the sample: the intervals are about others like them.
-    levels : tuple of str
-        L levels other than the baseline.
-    difference, low, high, p : ndarray, shape (L,)
-        Level - baseline, the mean over units, with Student's 95 % interval over units and the
-        two-sided p, not corrected. NaN intervals have a note.
-    units : ndarray of int, shape (L,)
-        Units that both sides played.
-    freedom : ndarray, shape (L,)
-        Degrees of freedom: units - 1, or those of Welch and Satterthwaite over several strata.
-    random : tuple of Factor
-        Random factors, with ``level x group`` for the random slopes, by REML.
-    residual_sd : float
-        Standard deviation of the residual; NaN if there are too few observations.
-    observations : int
-        Means over the episodes of a level with one draw, such as a partner, and seed.
+    `over` is the factor whose values are the sample: the intervals are about others like them.
+    `difference`, shape (L,), is that of each of L `levels` from the baseline, the mean over the
+    `units` that both sides played, with Student's 95 % interval over units and the two-sided p, not
+    corrected; NaN intervals have a note. `freedom` is units - 1, or that of Welch and Satterthwaite
+    over several strata. `random` are the random factors, with ``level x group`` for the random
+    slopes, by REML; `observations` are means over the episodes of a level with one draw, such as a
+    partner, and seed: with too few of them `residual_sd` is NaN.
     """
 
     by: str
