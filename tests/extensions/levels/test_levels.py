@@ -242,8 +242,9 @@ def test_table_places_every_player_in_every_seat(opened) -> None:
 
 
 def test_measures_are_means_of_posterior_levels(opened) -> None:
-    assert list(opened.measures)[-3:] == ["alice_level", "bob_level", "eve_level"]
-    zero, two, chance, script = opened.rows()
+    with Run(opened.folder) as run:
+        assert list(run.measures)[-3:] == ["alice_level", "bob_level", "eve_level"]
+        zero, two, chance, script = run.rows()
     assert zero["alice_level"] < 0.9 < 1.2 < two["alice_level"]
     assert zero["eve_level"] < 0.95 < 1.1 < two["eve_level"]
     assert math.isnan(script["alice_level"])

@@ -19,7 +19,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import tasks
+from tomeval.plots.families import by_task
 from tomeval.plots.settings import in_style, small
 from tomeval.plots.style import COLOURS, add_head, add_legend, fold, lines_of, new_figure
 from tomeval.runs.cell import RunCell
@@ -49,34 +49,23 @@ class _Aligned(NamedTuple):
 
 def adaptation_figures(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw a row per subject and a figure per task whose partners change."""
-    drawings = []
-    shown = {
-        task: [cell for cell in cells if _can_be_drawn(cell)]
-        for task, cells in tasks(run.cells).items()
-    }
-    shown = {task: cells for task, cells in shown.items() if cells}
-    for task, members in shown.items():
-        pages = range(0, len(members), MOST_ROWS)
-        for number, first in enumerate(pages, 1):
-            cells = members[first : first + MOST_ROWS]
-            stem = f"adaptation_{task.stem}" if len(shown) > 1 else "adaptation"
-            part = f" ({number} of {len(pages)})" if len(pages) > 1 else ""
-            title = f"{task}{part}"
-            drawings.append(
-                Drawing(
-                    "adaptation",
-                    stem + (f"_{number}" if len(pages) > 1 else ""),
-                    _figure(cells, title, options),
-                    f"Adaptation to a change of policy: {title}",
-                    _caption(title, cells, options),
-                    "; ".join(_words(cell, options) for cell in cells) + ".",
-                )
-            )
-    return drawings
+    return [
+        Drawing(
+            "adaptation",
+            stem,
+            _figure(cells, title, options),
+            f"Adaptation to a change of policy: {title}",
+            _caption(title, cells, options),
+            "; ".join(_words(cell, options) for cell in cells) + ".",
+        )
+        for title, stem, cells in by_task("adaptation", filter(_can_be_drawn, run.cells), MOST_ROWS)
+    ]
 
 
 def _can_be_drawn(cell: RunCell) -> bool:
     """Tell whether episodes of a cell can be laid over each other at the change."""
+    if not len(cell.episodes):
+        return False
     found = adaptation(matrix_cell(cell).played)
     return bool(found.steps.switched.any()) and not np.isnan(found.window.after)
 

@@ -32,14 +32,7 @@ def switching(first: Partner, second: Partner, step: int, name: str = "") -> Par
     that of both machines with a counter of steps, so optima against it are exact. They know the
     change: a best response prepares for it.
 
-    Parameters
-    ----------
-    first, second : Partner
-        For games of one size.
-    step : int
-        The first step of `second`, counted from 1; at least 2.
-    name : str
-        Default: one that tells both and the step.
+    Both are for games of one size; `step` is the first of `second`, counted from 1, at least 2.
 
     Examples
     --------
@@ -147,14 +140,9 @@ def _step(value: Any, where: str, key: str = "") -> int:
 def build(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Return the set of partners that change their policy: each pair at each change point.
 
-    Parameters
-    ----------
-    spec : dict
-        ``switch`` (two specs, or one set of which two are drawn without replacement, by their
-        weights), ``at`` (a step, a list, or a table ``from``, ``to``, ``every``, all equally
-        likely) and optional ``name``.
-    game, base
-        As for `tomeval.domains.matrix.partner_specs.get_partner`.
+    Keys of `spec`: ``switch`` (two specs, or one set of which two are drawn without replacement, by
+    their weights), ``at`` (a step, a list, or a table ``from``, ``to``, ``every``, all equally
+    likely) and optional ``name``.
     """
     check_keys("partner set", spec, KEYS, ("switch", "at"))
     steps, at = change_points(spec["at"])

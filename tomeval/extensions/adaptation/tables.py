@@ -20,7 +20,7 @@ from tomeval.extensions.adaptation.measures import (
     guessed,
 )
 from tomeval.extensions.adaptation.turns import MARGIN, median_time
-from tomeval.runs.columns import flat, flat_share, is_interval
+from tomeval.runs.columns import flat, flat_share, interval_columns, is_interval
 from tomeval.runs.results import Run
 from tomeval.runs.tables import Table, fixed
 from tomeval.statistics.bounded import UNBOUNDED
@@ -109,12 +109,7 @@ def _side(
     middle = median_time(times[known], seen[known])
     row: _Row = {f"{name}_shown_in": int(known.sum())}
     row |= _mean(cell, f"{name}_steps_once_evident", lags.waited, switched)
-    row |= {
-        f"{name}_median": middle.median,
-        f"{name}_median_ci95": (middle.high - middle.low) / 2,
-        f"{name}_median_ci95_low": middle.low,
-        f"{name}_median_ci95_high": middle.high,
-    }
+    row |= interval_columns(f"{name}_median", *middle)
     if cell.each_once:
         row = {key: value for key, value in row.items() if not is_interval(key)}
     return row | _share(

@@ -23,18 +23,10 @@ def last_split(
     which a wrong one follows is no turn. It is the maximum-likelihood estimate of a turn where each
     answer has the same chance, below one half, of being such an exception.
 
-    Parameters
-    ----------
-    right, telling, asked : array_like of bool, shape (E, T)
-        The answers of E rows, which of them tell a turn, and which were given at all.
-    margin : int
-        From the split on, right answers must outnumber wrong ones by this many, among all that were
-        given, and by one among those that tell.
-
-    Returns
-    -------
-    ndarray of float, shape (E,)
-        The place, from 0, of the first telling answer after the split; infinite if there is none.
+    `right`, `telling` and `asked` have the shape (E, T): the answers of E rows, which of them tell
+    a turn, and which were given at all. From the split on, right answers must outnumber wrong ones
+    by `margin`, among all that were given, and by one among those that tell. Returned is the place,
+    from 0, of the first telling answer after the split, shape (E,); infinite if there is none.
 
     Examples
     --------
@@ -60,13 +52,9 @@ def last_split(
 def lucky_split(right: tuple[float, ...], telling: tuple[bool, ...], margin: int = MARGIN) -> float:
     """Return the chance that `last_split` finds a turn in a row of answers that are guessed.
 
-    Parameters
-    ----------
-    right : tuple of float
-        The chance that each answer is right, in the order of the answers; they are independent.
-    telling : tuple of bool
-        Which of them tell. The time taken grows with the third power of the number of answers from
-        the first such one on; for a hundred it is some hundredths of a second.
+    `right` holds the chance that each answer is right, in their order; they are independent. The
+    time taken grows with the third power of the number of answers from the first telling one on;
+    for a hundred it is some hundredths of a second.
 
     Notes
     -----
@@ -114,19 +102,10 @@ class Median(NamedTuple):
 def median_time(times: ArrayLike, seen: ArrayLike) -> Median:
     """Return the Kaplan-Meier median of times that are partly censored.
 
-    Parameters
-    ----------
-    times : array_like, shape (N,)
-        Time of the event, or the last one at which it is known not to have come.
-    seen : array_like of bool, shape (N,)
-        Whether the event was seen. Why it was not must not depend on its time.
-
-    Returns
-    -------
-    Median
-        The first time at which no more than half is left. The interval is that of Brookmeyer and
-        Crowley 1982 with the log-log band of `scipy.stats`; an end is NaN where the band is not
-        known so far, and both without two rows.
+    That is the first time at which no more than half is left. `times`, shape (N,), are those of the
+    event, or the last ones at which it is known not to have come (not `seen`; why must not depend
+    on the time). The interval is that of Brookmeyer and Crowley 1982 with the log-log band of
+    `scipy.stats`; an end is NaN where the band is not known so far, and both without two rows.
 
     Examples
     --------

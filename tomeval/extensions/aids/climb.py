@@ -22,24 +22,13 @@ SAME = 6
 class Climb:
     """Losses of K conditions in a fixed order, and the K parts that the first one consists of.
 
-    Attributes
-    ----------
-    loss, loss_low, loss_high : ndarray, shape (K,)
-        Mean of each condition with Student's 95 % interval.
-    part, part_low, part_high : ndarray, shape (K,)
-        What each condition but the first removes, loss[k - 1] - loss[k], by the place k - 1; last,
-        what the last condition leaves. They add up to loss[0].
-    share, share_low, share_high : ndarray, shape (K,)
-        part / loss[0] with Fieller's 95 % interval. They add up to 1; some can be negative. NaN if
-        `unknown` says why. A share that is the same in every episode has no interval: nothing shows
-        how it varies.
-    largest : int or None
-        The place of the part that is above 0 and larger than every other one, each at 95 %.
-    rival : int or None
-        Where there is no such part: the largest part's closest rival, or None.
-    unknown : str
-        Why there are no shares; empty if there are.
-    episodes : int
+    `loss`, (K,), is the mean of each condition with Student's 95 % interval; `part` what each
+    condition but the first removes, loss[k - 1] - loss[k], by the place k - 1, and last what the
+    last condition leaves: they add up to loss[0]. `share` is part / loss[0] with Fieller's 95 %
+    interval, NaN if `unknown` says why; shares add up to 1, and some can be negative. One that is
+    the same in every episode has no interval: nothing shows how it varies. `largest` is the place
+    of the part that is above 0 and larger than every other one, each at 95 %; where there is none,
+    `rival` is the largest part's closest one, or None.
     """
 
     loss: FloatArray
@@ -65,21 +54,12 @@ NO_LOSS = "the interval of the loss without aids includes 0"
 def climb(losses: ArrayLike, exact: bool = False) -> Climb:
     """Split the loss of the first condition into what each further one removes, and what is left.
 
-    Parameters
-    ----------
-    losses : array_like, shape (E, K)
-        Loss of every episode under every condition, at least two. A row's episodes met the same
-        chance; the row is the sampling unit.
-    exact : bool
-        The rows are all that there are, no sample: there are no intervals, and shares need a loss
-        above 0 only.
-
-    Returns
-    -------
-    Climb
-        Means are NaN without an episode, intervals with fewer than two. Shares are NaN, and the
-        reason is given, unless the first loss is above 0 at 95 %: a ratio to a number that may be 0
-        has no bounded interval.
+    `losses`, shape (E, K), are those of every episode under every condition, at least two. A row's
+    episodes met the same chance; the row is the sampling unit. If `exact`, rows are all that there
+    are, no sample: there are no intervals, and shares need a loss above 0 only. Means are NaN
+    without an episode, intervals with fewer than two. Shares are NaN, and the reason is given,
+    unless the first loss is above 0 at 95 %: a ratio to a number that may be 0 has no bounded
+    interval.
 
     Notes
     -----

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import unknown
 from tomeval.core.outcomes import Decision
+from tomeval.domains.matrix.batch.subjects import (
+    Answers,
+    BatchSubject,
+    FloatArray,
+    IntArray,
+    choose,
+    tie_table,
+)
 from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.observation import Observation
+from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, check_unit
 from tomeval.strategies.ladder import RUNGS
 
@@ -36,7 +46,7 @@ class Laddered(Subject):
         Probability of each link, 0 to 1.
     """
 
-    batch: ClassVar[str] = "tomeval.extensions.aids.batch:BatchLaddered"
+    batch: ClassVar[str] = "tomeval.extensions.aids.laddered:BatchLaddered"
     draws_per_step: ClassVar[int | None] = 7
     compared: ClassVar[tuple[str, ...]] = ("rung",)
     looks_ahead = True
@@ -102,3 +112,46 @@ def links_left(rung: str) -> tuple[str, ...]:
     """
     replaced = {"none": 0, "replies": 1, "replies_social": 2, "replies_oracle": 2, "best_reply": 3}
     return LINKS[replaced[rung] :]
+
+
+class BatchLaddered(BatchSubject):
+    """A laddered subject over E episodes."""
+
+    tells = True
+
+    def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
+        self.rung, self.links = checked(**options)
+        self.setup, self.book = setup, []
+        self.game = setup.game
+        self.count, self.order, _ = tie_table(best_responses(self.game).T)
+
+    def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
+        right, which, choice, *drawn = u
+        shift = 1 + choose(self.game.m - 1, which)
+        shift[right < self.links["know"]] = 0
+        predicted = (truth + shift) % self.game.m
+        if self.rung == "best_reply":
+            best = self._told(t, state, truth, choice)
+        else:
+            believed = truth if self.rung == "replies_oracle" else predicted
+            best = self.order[believed, choose(self.count[believed], choice)]
+        held = dict(zip(LINKS, drawn, strict=True))
+        whole = np.ones(len(truth), dtype=bool)
+        for name in links_left(self.rung):
+            whole &= held[name] < self.links[name]
+        return Answers(np.where(whole, best, choose(self.game.n, choice)), NONE, predicted, NONE)
+
+    def _told(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> IntArray:
+        """Return what is best now, given the partner's state and action."""
+        game, horizon = self.game, self.setup.horizon
+        masks = [
+            informed_best(game, partner, horizon, t + 1, s, b)
+            for partner in self.setup.tables.partners
+            for s in range(len(partner.emissions))
+            for b in range(game.m)
+        ]
+        count, order, _ = tie_table(np.stack(masks))
+        row = state * game.m + truth
+        told: IntArray = order[row, choose(count[row], u)]
+        return told

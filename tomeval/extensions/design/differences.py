@@ -81,4 +81,5 @@ class Differences:
         worst = self.scores.min(axis=0)
         hardest = np.nan_to_num(self.scores, nan=np.inf).argmin(axis=0)
         apart = np.abs(self.mean[hardest, np.arange(len(worst))])
-        return np.where(np.isinf(worst), SURE * (1 + apart / (1 + apart)), worst)
+        worth: FloatArray = np.where(np.isinf(worst), SURE * (1 + apart / (1 + apart)), worst)
+        return worth

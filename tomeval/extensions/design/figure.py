@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,26 +56,28 @@ def design_drawing(design: Design) -> Drawing:
     """
     task = design.task
     labels = task.game.label_set(task.labels or None)
-    shown = design.best[:DRAWN]
-    what = "machine" if design.criterion == "separation" else "set of machines"
+    single = design.criterion == "separation"
     told = "; ".join(
         f"{place}: {set_words(found, labels)}, {_said(found, design)}"
-        for place, found in enumerate(shown, start=1)
+        for place, found in enumerate(design.best[:DRAWN], start=1)
     )
-    beside = "".join(
-        f" {found.partners.name}: {_said(found, design)}."
-        for found in design.beside
-        if _said(found, design)
-    )
-    names = _axis_names(design)
+    known = [(found.partners.name, _said(found, design)) for found in design.beside]
+    beside = "".join(f" {name}: {said}." for name, said in known if said)
+    separation = "separation: difference / s.e. per √call"
+    if single:
+        names = ("range of ΔFunctional/T (payoff units)", separation)
+    else:
+        regret = "unavoidable regret (payoff units)"
+        names = ("relevance (payoff units)", separation if design.between else regret)
     return Drawing(
         "design",
         "design",
         _figure(design, labels, names),
         f"Diagnostic partners: {task.game.name}, T = {task.horizon}",
-        f"Every point is a {what}: {names[1]} against {names[0]}. Searched: {design.searched.how}. "
-        "Numbered: the best, with their states below: what is played there, and by the subject's "
-        "action which state follows; the start has a double line."
+        f"Every point is a {'machine' if single else 'set of machines'}: {names[1]} against "
+        f"{names[0]}. Searched: {design.searched.how}. Numbered: the best, with their states "
+        "below: what is played there, and by the subject's action which state follows; the start "
+        "has a double line."
         + " Hollow marks: known partners, for comparison."
         * bool(design.beside),
         f"{told}.{beside}",
@@ -94,31 +96,22 @@ def _said(found: Found, design: Design) -> str:
     return ", ".join(said)
 
 
-def _axis_names(design: Design) -> tuple[str, str]:
-    """Return what lies across and up."""
-    separation = "separation: difference / s.e. per √call"
-    if design.criterion == "separation":
-        return "range of ΔFunctional/T (payoff units)", separation
-    relevance = "relevance (payoff units)"
-    return relevance, (separation if design.between else "unavoidable regret (payoff units)")
-
-
 def _landscape(design: Design) -> tuple[FloatArray, FloatArray]:
     """Return the points of all that was scored, or of `MOST_POINTS` among them."""
     task, searched = design.task, design.searched
-    places = _some(searched.scores)
+    chosen = _some(searched.scores)
     if design.criterion == "relevance" and design.between:
-        return searched.scores[places], design.separation[places]
+        return searched.scores[chosen], design.separation[chosen]
     across, up = [], []
-    for place in places.tolist():
-        members = searched.machines.take(searched.sets[place])
+    for number_ in chosen.tolist():
+        members = searched.machines.take(searched.sets[number_])
         partners = PartnerSet("point", tuple(partners_of(members, task.game, "{}")))
         if design.criterion == "separation":
             rows = bounds(task.game, partners, task.horizon)
             across.append(sum(row.weight * (row.regret_max - row.regret_min) for row in rows))
-            up.append(float(design.separation[place]))
+            up.append(float(design.separation[number_]))
         else:
-            across.append(float(searched.scores[place]))
+            across.append(float(searched.scores[number_]))
             up.append(unavoidable(task.game, partners, task.horizon))
     return np.array(across), np.array(up)
 
@@ -145,53 +138,50 @@ def _figure(design: Design, labels: Labels, names: tuple[str, str]) -> Figure:
     axes = figure.add_subplot(grid[0, :])
     across, up = _landscape(design)
     finite = np.isfinite(up)
-    high = float(up[finite].max(initial=0.0)) or 1.0
-    up = np.where(finite, up, 1.15 * high)
-    axes.plot(
-        across, up, "o", color=COLOURS[0], markersize=3, alpha=0.45, markeredgewidth=0, zorder=2
-    )
+    top = 1.15 * (float(up[finite].max(initial=0.0)) or 1.0)  # where infinite scores are drawn
+    cloud: dict[str, Any] = {
+        "color": COLOURS[0],
+        "markersize": 3,
+        "alpha": 0.45,
+        "markeredgewidth": 0,
+        "zorder": 2,
+    }
+    axes.plot(across, np.where(finite, up, top), "o", **cloud)
     if not finite.all():
-        axes.axhline(1.15 * high, color="0.6", lw=0.6, ls=":")
-        axes.annotate("nothing varies: ∞", (0.005, 1.15 * high), xycoords=("axes fraction", "data"),
-                      va="bottom", fontsize=small())  # fmt: skip
-    taken: list[tuple[float, float]] = []
-    for place, found in enumerate(shown, start=1):
-        x, y = _place(found, design)
-        y = y if np.isfinite(y) else 1.15 * high
-        axes.plot(x, y, "o", color=COLOURS[1], markersize=5, markeredgecolor="white", zorder=3)
-        same = sum(np.allclose((x, y), other) for other in taken)
-        axes.annotate(f"{place}", (x, y), (6 + 9 * same, 3), textcoords="offset points",
+        axes.axhline(top, color="0.6", lw=0.6, ls=":")
+        at: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "va": "bottom",
+            "fontsize": small(),
+        }
+        axes.annotate("nothing varies: ∞", (0.005, top), **at)
+
+    def place(found: Found) -> tuple[float, float]:
+        x = found.regret_range if design.criterion == "separation" else found.relevance
+        y = found.score if design.between else found.unavoidable
+        return x, y if np.isfinite(y) else top
+
+    points = [place(found) for found in shown]
+    for index, point in enumerate(points):
+        axes.plot(*point, "o", color=COLOURS[1], markersize=5, markeredgecolor="white", zorder=3)
+        same = sum(np.allclose(point, other) for other in points[:index])
+        axes.annotate(f"{index + 1}", point, (6 + 9 * same, 3), textcoords="offset points",
                       weight="bold", color=COLOURS[1])  # fmt: skip
-        taken.append((x, y))
-    for style, found in enumerate(design.beside):
-        x, y = _place(found, design)
-        axes.plot(x, y if np.isfinite(y) else 1.15 * high, color="black", fillstyle="none",
-                  marker=MARKERS[1 + style % 6], markersize=6, ls="none",
-                  label=found.partners.name, zorder=4)  # fmt: skip
+    for index, found in enumerate(design.beside):
+        axes.plot(*place(found), color="black", fillstyle="none", marker=MARKERS[1 + index % 6],
+                  markersize=6, ls="none", label=found.partners.name, zorder=4)  # fmt: skip
     if design.beside:
         axes.legend(loc="best", frameon=True, framealpha=0.9, edgecolor="none")
-    axes.set_xlabel(names[0])
-    axes.set_ylabel(names[1])
+    axes.set(xlabel=names[0], ylabel=names[1])
     axes.margins(x=0.06, y=0.1)
-    for place, found in enumerate(shown):
-        _draw_set(figure.add_subplot(grid[1, place]), place + 1, found, design, labels)
-    add_head(figure, _title(design))
-    return figure
-
-
-def _title(design: Design) -> str:
+    for index, found in enumerate(shown):
+        _draw_set(figure.add_subplot(grid[1, index]), index + 1, found, design, labels)
     task = design.task
-    what = f"{task.game.name}, T = {task.horizon}"
-    if not design.between:
-        return f"Sets of partners for {what}"
-    return f"{what}: {' or '.join(design.between)}, by {MEASURES[task.measure].heading}"
-
-
-def _place(found: Found, design: Design) -> tuple[float, float]:
-    """Return where one of the best lies in the landscape."""
-    if design.criterion == "separation":
-        return found.regret_range, found.score
-    return found.relevance, (found.score if design.between else found.unavoidable)
+    title = f"{task.game.name}, T = {task.horizon}"
+    if design.between:
+        title += f": {' or '.join(design.between)}, by {MEASURES[task.measure].heading}"
+    add_head(figure, title if design.between else f"Sets of partners for {title}")
+    return figure
 
 
 def _draw_set(axes: Axes, place: int, found: Found, design: Design, labels: Labels) -> None:

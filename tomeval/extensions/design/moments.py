@@ -41,11 +41,8 @@ def check_measure(measure: str) -> str:
 def joint_policy(player: Player, game: MatrixGame) -> FloatArray | None:
     """Return how likely a subject is to act and predict so, given the partner's move of the step.
 
-    Returns
-    -------
-    ndarray, shape (n, m, m), or None
-        ``[own, predicted, actual]``; sums to 1 over the first two. None for subjects whose answers
-        depend on more than the partner's move, such as those that learn.
+    Shape (n, m, m), ``[own, predicted, actual]``; sums to 1 over the first two. None for subjects
+    whose answers depend on more than the partner's move, such as those that learn.
     """
     options = player.options
     n, m = game.n, game.m
@@ -88,16 +85,10 @@ def exact_moments(
 ) -> Moments:
     """Return mean and variance of the mean over an episode's steps of a step's value.
 
-    Parameters
-    ----------
-    policy, values : ndarray, shape (n, m, m)
-        See `joint_policy` and `step_values`.
-
-    Notes
-    -----
-    Backward over the steps: from each state, the mean of what is still to come is that of the step
-    and of what follows, and the variance is, by the law of total variance, the expected variance of
-    what follows and the expected squared distance of step and following mean from their mean.
+    `policy` and `values` as `joint_policy` and `step_values` return them. Backward over the steps:
+    from each state, the mean of what is still to come is that of the step and of what follows, and
+    the variance is, by the law of total variance, the expected variance of what follows and the
+    expected squared distance of step and following mean from their mean.
     """
     act = policy.sum(axis=1)  # (n, m): P(own | actual)
     with np.errstate(invalid="ignore"):

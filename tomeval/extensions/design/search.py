@@ -31,26 +31,13 @@ Score = Callable[[Machines], FloatArray]
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search has looked at.
+    """What a search has looked at."""
 
-    Attributes
-    ----------
-    machines : Machines
-        All that were scored, or the members of the sets.
-    sets : ndarray of int, shape (S, M)
-        Numbers of machines; sets of one if machines were searched.
-    scores : ndarray, shape (S,)
-    how : str
-        What was searched, and how, in words.
-    whole : bool
-        Whether nothing was left out, so that the best is the best there is.
-    """
-
-    machines: Machines
-    sets: IntArray
-    scores: FloatArray
-    how: str
-    whole: bool
+    machines: Machines  # all that were scored, or the members of the sets
+    sets: IntArray  # (S, M): numbers of machines; sets of one if machines were searched
+    scores: FloatArray  # (S,)
+    how: str  # what was searched, and how, in words
+    whole: bool  # whether nothing was left out, so that the best is the best there is
 
 
 def search_machines(
@@ -63,13 +50,8 @@ def search_machines(
 ) -> Searched:
     """Score every machine of up to so many states, or climb from random ones if they are too many.
 
-    Parameters
-    ----------
-    most : int
-        How many machines may be scored; more than that are not enumerated.
-    symmetric : bool
-        Whether scores are the same for machines that become each other by renaming actions of the
-        game: then one of them stands for all.
+    At most `most` machines may be scored. If scores are the same for machines that become each
+    other by renaming actions of the game (`symmetric`), one of them stands for all.
     """
     sizes = range(1, states + 1)
     if sum(count_connected(game.n, game.m, size) for size in sizes) <= most:

@@ -112,8 +112,11 @@ def _figure(title: str, rows: Sequence[_Row], options: Options) -> Figure:
         axes.margins(x=0.06)
 
     panels = [
-        Panel(name, {(y, seats.index(row.seat)): row[column] for y, row in enumerate(rows)})
-        for name, column in ((REGRET, 2), (TOM, 5))
+        Panel(name, {(y, seats.index(row.seat)): ends for y, (row, ends) in enumerate(shown)})
+        for name, shown in (
+            (REGRET, [(row, row.regret) for row in rows]),
+            (TOM, [(row, row.tom) for row in rows]),
+        )
     ]
     return dots_figure(
         title,

@@ -100,17 +100,9 @@ def _held_out(counts: Counts, memory: int, weight: float) -> FloatArray:
 def fit(played: Played) -> Fit:
     """Fit a machine to the other player of some complete episodes, and price the best reply to it.
 
-    Parameters
-    ----------
-    played : Played
-        Episodes against one player. Its table, if it has one, is not looked at.
-
-    Returns
-    -------
-    Fit
-        Without an estimate if there are fewer than `FEWEST` episodes, or if it would hang on what
-        the other does in contexts in which it was seen too seldom, see
-        `tomeval.extensions.fitted.pricing.Priced.reach`.
+    `played` are episodes against one player, whose table, if it has one, is not looked at. There is
+    no estimate with fewer than `FEWEST` episodes, or if it would hang on what the other does in
+    contexts in which it was seen too seldom, see `Priced.reach` of `pricing`.
 
     Notes
     -----

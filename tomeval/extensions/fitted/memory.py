@@ -20,24 +20,12 @@ CELLS = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """The contexts of one memory: state 0 is the first step, longer pasts follow.
+    """The contexts of one memory: state 0 is the first step, longer pasts follow."""
 
-    Attributes
-    ----------
-    memory : int
-        How many joint moves are known, k.
-    next_state : ndarray of int, shape (S, n, m)
-        The context that follows, as for `tomeval.domains.matrix.partners.Partner`.
-    shorter : ndarray of int, shape (S,)
-        The context of memory k - 1 that forgets the oldest move; all 0 if k is 0.
-    same : ndarray of bool, shape (S,)
-        Whether the shorter memory holds exactly the same steps, which is so at the beginning.
-    """
-
-    memory: int
-    next_state: IntArray
-    shorter: IntArray
-    same: np.ndarray
+    memory: int  # how many joint moves are known, k
+    next_state: IntArray  # (S, n, m): the context that follows, as for `Partner`
+    shorter: IntArray  # (S,): that of memory k - 1, which forgets the oldest move; 0 if k is 0
+    same: np.ndarray  # (S,): whether the shorter memory holds the same steps, as at the beginning
 
     @property
     def size(self) -> int:
@@ -100,18 +88,8 @@ def probabilities(counts: list[FloatArray], tables: list[Contexts], weight: floa
     probabilities, down to memory 0, which is joined by equal ones. With weight 0 they are plain
     frequencies; a context that never occurred has the shorter memory's.
 
-    Parameters
-    ----------
-    counts : list of ndarray, shape (F, S_k, m)
-        For memory 0, 1, ..., k: how often each action followed in each context, in F samples.
-    tables : list of Contexts
-        The same memories.
-    weight : float
-        At least 0.
-
-    Returns
-    -------
-    ndarray, shape (F, S_k, m)
+    `counts`, shape (F, S_k, m) each, are those of memory 0, 1, ..., k (`tables`): how often each
+    action followed in each context, in F samples. Shape (F, S_k, m).
 
     Notes
     -----
@@ -151,22 +129,23 @@ class Counts:
 
     def of(self, first: int, last: int, memory: int) -> list[FloatArray]:
         """Return the counts of episodes `first` to `last`, shapes (last - first, S_k, m)."""
-        place = np.flatnonzero((self.episode >= first) & (self.episode < last))
-        found = []
-        for table, path in zip(self.tables[: memory + 1], self.paths, strict=False):
-            flat = (self.episode[place] - first) * table.size + path[place]
-            size = (last - first) * table.size * self.m
-            counts = np.bincount(flat * self.m + self.theirs[place], minlength=size)
-            found.append(counts.reshape(last - first, table.size, self.m).astype(np.float64))
-        return found
+        steps = np.flatnonzero((self.episode >= first) & (self.episode < last))
+        return self._counted(steps, self.episode[steps] - first, last - first, memory)
 
     def total(self, memory: int) -> list[FloatArray]:
         """Return the counts of all episodes together, shapes (1, S_k, m)."""
-        found = []
+        steps = np.arange(len(self.episode))
+        return self._counted(steps, np.zeros_like(steps), 1, memory)
+
+    def _counted(
+        self, steps: IntArray, group: IntArray, groups: int, memory: int
+    ) -> list[FloatArray]:
+        counted = []
         for table, path in zip(self.tables[: memory + 1], self.paths, strict=False):
-            counts = np.bincount(path * self.m + self.theirs, minlength=table.size * self.m)
-            found.append(counts.reshape(1, table.size, self.m).astype(np.float64))
-        return found
+            flat = (group * table.size + path[steps]) * self.m + self.theirs[steps]
+            counts = np.bincount(flat, minlength=groups * table.size * self.m)
+            counted.append(counts.reshape(groups, table.size, self.m).astype(np.float64))
+        return counted
 
     def left_out(
         self, memory: int, width: int

@@ -155,17 +155,9 @@ def rewards(
 ) -> FloatArray:
     """Return the expected reward per step against known machines, by length of the episode.
 
-    Parameters
-    ----------
-    probs : ndarray, shape (F, S, m)
-        What the other does in each context, for F machines.
-    policy : ndarray, shape (S, n), optional
-        What the player does there. Default: the best reply.
-
-    Returns
-    -------
-    ndarray, shape (F, T + 1)
-        Per step of episodes of 0, 1, ..., T steps; that of 0 steps is NaN.
+    `probs`, shape (F, S, m), is what the other does in each context, for F machines; `policy`,
+    shape (S, n), what the player does there, by default the best reply. Returned are those per step
+    of episodes of 0, 1, ..., T steps, shape (F, T + 1); that of 0 steps is NaN.
     """
     gain, least = gains(game), float(game.own.min())
     values = np.zeros(probs.shape[:2])
@@ -184,19 +176,10 @@ def limited_rewards(
 
     No machine within them is worth less to a player than the one end, or more than the other.
 
-    Parameters
-    ----------
-    low, high : ndarray, shape (S, m)
-        Limits of what the other does in each context.
-    most : bool
-        Whether it does the best for the player within the limits, in every context and at every
-        step anew, or the worst. The player chooses first, and may mix: any of its actions, or the
-        mixture that is safest in one step.
-
-    Returns
-    -------
-    ndarray, shape (T + 1,)
-        As `rewards`.
+    `low` and `high`, shape (S, m), are limits of what the other does in each context: the best for
+    the player (`most`), in every context and at every step anew, or the worst. The player chooses
+    first, and may mix: any of its actions, or the mixture that is safest in one step. Shape
+    (T + 1,), as for `rewards`.
     """
     gain, least = gains(game), float(game.own.min())
     values = np.zeros(len(low))

@@ -55,30 +55,16 @@ BANK_KINDS = ("embedding", "rsa", "random")
 class Choices:
     """What one player chose in one seat, and how likely that was.
 
-    One entry per hint of Alice, or guess of a listener; N of them.
-
-    Attributes
-    ----------
-    deals : list of str
-        The sampling unit of each.
-    turns : list of int
-        Choices of one turn share a number.
-    logs : list of ndarray, shape (3, alphas)
-        Log-probability in nats at each level and each of `ALPHAS`.
-    sizes : list of int
-        How many options there were.
-    said : list of str
-        What was chosen.
-    left_out : int
-        Choices that no level can make: hints that are no word of the vocabulary, such as two
-        words, or a form of a keyword; choices in games whose keywords the embedding lacks.
+    One entry per hint of Alice, or guess of a listener. Left out are choices that no level can
+    make: hints that are no word of the vocabulary, such as two words, or a form of a keyword;
+    choices in games whose keywords the embedding lacks.
     """
 
-    deals: list[str] = field(default_factory=list)
-    turns: list[int] = field(default_factory=list)
-    logs: list[Floats] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    deals: list[str] = field(default_factory=list)  # the sampling units
+    turns: list[int] = field(default_factory=list)  # choices of one turn share a number
+    logs: list[Floats] = field(default_factory=list)  # (3, alphas): in nats, by level and alpha
+    sizes: list[int] = field(default_factory=list)  # how many options there were
+    said: list[str] = field(default_factory=list)  # what was chosen
     left_out: int = 0
 
 
@@ -89,10 +75,7 @@ Key = tuple[str, str]
 def log_likelihoods(values: Floats, chosen: int) -> Floats:
     """Return the log-probability of an option by level and alpha, shape (3, alphas).
 
-    Parameters
-    ----------
-    values : ndarray, shape (3, options)
-        Worths of the options, in nats at an alpha of 1.
+    `values`, shape (3, options), are the worths of the options, in nats at an alpha of 1.
 
     Examples
     --------
@@ -113,13 +96,8 @@ def log_likelihoods(values: Floats, chosen: int) -> Floats:
 def choices_of(run: Run, embedding: Embedding, most: int = MOST_TURNS) -> dict[Key, Choices]:
     """Return the choices of every player in every seat, in the order of tables.
 
-    In replays, whoever is on the record answers as the player ``record``.
-
-    Parameters
-    ----------
-    most : int
-        Of each player in each seat, the first games of every pairing with about this many turns.
-        Copies do not count, see `_new`.
+    In replays, whoever is on the record answers as the player ``record``. Of each player in each
+    seat, the first games of every pairing with about `most` turns; copies do not count, see `_new`.
     """
     seats: dict[Key, list[DecryptoRunCell]] = {}
     for role in ROLES:

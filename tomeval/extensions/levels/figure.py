@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.extensions.levels.fit import Placement
 from tomeval.extensions.levels.ladder import LEVELS
 from tomeval.extensions.levels.tables import Placed, placements, verdict
-from tomeval.plots.dots import Panel, Series, dots_figure
+from tomeval.plots.dots import Ends, Panel, Series, dots_figure, ends_of
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.settings import small
 from tomeval.plots.style import BASELINE_LINE, point_style
@@ -60,21 +59,14 @@ def _words(player: str, embedding: str, placed: Placement) -> str:
     if math.isnan(placed.level.mean[0]):
         return f"{player}: {verdict(placed)}"
 
-    def said(mean: float, low: float, high: float, digits: int) -> str:
-        ends = f" ({between(low, high, digits)})" if math.isfinite(low) else ""
-        return number(mean, digits) + ends
+    def said(ends: Ends, size: int, digits: int) -> str:
+        mean, low, high = (size * end for end in ends)
+        interval = f" ({between(low, high, digits)})" if math.isfinite(low) else ""
+        return number(mean, digits) + interval
 
-    level = said(*(float(end[0]) for end in _ends(placed.level)), 2)
-    shares = [
-        f"level {n} {said(*(100 * float(end[n]) for end in _ends(placed.weights)), 0)} %"
-        for n in LEVELS
-    ]
+    level = said(ends_of(placed.level), 1, 2)
+    shares = [f"level {n} {said(ends_of(placed.weights, n), 100, 0)} %" for n in LEVELS]
     return f"{player} ({embedding}): mean level {level}: {'; '.join(shares)}"
-
-
-def _ends(estimate: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    mean, _, low, high = estimate
-    return mean, low, high
 
 
 def _figure(title: str, placed: Placed, options: Options) -> Figure:
@@ -82,22 +74,19 @@ def _figure(title: str, placed: Placed, options: Options) -> Figure:
     from matplotlib.lines import Line2D
 
     mine = [one for _, one in placed.values()]
-    panels = []
-    for name, unit in (
-        ("share of turns (%)", 100),
-        ("held-out log-likelihood per choice (nats)", 1),
-    ):
-        estimates = [one.weights if unit == 100 else one.held_out for one in mine]
-        panels.append(
-            Panel(
-                name,
-                {
-                    (row, n): tuple(unit * float(end[n]) for end in _ends(found))
-                    for row, found in enumerate(estimates)
-                    for n in LEVELS
-                },
-            )
-        )
+    places = [(row, n) for row in range(len(mine)) for n in LEVELS]
+
+    def percent(row: int, n: int) -> Ends:
+        mean, low, high = ends_of(mine[row].weights, n)
+        return 100 * mean, 100 * low, 100 * high
+
+    panels = [
+        Panel("share of turns (%)", {place: percent(*place) for place in places}),
+        Panel(
+            "held-out log-likelihood per choice (nats)",
+            {(row, n): ends_of(mine[row].held_out, n) for row, n in places},
+        ),
+    ]
 
     def beside(axes: Axes, place: int) -> None:
         if place == 0:

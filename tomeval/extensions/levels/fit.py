@@ -41,26 +41,12 @@ _NAN3 = Estimate(*(np.full(3, np.nan) for _ in range(4)))
 class Placement:
     """What is known of one player in one seat.
 
-    Attributes
-    ----------
-    deals, choices, left_out : int
-    alphas : ndarray, shape (3,)
-        Fitted rationality of each level.
-    held_out : Estimate of 3
-        Log-likelihood per choice of each level, in nats, every deal judged by the others' fit.
-    baselines : dict of str to Estimate of 1
-        The same of choosing uniformly, and by how often everything was chosen in other deals.
-    likely : tuple of int
-        The levels that do not predict held-out choices worse than the best one, by the 95 %
-        interval of the difference over deals; empty unless `fits`.
-    gain : Estimate of 1
-        Held-out log-likelihood per choice of the best level over the best baseline.
-    weights : Estimate of 3
-        Share of turns at each level; NaN unless `fits`.
-    level : Estimate of 1
-        The mean level; NaN unless `fits`.
-    alpha : float
-        The mixture's rationality.
+    `alphas` are the fitted rationalities of the levels. `held_out` is the log-likelihood per choice
+    of each level, in nats, every deal judged by the others' fit; `baselines` the same of choosing
+    uniformly, and by how often everything was chosen in other deals; `gain` that of the best level
+    over the best baseline. `likely` are the levels that do not predict held-out choices worse than
+    the best one, by the 95 % interval of the difference over deals. `weights` are shares of turns
+    at each level, `level` their mean, `alpha` the mixture's rationality: NaN unless `fits`.
     """
 
     deals: int
@@ -84,18 +70,10 @@ class Placement:
 
 
 def place(choices: Choices, rng: np.random.Generator) -> Placement:
-    """Place a player on the ladder.
+    """Place a player on the ladder; `rng` is of the bootstrap over deals.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Of the bootstrap over deals.
-
-    Returns
-    -------
-    Placement
-        All NaN with fewer than two deals; without weights and level if no level fits, or if all
-        levels say the same of every turn; without their intervals below `LEAST_DEALS` deals.
+    All NaN with fewer than two deals; without weights and level if no level fits, or if all levels
+    say the same of every turn; without their intervals below `LEAST_DEALS` deals.
     """
     names, deal = np.unique(np.array(choices.deals, dtype=np.str_), return_inverse=True)
     count = len(names)

@@ -18,23 +18,14 @@ from tomeval.domains.decrypto.storing import number_code, number_guess
 class Heard:
     """One finished turn of a complete game, with what was known before.
 
-    Attributes
-    ----------
-    deal : str
-        The sampling unit: games with this label share keywords and codes.
-    own : tuple of str or None
-        Alice's own hints, which in a replay need not be those that were heard; None if they were
-        drawn for an invalid answer.
-    bob, eve : Code or None
-        None if a guess was drawn or is no code.
-    past : tuple of Turn
-        Without the guesses, which no level makes use of.
+    Alice's `own` hints need not be those that were heard in a replay; None if they were drawn for
+    an invalid answer. A guess of `bob` or `eve` is None if it was drawn or is no code.
     """
 
-    deal: str
+    deal: str  # the sampling unit: games with this label share keywords and codes
     keywords: Keywords
     rules: Rules
-    past: tuple[Turn, ...]
+    past: tuple[Turn, ...]  # without the guesses, which no level makes use of
     code: Code
     hints: Hints
     own: Hints | None

@@ -59,21 +59,11 @@ PLACES: tuple[Ints, ...] = tuple(
 
 @dataclass(frozen=True)
 class Ladder:
-    """The constants of the ladder; see the module.
+    """The constants of the ladder; see the module."""
 
-    Attributes
-    ----------
-    sharpness : float
-        Of literal listeners, in nats per unit of cosine.
-    cost : float
-        Of a hint at cosine 0 with its keyword over one at cosine 1, in nats.
-    beta : float
-        How much Eve's failure counts for Alice 2 against Bob's success.
-    """
-
-    sharpness: float = 20.0
-    cost: float = 5.0
-    beta: float = 1.0
+    sharpness: float = 20.0  # of literal listeners, in nats per unit of cosine
+    cost: float = 5.0  # of a hint at cosine 0 with its keyword over one at cosine 1, in nats
+    beta: float = 1.0  # how much Eve's failure counts for Alice 2 against Bob's success
 
     def __post_init__(self) -> None:
         for name in ("sharpness", "cost", "beta"):
@@ -89,34 +79,19 @@ def check_number(name: str, value: object) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Cosines of hints with digits, as one seat knows them.
+    """Cosines of hints with digits, as one seat knows them."""
 
-    Attributes
-    ----------
-    bank : ndarray, shape (4, words)
-        Of all words that Alice may choose.
-    given : ndarray, shape (4, hints)
-        Of the turn's hints so far, at most three.
-    """
-
-    bank: Floats
-    given: Floats
+    bank: Floats  # (4, words): of all words that Alice may choose
+    given: Floats  # (4, hints): of the turn's hints so far, at most three
 
 
 def literal(found: Scores, place: int, sharpness: float) -> tuple[Floats, Floats]:
     """Return how a literal listener takes each word of the bank as the next hint.
 
-    Parameters
-    ----------
-    place : int
-        Of the next hint, from 0; ``given`` holds the hints before it, and may hold later ones.
-
-    Returns
-    -------
-    rows : ndarray, shape (4, words)
-    before : ndarray, shape (4 | 12 | 24,)
-        The log-probability of the sequence d in `PREFIXES`, whose last digit is j, after word h is
-        ``rows[j, h] + before[d]``. (All sequences that end in j share what h adds.)
+    `place` is that of the next hint, from 0; ``given`` holds the hints before it, and may hold
+    later ones. Returned are `rows`, (4, words), and `before`, (4 | 12 | 24,): the log-probability
+    of the sequence d in `PREFIXES`, whose last digit is j, after word h is ``rows[j, h] +
+    before[d]``. (All sequences that end in j share what h adds.)
 
     Examples
     --------
@@ -138,18 +113,11 @@ def literal(found: Scores, place: int, sharpness: float) -> tuple[Floats, Floats
 def worths_of(
     ladder: Ladder, level: int, bob: Scores, eve: Scores | None, place: int, sequences: Ints
 ) -> Floats:
-    """Return what each word of the bank is worth to Alice as her next hint, in nats.
+    """Return what each word of the bank is worth to Alice as her next hint, in nats, (n, words).
 
-    Parameters
-    ----------
-    bob, eve : Scores
-        As the listeners that she thinks of have them; `eve` only matters to level 2.
-    sequences : ndarray of int, shape (n,)
-        Which digits she may have to give up to this place: places in ``PREFIXES[place]``.
-
-    Returns
-    -------
-    ndarray, shape (n, words)
+    `bob` and `eve` are the scores of the listeners that she thinks of; `eve` only matters to level
+    2. `sequences`, (n,), are the digits that she may have to give up to this place: places in
+    ``PREFIXES[place]``.
     """
     digits = PREFIXES[place][sequences, place]
     worth = ladder.cost * (bob.bank[digits] - 1.0)
@@ -167,16 +135,8 @@ def worths_of(
 def inverted(ladder: Ladder, level: int, bob: Scores, eve: Scores | None, legal: Bools) -> Floats:
     """Return the log-probability of each code, given three hints of an Alice of a level from 1.
 
-    Parameters
-    ----------
-    bob, eve : Scores
-        As for `worths_of`, with all three hints given.
-    legal : ndarray of bool, shape (words,)
-        Words that Alice could have chosen.
-
-    Returns
-    -------
-    ndarray, shape (24,)
+    Scores as for `worths_of`, with all three hints given; `legal`, (words,), are those that Alice
+    could have chosen. Shape (24,).
     """
     total = np.zeros(len(CODE_DIGITS))
     for place in range(3):

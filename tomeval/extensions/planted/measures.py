@@ -74,11 +74,12 @@ def compliance(played: Played, told: Statements, right: bool) -> tuple[BoolArray
     """
     stated, truth = told.stated, played.partner
     if right:
-        shows = contrast(played.game).max(axis=0) > 0
-        among = shows[stated] & (stated == truth)
+        shows: BoolArray = np.asarray(contrast(played.game).max(axis=0) > 0)
+        among: BoolArray = shows[stated] & (stated == truth)
         return best_responses(played.game)[played.own, stated] & among, among
     wrong = misleads(played.game)
-    among = wrong.any(axis=0)[stated, truth] & (stated != truth)
+    misled: BoolArray = np.asarray(wrong.any(axis=0))
+    among = misled[stated, truth] & (stated != truth)
     return wrong[played.own, stated, truth] & among, among
 
 

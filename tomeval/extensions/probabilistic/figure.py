@@ -22,7 +22,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import Task, pages, tasks
+from tomeval.plots.families import by_task
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, line_style, new_figure
 from tomeval.runs.results import Run
@@ -40,39 +40,28 @@ MOST_LINES = 6
 
 def probabilistic(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw calibration curves and log loss by step, a figure per task."""
-    found = tasks(stated_cells(run))
     drawings = []
-    for task, members in found.items():
-        parts = list(pages(members, MOST_LINES))
-        for index, part in enumerate(parts):
-            cells = [matrix_cell(cell) for cell in part]
-            more = len(parts) > 1
-            words = f"{task}" + f", page {index + 1} of {len(parts)}" * more
-            stem = NAME + f"_{task.stem}" * (len(found) > 1) + f"_{index + 1}" * more
-            drawings.append(
-                Drawing(
-                    NAME,
-                    stem,
-                    probabilistic_figure(cells, words, options),
-                    f"Stated probabilities: {words}",
-                    _caption(task, cells, options),
-                    _describe(cells),
-                )
+    for title, stem, part in by_task(NAME, stated_cells(run), MOST_LINES):
+        cells = [matrix_cell(cell) for cell in part]
+        drawings.append(
+            Drawing(
+                NAME,
+                stem,
+                probabilistic_figure(cells, title, options),
+                f"Stated probabilities: {title}",
+                f"{title}. Left: how often the likeliest action was right, by its stated "
+                f"probability, in {BINS} bins of equal width; larger dots have more steps; bars "
+                "are Wilson's 95 % intervals, episodes as clusters. On the dashed line the subject "
+                "is as often right as it says; below it, it is too sure. Right: log loss by step, "
+                "means over a centred window of five steps, with "
+                f"{INTERVAL_WORDS[options.interval]}; dashed: the best predictor that knows the "
+                f"partner set and sees the same moves. Means over {sample_words(cells)}."
+                + " Subjects with an infinite log loss have no line."
+                * any(map(_endless, cells)),
+                _describe(cells),
             )
+        )
     return drawings
-
-
-def _caption(task: Task, cells: Sequence[MatrixRunCell], options: Options) -> str:
-    return (
-        f"{task}. Left: how often the likeliest action was right, by its stated probability, in "
-        f"{BINS} bins of equal width; larger dots have more steps; bars are Wilson's 95 % "
-        "intervals, episodes as clusters. On the dashed line the subject is as often right as it "
-        "says; below it, it is too sure. Right: log loss by step, means over a centred window of "
-        f"five steps, with {INTERVAL_WORDS[options.interval]}; dashed: the best predictor that "
-        f"knows the partner set and sees the same moves. Means over {sample_words(cells)}."
-        + " Subjects with an infinite log loss have no line."
-        * any(map(_endless, cells))
-    )
 
 
 def _describe(cells: Sequence[MatrixRunCell]) -> str:

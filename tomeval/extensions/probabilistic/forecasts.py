@@ -50,13 +50,10 @@ def brier_scores(
     From 0 to 2: the sum over all outcomes, as Brier (1950) has it; for two outcomes that is twice
     the square of one probability's error.
 
-    Parameters
-    ----------
-    draws : ndarray of int, shape (N,), optional
-        `probs` are frequencies among so many draws, at least 2 (0: no draws, `probs` are stated).
-        The score of frequencies is too high by sum_b p(b)(1 - p(b)) / draws in expectation; an
-        unbiased estimate of that is subtracted. What is left is the mean over all pairs of draws of
-        the product of their errors, and can be below 0 for one forecast.
+    With `draws`, shape (N,), `probs` are frequencies among so many draws, at least 2 (0: they are
+    stated). The score of frequencies is too high by sum_b p(b)(1 - p(b)) / draws in expectation; an
+    unbiased estimate of that is subtracted. What is left is the mean over all pairs of draws of the
+    product of their errors, and can be below 0 for one forecast.
 
     Examples
     --------
@@ -98,20 +95,9 @@ def skill(
 ) -> Estimate:
     """Return 1 - mean loss / mean loss of a reference, with its interval; an `Estimate` of one.
 
-    Parameters
-    ----------
-    loss, reference : ndarray, shape (E,)
-        By episode.
-    mean : callable
-        Estimates means over episodes of values of shape (E,) or (E, M).
-    among : ndarray of bool, shape (E,), optional
-        The episodes that `mean` looks at. Default: all.
-
-    Returns
-    -------
-    Estimate
-        The interval is that of a ratio of means, linearised. NaN if the reference's mean is below
-        `LEAST_LOSS`, or a loss is infinite.
+    `loss` and `reference` are by episode, (E,); `mean` estimates means over episodes of values of
+    shape (E,) or (E, M), of which it looks at those `among`. The interval is that of a ratio of
+    means, linearised. NaN if the reference's mean is below `LEAST_LOSS`, or a loss is infinite.
 
     Examples
     --------
@@ -168,13 +154,9 @@ def bins_of(confidence: FloatArray) -> IntArray:
 
 
 class Calibration(NamedTuple):
-    """Confidence and hits of every unit in every bin.
+    """Confidence and hits of every unit, such as an episode, in every bin; (E, BINS) each.
 
-    Attributes
-    ----------
-    items, confidence, right : ndarray, shape (E, BINS)
-        How many forecasts a unit, such as an episode, has in a bin, the sum of their greatest
-        probabilities, and the sum of their hits.
+    How many forecasts there are, the sum of their greatest probabilities, and that of their hits.
     """
 
     items: FloatArray
@@ -193,15 +175,7 @@ class Calibration(NamedTuple):
 
 
 def calibration(probs: FloatArray, outcomes: IntArray, units: IntArray, count: int) -> Calibration:
-    """Sort forecasts into bins, unit by unit.
-
-    Parameters
-    ----------
-    probs, outcomes
-        Shape (N, K) and (N,).
-    units : ndarray of int, shape (N,)
-        The unit of each forecast, from 0 to `count` - 1.
-    """
+    """Sort forecasts (N, K) and their outcomes (N,) into bins, by unit: 0 to `count` - 1, (N,)."""
     confidence, right = top(probs, outcomes)
     place = units * BINS + bins_of(confidence)
     sums = [

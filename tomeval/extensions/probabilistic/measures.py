@@ -38,30 +38,14 @@ FEWEST_DRAWS = 2
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """The probabilities that a subject states, in all steps of its complete episodes.
+    """The probabilities that a subject states, in all steps of its complete episodes."""
 
-    Attributes
-    ----------
-    source : str
-        `STATED`, `DRAWN`, or empty: none.
-    probs : ndarray, shape (N, m)
-        Stated, or `smoothed` from draws; rows without are NaN.
-    shares : ndarray, shape (N, m)
-        The same as `probs`, or the plain frequencies of draws.
-    draws : ndarray of int, shape (N,)
-        Readable draws of each step; 0 where probabilities are stated.
-    asked : int
-        Draws that were asked for, in all steps.
-    weights : tuple of float
-        The partner set's; empty: it is not known.
-    """
-
-    source: str
-    probs: FloatArray
-    shares: FloatArray
-    draws: IntArray
-    asked: int
-    weights: tuple[float, ...]
+    source: str  # `STATED`, `DRAWN`, or empty: none
+    probs: FloatArray  # (N, m): stated, or `smoothed` from draws; rows without are NaN
+    shares: FloatArray  # (N, m): the same, or the plain frequencies of draws
+    draws: IntArray  # (N,): readable draws of each step; 0 where probabilities are stated
+    asked: int  # draws that were asked for, in all steps
+    weights: tuple[float, ...]  # the partner set's; empty: it is not known
 
     @property
     def there(self) -> BoolArray:

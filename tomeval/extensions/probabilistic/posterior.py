@@ -15,15 +15,8 @@ class Posterior:
     """The probability of every partner of a set, and its state, given an episode's moves so far.
 
     A partner's state follows from the moves, so what is uncertain is which partner it is: one
-    weight each. It is kept for several episodes at once, all at the same step.
-
-    Parameters
-    ----------
-    partners : sequence of Partner
-        K of them, of one game.
-    weights : sequence of float
-        Their probabilities before the first step.
-    episodes : int
+    weight each, K of them, at first `weights`. It is kept for several episodes at once, all at the
+    same step.
     """
 
     def __init__(
@@ -78,12 +71,8 @@ def bayes_predictions(
     filter over machines and states. No predictor that sees the same moves has a smaller expected
     log loss or Brier score, or is right more often in expectation.
 
-    Parameters
-    ----------
-    own, theirs : ndarray of int, shape (N,)
-        Both sides' actions, episode after episode.
-    lengths : ndarray of int, shape (E,)
-        Steps per episode.
+    `own` and `theirs`, shape (N,), are both sides' actions, episode after episode; `lengths`, (E,),
+    the steps of each.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How often the payoff question is answered rightly."""
+"""The payoff question, which own action earns most against each of the partner's, and its score."""
 
 from __future__ import annotations
 
@@ -8,13 +8,49 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.outcomes import VALID
+from tomeval.core.resources import shipped
+from tomeval.domains.matrix.asides import Aside
 from tomeval.domains.matrix.groups import from_data
-from tomeval.domains.matrix.played import FloatArray, Played
+from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import has_asides, read_asides, read_predict_outcomes
-from tomeval.extensions.aids.payoffs import FORM
+from tomeval.domains.matrix.subjects.base import Seat
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.questions import Question
+
+FORM = "payoff"
+
+
+def questions(seat: Seat, step: int) -> list[Question[int]]:
+    """Return a question for each action of the partner."""
+    own = Labels(seat.labels.own)
+    return [
+        Question(f"{FORM} {label}", "functional", FORM, own, step, {"partner_action": label})
+        for label in seat.labels.partner
+    ]
+
+
+def said(cell: MatrixRunCell, action: int, outcome: str, value: str | None) -> str:
+    """Say what was named as best against an action, and whether it is."""
+    asks = f"asked what earns most against {cell.labels.partner[action]}"
+    if value is None:
+        return f"{asks}: nothing ({outcome.replace('_', ' ')})"
+    right = "right" if best_responses(cell.game)[int(value), action] else "wrong"
+    return f"{asks}: {cell.labels.own[int(value)]}, {right}"
+
+
+PAYOFFS = Aside(
+    FORM,
+    "In which rounds to ask, for each action of the partner, which own action earns most against "
+    "it: in none, the first, the first and the last, or all.",
+    shipped("prompts") / "parts" / "computing",
+    questions,
+    said,
+)
 
 
 class Computed(NamedTuple):
@@ -46,10 +82,6 @@ def read_computed(store: Store, number: int, definition: Mapping[str, Any]) -> C
     return Computed(right, said)
 
 
-def _computed(played: Played, data: Computed) -> Totals:
-    return Totals(data.right, data.said, share=True)
-
-
 MEASURE = Measure(
     "computing_percent",
     "computing %",
@@ -59,7 +91,11 @@ MEASURE = Measure(
     "%",
     1,
     "this project, docs/measures.md",
-    from_data("computing", _computed, share=True),
+    from_data(
+        "computing",
+        lambda played, data: Totals(data.right, data.said, share=True),
+        share=True,
+    ),
 )
 
 GROUPS = (Group("computing", (MEASURE,), lambda store: has_asides(store, FORM), read_computed),)
