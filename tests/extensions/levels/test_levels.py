@@ -242,7 +242,7 @@ def test_table_places_every_player_in_every_seat(opened) -> None:
 
 
 def test_measures_are_means_of_posterior_levels(opened) -> None:
-    with Run(opened.folder) as run:
+    with tomeval.Run(opened.folder) as run:
         assert list(run.measures)[-3:] == ["alice_level", "bob_level", "eve_level"]
         zero, two, chance, script = run.rows()
     assert zero["alice_level"] < 0.9 < 1.2 < two["alice_level"]
