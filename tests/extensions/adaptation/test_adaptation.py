@@ -342,13 +342,9 @@ def test_nothing_overlaps_in_the_figure(tmp_path):
             check(drawing.figure)
 
 
-def test_runs_whose_partners_do_not_change_do_not_pay_for_it(tmp_path):
-    experiment = {"games": "RPS", "subjects": "random", "episodes": 3, "horizon": 4}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        assert "detection_steps" not in run.measures
-        assert "adaptation" not in run.tables
-        assert not draw(run, every=True)[0].name.startswith("adaptation")
-    switcher = {**experiment, "partners": "switcher(0, 1, k=3)", "horizon": 9}
+def test_a_shipped_partner_that_switches_is_one_that_changes(tmp_path):
+    switcher = {"games": "RPS", "subjects": "random", "episodes": 3, "horizon": 9}
+    switcher["partners"] = "switcher(0, 1, k=3)"
     with tomeval.run(switcher, tmp_path / "switcher") as run:
         assert "detection_steps" in run.measures
         [told] = json.loads(json.dumps(run.cells[0].definition["partners"]["tables"]))

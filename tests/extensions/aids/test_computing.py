@@ -139,10 +139,7 @@ def test_unreadable_answers_have_no_value_and_end_nothing(tmp_path):
     assert "asked what earns most against F: nothing (unparsable)" in text
 
 
-def test_runs_without_it_have_no_such_column_and_damage_is_told(tmp_path):
-    run_of(tmp_path / "plain", Computing(RPS, RPS.label_set("neutral")))
-    with Run(tmp_path / "plain") as run:
-        assert "computing_percent" not in run.measures
+def test_an_answer_that_the_game_has_not_is_damage(tmp_path):
     run_of(tmp_path / "run", Computing(RPS, RPS.label_set("neutral")), computing="first")
     with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
         db.execute("UPDATE answers SET value = '7' WHERE question = 'payoff 1'")

@@ -485,14 +485,6 @@ def test_seeds_and_names_keep_subjects_apart_and_accuracies_together(tmp_path) -
     assert sorted(found) == [(name, seed, "25, 75") for name in names for seed in (1, 2)]
 
 
-def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
-    data = {"games": ["RPS"], "subjects": ["random"], "episodes": 2, "horizon": 3}
-    run_experiment(make_experiment(data), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        assert "use_slope" not in run.measures
-        assert not {"planted", "trust"} & set(run.tables)
-
-
 def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:
     import shutil
     import sqlite3

@@ -377,15 +377,6 @@ def test_only_who_always_states_probabilities_has_them(tmp_path, subjects):
     assert "2 cells without probabilities left out" in said
 
 
-def test_runs_without_stated_probabilities_have_no_such_columns(tmp_path):
-    keys = {"subjects": ["random", "simulated", "rmax"], "partners": "always(0)"}
-    with play_run(tmp_path / "run", **keys) as run:
-        assert "log_loss" not in run.measures
-        assert "probabilistic" not in run.tables
-        with pytest.raises(TomevalError, match="does not support the figure 'probabilistic'"):
-            draw(run, ["probabilistic"])
-
-
 def test_measures_reach_comparisons_and_figures(tmp_path, subjects):
     keys = {"subjects": ["stubborn", {"kind": "forecaster"}], "partners": "single_action"}
     with play_run(tmp_path / "run", episodes=8, **keys) as run:

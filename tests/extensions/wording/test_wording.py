@@ -139,8 +139,6 @@ def test_runs_without_a_sweep_say_so(tmp_path):
     tomeval.run(experiment, tmp_path / "plain").close()
     with pytest.raises(TomevalError, match="in two wordings here: sweep labels"):
         sensitivity(tmp_path / "plain")
-    with Run(tmp_path / "plain") as run:
-        assert GAP not in run.episodes().columns
 
 
 def test_the_commands_and_the_figure(folder, tmp_path, monkeypatch, capsys):

@@ -1,0 +1,34 @@
+"""What every group of measures owes: nothing of it in runs without its data, said plainly."""
+
+from __future__ import annotations
+
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import load_if_installed
+from tomeval.core.shipped import SHIPPED
+from tomeval.plots import draw
+from tomeval.runs.outside import figures_of, groups_of, tables_of
+
+GROUPS = [name for name, line in SHIPPED.items() if "matrix" in line.data]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    data = {"games": "RPS", "subjects": ["random", "rmax"], "episodes": 2, "horizon": 3}
+    with tomeval.run(data, tmp_path_factory.mktemp("plain") / "run") as run:
+        yield run
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
+    extension = load_if_installed(name)
+    assert extension is not None
+    measures = [m.name for group in groups_of(extension, "matrix") for m in group.measures]
+    assert measures
+    assert not {*measures} & {*plain.measures}
+    assert not {*tables_of(extension, "matrix")} & {*plain.tables}
+    for figure in figures_of(extension, "matrix"):
+        with pytest.raises(TomevalError, match=f"does not support the figure '{figure}'"):
+            draw(plain, [figure])
