@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tomeval.domains.arena.games.ipd3.product import Pair, Product
 from tomeval.domains.arena.games.ipd3.states import DECIDE
 
-MAX_CELLS = 300_000_000
+MAX_CELLS = 200_000_000
 """Branches (point, option, chance) of all stages; past them values are bounds."""
 
 _AT_ONCE = 2**20
