@@ -15,8 +15,11 @@ def contest():
     path = shipped("examples") / "arena_game" / "example_name" / "__init__.py"
     spec = importlib.util.spec_from_file_location("example_name", path)
     module = importlib.util.module_from_spec(spec)
-    with mock.patch.dict(sys.modules, {"example_name": module}):
+    sys.modules["example_name"] = module
+    try:
         spec.loader.exec_module(module)
         known = {**extensions._LOADED, "example_name": module.EXTENSION}
         with mock.patch.object(extensions, "_LOADED", known):
             yield module
+    finally:
+        del sys.modules["example_name"]  # alone: what was imported meanwhile stays
