@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
@@ -249,14 +248,9 @@ def loaded() -> list[Extension]:
 
 def named(kind: str) -> list[str]:
     """Return the names of all parts of a kind that are known without loading anything."""
-    own = _shipped_names(kind)
+    own = [name for line in SHIPPED.values() for name in line.names(kind)]
     more = [name for extension in _LOADED.values() for name in getattr(extension, kind)]
     return list(dict.fromkeys([*own, *more]))
-
-
-@cache
-def _shipped_names(kind: str) -> tuple[str, ...]:
-    return tuple(name for line in SHIPPED.values() for name in line.names(kind))
 
 
 def part(kind: str, name: str) -> Any:
