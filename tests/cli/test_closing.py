@@ -317,15 +317,9 @@ def test_what_was_not_seen_is_said_of_the_time_left() -> None:
     assert "stopping" in rendered(state, 80)[0]
 
 
-def test_other_work_says_how_much_is_done_and_left(monkeypatch, capsys) -> None:
+def test_other_work_says_how_much_is_done_and_left(monkeypatch) -> None:
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    with progress.working("drawing", 4) as done:
-        for name in ("forest", "profiles", "bias"):
-            now[0] += 40
-            done(name)
-    # Lines are a minute apart: the first comes with the second figure.
-    assert capsys.readouterr().err == "drawing: 2 of 4, 0:01:20 left; profiles\n"
     with progress.working("drawing") as drawing:
         drawing.at("forest", 1, 4)
         now[0] += 75

@@ -178,16 +178,6 @@ def test_runs_are_joined(sweep, tmp_path) -> None:
 
 
 def test_few_pairs_are_enumerated(tmp_path) -> None:
-    folder = small(tmp_path / "run", episodes=6)
-    found = compare(folder, "subject", "low")
-    data = episodes(folder)
-    x, y = (data[name, "IPD", "tit_for_tat"] for name in ("high", "low"))
-    at = (0, found.levels.index("high"))
-    assert found.p_permutation[at] == pytest.approx(sign_flip_exact((x - y) / 6))
-    assert any("fewer than 20 pairs" in note for note in found.notes)
-
-
-def test_pooled_few_pairs_are_enumerated_too(tmp_path) -> None:
     folder = small(tmp_path / "run", episodes=3, games=["IPD", "RPS"])
     found = compare(folder, "subject", "low")
     data = episodes(folder)
@@ -197,6 +187,9 @@ def test_pooled_few_pairs_are_enumerated_too(tmp_path) -> None:
     ]
     at = (0, found.levels.index("high"))
     assert found.p_permutation[at] == pytest.approx(sign_flip_exact(np.concatenate(parts)))
+    alone = found.scopes.index("IPD, tit_for_tat"), at[1]
+    assert found.p_permutation[alone] == pytest.approx(sign_flip_exact(parts[0]))
+    assert any("fewer than 20 pairs" in note for note in found.notes)
 
 
 def test_one_pair_has_a_difference_and_nothing_else(tmp_path) -> None:
@@ -412,15 +405,6 @@ def test_refusals(sweep, tmp_path) -> None:
     refused("only one subject was played", one, "subject")
     other = small(tmp_path / "other", subjects=SUBJECTS[1:2], seed=9)
     refused("nothing can be paired", [one, other], "subject")
-
-
-def test_copies_of_a_run_are_compared_by_run(sweep, tmp_path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(sweep, copy)
-    found = compare([sweep, copy], "run")
-    assert found.levels == ("copy",)
-    assert (found.difference == 0).all()
-    assert len(found.scopes) == 1 + 3 * 4  # each subject in each task
 
 
 def test_one_name_for_two_games_is_refused(tmp_path) -> None:

@@ -48,7 +48,7 @@ class Refusing(Silent):
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory):
+def folder(tmp_path_factory):
     SUBJECTS["silent"] = Silent
     experiment = {
         "games": ["RPS", "IBS"],
@@ -57,11 +57,18 @@ def opened(tmp_path_factory):
         "horizon": 5,
         "episodes": 6,
     }
+    path = tmp_path_factory.mktemp("export") / "run"
     try:
-        with tomeval.run(experiment, tmp_path_factory.mktemp("export") / "run") as run:
-            yield run
+        tomeval.run(experiment, path).close()
+        yield path
     finally:
         del SUBJECTS["silent"]
+
+
+@pytest.fixture
+def opened(folder):
+    with tomeval.Run(folder) as run:
+        yield run
 
 
 def exported(run, what, form, tmp_path) -> str:

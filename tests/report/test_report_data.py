@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
     return model_run(tmp_path_factory.mktemp("hostile") / "run")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def run(folder):
     with Run(folder) as opened:
         yield opened

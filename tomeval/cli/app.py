@@ -196,7 +196,8 @@ def _options(
     ] = USUAL,
 ) -> None:
     """Measure functional and literal theory of mind on the same steps, exactly."""
-    context.with_resource(allowing(max_mb))
+    if max_mb != USUAL:
+        context.with_resource(allowing(max_mb))
 
 
 def main() -> None:

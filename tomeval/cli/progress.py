@@ -63,15 +63,10 @@ def showing_progress(live: Live, verbose: bool = False) -> Iterator[Callable[[in
 class Working:
     """How far some work is; `working` shows it."""
 
-    def __init__(self, what: str, total: int | None) -> None:
-        self._what, self._total = what, total
+    def __init__(self, what: str) -> None:
+        self._what, self._started = what, time.monotonic()
+        self._done, self._total, self._name = 0, 0, ""
         self.note: Callable[[], None] = lambda: None
-        self._started, self._done, self._name = time.monotonic(), 0, ""
-
-    def __call__(self, name: str) -> None:
-        """Record that a thing is done."""
-        self._done, self._name = self._done + 1, name
-        self.note()
 
     def at(self, name: str, number: int, of: int) -> None:
         """Record that a thing is begun, the first being number 1."""
@@ -80,34 +75,30 @@ class Working:
 
     def __str__(self) -> str:
         spent = time.monotonic() - self._started
-        name = f"; {in_line(self._name)}" if self._name else ""
         if not self._total:
-            return f"{self._what}: {clock(spent)} so far{name}"
+            return f"{self._what}: {clock(spent)} so far"
         left = spent / self._done * (self._total - self._done) if self._done else None
-        return f"{self._what}: {self._done:,} of {self._total:,}, {time_left(left)}{name}"
+        done = f"{self._done:,} of {self._total:,}, {time_left(left)}; {in_line(self._name)}"
+        return f"{self._what}: {done}"
 
 
 @contextmanager
-def working(what: str, total: int | None = None) -> Iterator[Working]:
-    """Show inside the block how far some work is; yield what to call with each thing done.
-
-    Without a total, or calls, the time that it took so far is shown.
+def working(what: str) -> Iterator[Working]:
+    """Show inside the block how far some work is, or how long it took; yield what tells it so.
 
     Examples
     --------
-    >>> with working("drawing", 2) as done:
-    ...     for name in ("forest", "profiles"):
-    ...         done(name)
+    >>> with working("drawing") as drawing:
+    ...     drawing.at("forest", 1, 2)
     """
-    state = Working(what, total)
+    state = Working(what)
     if sys.stderr.isatty():
         with _shown(lambda: _line(str(state)), transient=True):
             yield state
         return
     with Ticking(EVERY, lambda: tell(str(state))) as ticking:
         state.note = lambda: ticking.step(False)
-        if total is None:  # nobody may ever call
-            ticking.step(True)
+        ticking.step(True)
         yield state
 
 

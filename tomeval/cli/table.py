@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,9 +23,11 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, show_data
 
 if TYPE_CHECKING:
+    from tomeval.report.tables import Grid
     from tomeval.report.views import Asked, View
     from tomeval.runs.results import Run
 
+Rows = list[dict[str, Any]]
 CELLS = "cells"  # the table that every run has
 
 SUFFIXES: dict[str, Format] = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
@@ -111,8 +114,8 @@ def table(
     ] = None,
 ) -> None:
     """Print a table of a run: by default one measure, players down and tasks across."""
-    from tomeval.report.tables import DATA
-    from tomeval.report.views import Asked
+    from tomeval.report.tables import DATA, WORDS, data
+    from tomeval.report.views import Asked, View, cells_view, chosen_rows, needed
     from tomeval.runs.notes import (
         copies_notes,
         enforced_notes,
@@ -138,19 +141,20 @@ def table(
         of_cells = bool(against or best or reference or interval != "auto" or pivot)
         what = _which_table(opened, what, by, of_cells)
         if against is not None:
-            kind = "normal" if interval == "auto" else interval  # as published
-            beside = opened.domain.show.beside
-            if beside is None:
-                name = opened.domain.name
-                raise TomevalError(f"--against: no results of the domain {name!r} are published")
-            rows, notes = beside(opened, against, as_model, kind, reference)
+            rows, notes = _beside(opened, against, as_model, interval, reference)
         elif what == CELLS:
-            rows, notes = _of_cells(opened, asked, form, best, interval, reference)
+            names = needed(opened, asked, data=form in DATA)
+            rows, notes = _of_cells(opened, names, best, interval, reference)
         else:
             table = opened.table_of(what)
             rows, notes = table.rows(opened, by or []), table.notes(opened)
-        view = _view(opened, rows, asked, form, plain=against is not None or what != CELLS)
-        _put(opened, rows, view, asked, form, out, caption, label)
+        if form in DATA:
+            view = View([], [])
+            _put(data(chosen_rows(rows, opened.measures, asked), form), form, out)
+        else:
+            plain = against is not None or what != CELLS
+            view = (_as_it_is if plain else cells_view)(opened, rows, asked, WORDS[form])
+            _put_grids(view.grids, form, out, caption, label)
         if form == "text" and sys.stdout.isatty():
             notes += _more(opened, rows, view) if what == CELLS else []
         if what in (CELLS, opened.domain.show.first_table):
@@ -184,106 +188,97 @@ def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
 
 def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cells: bool) -> str:
     """Return which table is asked for."""
-    tables = run.tables
-    first = run.domain.show.first_table or next(iter(tables), CELLS)
+    first = run.domain.show.first_table or next(iter(run.tables), CELLS)
     what = what or (first if by and not asked_of_cells else CELLS)
-    if what != CELLS and what not in tables:
+    if what != CELLS:
         run.table_of(what)
-    if what != CELLS and asked_of_cells:
-        raise TomevalError(
-            "--interval, --reference, --best-of, --against and --pivot go with --what cells"
-        )
-    if what == CELLS and by:
-        own = ", ".join(tables) or "none"
+        if asked_of_cells:
+            raise TomevalError(
+                "--interval, --reference, --best-of, --against and --pivot go with --what cells"
+            )
+    elif by:
+        own = ", ".join(run.tables) or "none"
         raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
     return what
 
 
+def _beside(
+    run: Run, against: Path, as_model: str | None, interval: str, reference: str | None
+) -> tuple[Rows, list[str]]:
+    """Return the rows with published results beside them, and notes."""
+    beside = run.domain.show.beside
+    if beside is None:
+        name = run.domain.name
+        raise TomevalError(f"--against: no results of the domain {name!r} are published")
+    kind = "normal" if interval == "auto" else interval  # as published
+    rows: tuple[Rows, list[str]] = beside(run, against, as_model, kind, reference)
+    return rows
+
+
 def _of_cells(
-    run: Run,
-    asked: Asked,
-    form: str,
-    best: list[str] | None,
-    interval: str,
-    reference: str | None,
-) -> tuple[list[dict[str, Any]], list[str]]:
+    run: Run, names: list[str] | None, best: list[str] | None, interval: str, reference: str | None
+) -> tuple[Rows, list[str]]:
     """Return the rows of the cells, or of the best of several players, and notes."""
-    from tomeval.report.tables import DATA
-    from tomeval.report.views import needed
     from tomeval.runs.best_of import best_of
 
     run.check_reference(reference)
     # A bootstrap takes all measures together.
-    names = None if best or interval == "bca" else needed(run, asked, data=form in DATA)
-    rows = run.rows(interval, reference, names=names)
+    rows = run.rows(interval, reference, names=None if best or interval == "bca" else names)
     return best_of(run, rows, best) if best else (rows, [])
 
 
-def _view(run: Run, rows: list[dict[str, Any]], asked: Asked, form: str, *, plain: bool) -> View:
-    """Return what to show of the cells, or of another table as it is; nothing for programs."""
+def _as_it_is(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str]) -> View:
+    """Return a table other than that of cells, without the columns that have no number."""
     from tomeval.report.rows import grid_of
-    from tomeval.report.tables import DATA, WORDS
-    from tomeval.report.views import View, cells_view, chosen_rows
-
-    if form in DATA or not rows:
-        return View([], [])
-    if not plain:
-        return cells_view(run, rows, asked, WORDS[form])
-    chosen = chosen_rows(_with_numbers(rows), run.measures, asked)
-    return View([grid_of(chosen, run.measures, None, run.domain.show.aside, words=WORDS[form])], [])
-
-
-def _put(
-    run: Run,
-    rows: list[dict[str, Any]],
-    view: View,
-    asked: Asked,
-    form: Format,
-    out: Path | None,
-    caption: str | None,
-    label: str,
-) -> None:
-    """Print a table, or write it to a file."""
-    from tomeval.core.files import write_text
-    from tomeval.report.tables import DATA, data, set_grid
-    from tomeval.report.views import chosen_rows
-
-    if form in DATA:
-        text = data(chosen_rows(rows, run.measures, asked), form)
-    else:
-        texts = [set_grid(grid, form, caption=caption, label=label) for grid in view.grids]
-        text = "\n\n".join(texts) or "nothing to show"
-    if out is not None:
-        show(write_text(out, f"{text}\n"))
-    elif form in DATA:
-        show_data(text)
-    elif form == "text" and view.grids:
-        show_grids(view.grids, form)
-    else:
-        show(text)
-
-
-def _more(run: Run, rows: list[dict[str, Any]], view: View) -> list[str]:
-    """Say what else there is to see."""
-    from tomeval.report.views import further
-
-    names = list(run.tables)
-    notes = []
-    if left := view.left_out + further(run, rows):
-        metrics = "metric" if left == 1 else "metrics"
-        notes.append(f"{left} more {metrics}: --all, or --metric NAME")
-    return notes + ([f"other tables: --what {', '.join(names)}"] if names else [])
-
-
-def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows without the columns that have no number in any row."""
+    from tomeval.report.views import View, chosen_rows
     from tomeval.runs.columns import is_interval
 
+    if not rows:
+        return View([], [])
     gone: set[str] = set()
     measure = ""
-    for column in rows[0] if rows else ():
+    for column in rows[0]:
         measure = measure if is_interval(column) else column
         values = [row[column] for row in rows]
         if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
             gone.add(column)
-    return [{name: value for name, value in row.items() if name not in gone} for row in rows]
+    left = [{name: value for name, value in row.items() if name not in gone} for row in rows]
+    chosen = chosen_rows(left, run.measures, asked)
+    return View([grid_of(chosen, run.measures, None, run.domain.show.aside, words=words)], [])
+
+
+def _put_grids(
+    grids: Sequence[Grid], form: Format, out: Path | None, caption: str | None, label: str
+) -> None:
+    """Print tables for reading, or write them to a file."""
+    from tomeval.report.tables import set_grid
+
+    if form == "text" and out is None and grids:
+        show_grids(grids, form)
+    else:
+        texts = [set_grid(grid, form, caption=caption, label=label) for grid in grids]
+        _put("\n\n".join(texts) or "nothing to show", form, out)
+
+
+def _put(text: str, form: Format, out: Path | None) -> None:
+    """Print the text of a table, or write it to a file."""
+    from tomeval.core.files import write_text
+    from tomeval.report.tables import DATA
+
+    if out is not None:
+        show(write_text(out, f"{text}\n"))
+    elif form in DATA:
+        show_data(text)
+    else:
+        show(text)
+
+
+def _more(run: Run, rows: Rows, view: View) -> list[str]:
+    """Say what else there is to see."""
+    from tomeval.report.views import further
+
+    notes = []
+    if left := view.left_out + further(run, rows):
+        metrics = "metric" if left == 1 else "metrics"
+        notes.append(f"{left} more {metrics}: --all, or --metric NAME")
+    return notes + ([f"other tables: --what {', '.join(run.tables)}"] if run.tables else [])

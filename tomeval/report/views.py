@@ -149,6 +149,8 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Words = str) -> View:
     unless others are asked for. Several of them, or the domain's headline where the functional one
     has no value or the pivot does not read well, are a row per cell.
     """
+    if not rows:
+        return View([], [])
     domain = run.domain
     measures = {name: run.measures[name] for name in run.measures if name in rows[0]}
     valued = {name for name in measures if any(is_number(row[name]) for row in rows)}
