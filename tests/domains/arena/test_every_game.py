@@ -25,6 +25,9 @@ SMALL = {
     "codenames": {"game": "codenames", "red": 3, "blue": 3, "neutral": 2, "assassin": 1},
     "mafia": {"game": "mafia"},
     "mafia with acts": {"game": "mafia", "talk": "acts"},
+    "mafia as in TextArena": {
+        **{"game": "mafia", "talk": "acts", "players": 4, "rules": "textarena-0.7.4"}
+    },
     "mafia with free talk": {"game": "mafia", "talk": "free", "players": 7},
     "contest of an extension": {"game": "example_name", "most": 6, "rounds": 2},
 }

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Event, Probe, Public, Stage
+from tomeval.domains.arena.game import Ask, Event, Probe, Stage
 from tomeval.domains.arena.games.mafia import KIND
 from tomeval.domains.arena.games.mafia.answers import PROBES
 from tomeval.domains.arena.games.mafia.policies import MODELS, POLICIES
 from tomeval.domains.arena.games.mafia.polls import most_voted, poll
 from tomeval.domains.arena.games.mafia.positions import Positions
-from tomeval.domains.arena.games.mafia.state import MafiaView
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, heard, label, parse, say
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")
@@ -217,29 +216,6 @@ def test_every_script_plays_every_role(players, talk, rules, name, seed):
     # The side that lost is what the roles alive say, whatever the game thought.
     mafia = sum(states[-1].roles[seat] == "mafia" for seat in states[-1].alive)
     assert (mafia == 0) == (states[-1].ending == "village")
-
-
-PUBLIC = [name for name, shown in vars(MafiaView).items() if isinstance(shown, property | Public)]
-
-
-@pytest.mark.parametrize("rules", ["own", "textarena-0.7.4"])
-def test_what_is_hidden_changes_nothing_in_a_view(rules):
-    game = make(players=4, talk="acts", rules=rules)
-    policies = [POLICIES["random"]()] * 3 + [POLICIES["liar"](pick="random", accuses=True)]
-    known = defaultdict(set)
-    for seed in range(400):
-        for state in play(game, policies, np.random.default_rng(seed)):
-            for seat in range(4):
-                view = game.view(state, seat)
-                shown = tuple(getattr(view, name) for name in PUBLIC if name != "events")
-                due = [ask for ask in game.due(state) if ask.seat == seat]
-                targets = tuple(view.targets(ask.kind) for ask in due)
-                known[seat, view.events].add((shown, targets))
-    assert all(len(found) == 1 for found in known.values())
-    hidden = defaultdict(set)
-    for seat, events in known:
-        hidden[seat, len(events)].add(events)
-    assert any(len(found) > 1 for found in hidden.values())
 
 
 @settings(max_examples=30, deadline=None)
