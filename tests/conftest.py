@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tomeval import cli
 from tomeval.core.extensions import _LOADED
+from tomeval.core.shipped import SHIPPED
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import SCRIPTS
@@ -44,12 +45,13 @@ def restored() -> Iterator[None]:
             stack.enter_context(mock.patch.dict(registry))
         adopted = {name: dict(brought) for name, brought in _ADOPTED.items()}
         yield
-        for name, brought in _ADOPTED.items():  # measures that extensions gave to domains
-            if new := brought.keys() - adopted.get(name, {}).keys():
+        for name, brought in [*_ADOPTED.items()]:  # measures that strangers gave to domains
+            strange = {measure for measure, owner in brought.items() if owner not in SHIPPED}
+            new = strange - adopted.get(name, {}).keys()
+            if new and name in LOADED:
                 domain = LOADED[name]
                 domain.measures = {n: m for n, m in domain.measures.items() if n not in new}
-        _ADOPTED.clear()
-        _ADOPTED.update(adopted)
+            _ADOPTED[name] = {m: owner for m, owner in brought.items() if m not in new}
 
 
 # What a module's own fixtures register lasts as long as they do.
