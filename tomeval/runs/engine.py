@@ -27,9 +27,8 @@ from tomeval.models.batching import Batcher, RememberingModel, side_by_side
 from tomeval.models.naming import known_name, shown_name
 from tomeval.runs.domain import Block, Cell, Domain
 from tomeval.runs.engines import run_loop
-from tomeval.runs.jobs import Job
 from tomeval.runs.live import ModelCount
-from tomeval.runs.schedule import Schedule
+from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
 
 

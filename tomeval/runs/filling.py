@@ -18,12 +18,11 @@ from tomeval.runs.domain import Block, cell_names
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.jobs import Job, without
 from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
 from tomeval.runs.origins import here
 from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
 from tomeval.runs.rows import Rows
-from tomeval.runs.schedule import Schedule
+from tomeval.runs.schedule import Job, Schedule, without
 from tomeval.runs.startup import StartUp
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store

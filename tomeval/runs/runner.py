@@ -25,10 +25,10 @@ from tomeval.runs.folder import (
     make_folder,
     note_share,
 )
-from tomeval.runs.jobs import compact
 from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.live_file import live_file
 from tomeval.runs.notes import episodes_to_play
+from tomeval.runs.schedule import without
 from tomeval.runs.startup import StartUp, StartUpLog
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
@@ -163,13 +163,13 @@ def _wanted(
 ) -> list[Sequence[int]]:
     """Return which episodes each cell is to have here, by what is known so far."""
     found = [
-        compact(episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell)))
+        without(episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell)))
         for number, cell in enumerate(experiment.cells)
     ]
     if part is None:
         return found
     return [
-        compact(part.among(number, episodes, store.domain.play.together(cell)))
+        without(part.among(number, episodes, store.domain.play.together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, found, strict=True))
     ]
 
