@@ -25,8 +25,7 @@ from tomeval.runs.folder import (
     make_folder,
     note_share,
 )
-from tomeval.runs.live import Live, OnCounts, Progress
-from tomeval.runs.live_file import live_file
+from tomeval.runs.live import Live, OnCounts, Progress, live_file
 from tomeval.runs.notes import episodes_to_play
 from tomeval.runs.schedule import without
 from tomeval.runs.startup import StartUp, StartUpLog
