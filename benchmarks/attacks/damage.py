@@ -178,10 +178,10 @@ def _outcome(
 ) -> str:
     """Read a damaged folder; return ``equal``, ``fewer``, ``told``, ``silent`` or ``traceback``.
 
-    ``fewer``: episodes that were lost with a log are missing, and are played again.
+    ``fewer``: replies and episodes that were lost with a log are missing, and are played again.
     """
     outcomes = set()
-    fewer = _sound(read(commands[-1])[1]) < _sound(truth[-1][1]) if len(commands) > 1 else False
+    fewer = "log:" in what and _sound(read(commands[-1])[1]) <= _sound(truth[-1][1])
     for command, (before, right, _) in zip(commands, truth, strict=True):
         code, text, errors = read(command)
         if command[0] == "verify" and code == 1:
@@ -289,7 +289,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
                     f"{file}: {_damage(folder, file, other, rng)}"
                     for file in rng.choice(files, int(rng.integers(1, 4)))
                 ]
-                found[_outcome(folder, commands, truth, f"{name}, {number} ({how})")] += 1
+                found[_outcome(folder, commands, truth, f"{name}, {group}: {number} ({how})")] += 1
             shutil.rmtree(folder)
             rows.append(_row(f"{name}: {group}", found))
         rows += _exchange(work, bases)
