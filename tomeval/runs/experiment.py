@@ -96,9 +96,6 @@ class Experiment(BaseModel):
     on_invalid: list[str] = ["void"]
     models: dict[str, str | dict[str, Any]] = {}
     stop_after_voids: int = Field(default=5, ge=0)
-    RENAMED: ClassVar[Mapping[str, str]] = {}
-    """Keys that had another name in earlier versions."""
-
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
 
@@ -362,8 +359,6 @@ def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
     )
     if problem["type"] == "extra_forbidden":
         name = parts[-1]
-        if name in keys.RENAMED and isinstance(problem["input"], int):
-            return f"{where}: the key {name!r} is called {keys.RENAMED[name]!r} now"
         if home := _home(name, keys, problem):
             return (
                 f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
@@ -412,8 +407,7 @@ def _worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where
 
 def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:
     """Return the other domain that an unknown key belongs to, or an empty text."""
-    top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
-    if not top or (key in keys.RENAMED and isinstance(problem["input"], int)):
+    if problem["type"] != "extra_forbidden" or len(problem["loc"]) > 1:
         return ""
     mine = keys.model_fields["domain"].default
     others = [name for name in domain_names() if name != mine]

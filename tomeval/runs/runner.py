@@ -119,7 +119,6 @@ def run_experiment(
             # Not before: a run that is refused must not be shown in place of the one that is there.
             sha256 = str(store.meta()["sha256"])
             shown = stack.enter_context(live_file(folder, live, experiment.name, sha256))
-            _note_share(store, experiment, part, most)
             log = StartUpLog(folder)
             startup = StartUp(log, experiment) if startup_test else None
             told = Told(live, shown, concurrency, progress, on_counts)
@@ -127,17 +126,14 @@ def run_experiment(
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}
             how = How(engine, concurrency, budget, opening)
-            wanted = _wanted(store, experiment, part)
-            filler = Filler(store, experiment, startup, stopping, told, wanted)
-            filler.play(how)
-            now_wanted = _wanted(store, experiment, part)
-            if now_wanted == wanted:
-                return filler.played
-            # What seemed to be copies is not, see `runs.notes`.
-            _note_share(store, experiment, part, most)
-            more = Filler(store, experiment, None, stopping, told, now_wanted, beyond=wanted)
-            more.play(how)
-            return filler.played + more.played
+            played, before = 0, None
+            # Again if what seemed to be copies is not, see `runs.notes`.
+            while (wanted := _wanted(store, experiment, part)) != before:
+                _note_share(store, experiment, part, most)
+                filler = Filler(store, experiment, startup, stopping, told, wanted, before)
+                filler.play(how)
+                played, before, startup = played + filler.played, wanted, None
+            return played
         except BudgetExceeded as reached:
             again = "everything is kept: run the same command again to go on"
             raise BudgetExceeded(f"{reached}; {again}") from None

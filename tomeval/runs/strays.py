@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.resources import experiment_path, read_text, read_toml, shown_path
+from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.runs.domain import domain_names, get_domain
 
 _BEGIN = "`tomeval init experiment` writes one to begin with"
-_JSON = re.compile(r"\s*[\[{]\s*(?:[\"\]{}]|$)")
-_YAML = re.compile(r"(?:---\s*$|(?:#.*\n|\s*\n)*[\w-]+:(?:\s|$))", re.MULTILINE)
 _LOGS = (".csv", ".jsonl", ".parquet")
 
 
@@ -23,7 +20,7 @@ def read_experiment(path: Path) -> dict[str, Any]:
     Raises
     ------
     TomevalError
-        It is no TOML: the message says what it seems to be, and which command takes it.
+        It is no TOML: the message says which command takes it.
     """
     where = shown_path(path)
     if path.is_dir():
@@ -34,22 +31,11 @@ def read_experiment(path: Path) -> dict[str, Any]:
             "games, and `tomeval score` measures them"
         )
     try:
-        data = read_toml(path)
+        return read_toml(path)
     except TomevalError as error:
-        if (other := _other_format(path)) is None:
+        if not path.is_file():
             raise
-        raise TomevalError(f"{where}: is {other}; experiments are TOML files: {_BEGIN}") from error
-    return data
-
-
-def _other_format(path: Path) -> str | None:
-    """Return what a file that is no TOML seems to be; None if that cannot be said."""
-    if not path.is_file():
-        return None
-    text = read_text(path)
-    if path.suffix == ".json" or _JSON.match(text):
-        return "JSON"
-    return "YAML" if path.suffix in (".yaml", ".yml") or _YAML.match(text) else None
+        raise TomevalError(f"{error}; experiments are TOML files: {_BEGIN}") from error
 
 
 def other_kind(data: Mapping[str, Any]) -> str:
