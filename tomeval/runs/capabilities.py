@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tomeval.models.base import Model, Prompt
     from tomeval.models.scripted import Script
     from tomeval.runs.cell import RunCell
+    from tomeval.runs.columns import Table
     from tomeval.runs.domain import Block
     from tomeval.runs.measures import Measure
     from tomeval.runs.results import Run
     from tomeval.runs.schema import Schema
     from tomeval.runs.store import Store
-    from tomeval.runs.tables import Table
 
 Rows = list[dict[str, Any]]
 

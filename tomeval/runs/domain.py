@@ -118,7 +118,7 @@ class Cell(ABC):
     def originals(self, count: int) -> Sequence[int]:
         """Return which of the first `count` episodes are not certain copies of earlier ones.
 
-        The others are not played, see `tomeval.runs.notes`. Default: all.
+        The others are not played, see `tomeval.runs.runner.episodes_to_play`. Default: all.
         """
         return range(count)
 

@@ -6,9 +6,10 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.text import both_ends, wrapped
 from tomeval.core.ticking import Ticking
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
@@ -20,12 +21,14 @@ from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
 from tomeval.runs.origins import here
-from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
+from tomeval.runs.replies import Unread, explained, last_unread
 from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule, without
-from tomeval.runs.startup import StartUp
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
+
+if TYPE_CHECKING:
+    from tomeval.runs.startup import StartUp
 
 logger = logging.getLogger(__name__)
 
@@ -182,7 +185,7 @@ class Filler:
                 "%d episodes failed because the model gave no reply: run the same command again to "
                 "play them%s",
                 lost,
-                f"; the last: {excerpt(why)}" if why else "",
+                f"; the last: {both_ends(why)}" if why else "",
             )
         low, scored = tallies.low_mass(self.store)
         if low:
@@ -199,7 +202,7 @@ class Filler:
         self.origin = here(models)
         numbers = list(self.schedules)
         if self.startup is not None:
-            await self.startup.ask(models, [self.cells[number] for number in numbers])
+            await self.startup.ask(models)
         self.store.note_stops(dict.fromkeys(numbers, ""))
 
     def count_of(self, key: str) -> ModelCount:
@@ -259,7 +262,7 @@ class Filler:
                 else:
                     head = f"{self.name(number)} has {what}"
                 if lost:
-                    head += f"; the last: {excerpt(lost[-1])}"
+                    head += f"; the last: {both_ends(lost[-1])}"
                 logger.warning("%s", explained(head, unread, self.advised))
 
             self._stop(number, what, tell)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.models import Ahead, all_backends, lacking, look_ahead
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.domain import Cell, get_domain
+from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
@@ -26,9 +29,7 @@ from tomeval.runs.folder import (
     note_share,
 )
 from tomeval.runs.live import Live, OnCounts, Progress, live_file
-from tomeval.runs.notes import episodes_to_play
 from tomeval.runs.schedule import without
-from tomeval.runs.startup import StartUp, StartUpLog
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 
@@ -119,15 +120,19 @@ def run_experiment(
             # Not before: a run that is refused must not be shown in place of the one that is there.
             sha256 = str(store.meta()["sha256"])
             shown = stack.enter_context(live_file(folder, live, experiment.name, sha256))
-            log = StartUpLog(folder)
-            startup = StartUp(log, experiment) if startup_test else None
+            startup, log = None, None
+            if any(p.served for cell in experiment.cells for p in cell.seats.values() if p):
+                from tomeval.runs.startup import StartUp, StartUpLog
+
+                log = StartUpLog(folder)
+                startup = StartUp(log, experiment) if startup_test else None
             told = Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}
             how = How(engine, concurrency, budget, opening)
             played, before = 0, None
-            # Again if what seemed to be copies is not, see `runs.notes`.
+            # Again if what seemed to be copies is not, see `episodes_to_play`.
             while (wanted := _wanted(store, experiment, part)) != before:
                 _note_share(store, experiment, part, most)
                 filler = Filler(store, experiment, startup, stopping, told, wanted, before)
@@ -169,6 +174,35 @@ def _wanted(
     ]
 
 
+def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> Sequence[int]:
+    """Return which of the first `count` episodes a cell is to have, given what is stored of it.
+
+    A cell says which are certain copies of earlier ones (`Cell.originals`), but for one thing that
+    only the answers show: labels that are equally probable, between which an action is drawn. If
+    any original has such a tie, all episodes of its cell are played.
+    """
+    found, whole = cell.originals(count), range(count)
+    if len(found) == count:
+        return whole
+    found = list(found)
+    if any(episode not in found for episode in store.episodes(number) if episode < count):
+        return whole  # begun in full
+    drawn = any(tied(record) for episode in found for *_, record in store.calls(number, episode))
+    return whole if drawn else found
+
+
+def tied(record: dict[str, Any]) -> bool:
+    """Tell whether a model call scored two labels as the most probable ones.
+
+    Examples
+    --------
+    >>> tied({"scores": {"logprobs": [-1.0, -1.0, -3.0]}}), tied({"scores": {"logprobs": [-1, -2]}})
+    (True, False)
+    """
+    found = record.get("scores", {}).get("logprobs", [])
+    return len(found) > 1 and found.count(max(found)) > 1
+
+
 def _note_share(store: Store, experiment: Experiment, part: Part | None, planned: int) -> None:
     """Let the folder of a part say how many episodes of each cell are its own."""
     if part is not None:
@@ -193,3 +227,66 @@ def lacks(experiment: Experiment) -> MissingExtra | None:
     """
     specs = (spec for cell in experiment.cells for spec in cell.models.values())
     return next(filter(None, map(lacking, specs)), None)
+
+
+# Games that were played elsewhere
+
+
+class Recorded(NamedTuple):
+    """Games that were played elsewhere, read for a run.
+
+    Attributes
+    ----------
+    cells : list of (dict, Block)
+        The definition of every cell, as `Cell.definition` has it, and its episodes.
+    notes : list of str
+        What was read and left out, in lines for the user.
+    """
+
+    cells: list[tuple[dict[str, Any], Block]]
+    notes: list[str]
+
+
+def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Recorded:
+    """Read recorded games and write them as a run, which every command then reads.
+
+    Parameters
+    ----------
+    read : callable
+        Returns the games; it is called if the folder does not exist yet.
+    out : Path
+        The run folder, which must not exist. It appears when it is complete.
+
+    Raises
+    ------
+    TomevalError
+        The games cannot be read, or the folder exists or cannot be made.
+    """
+    if out.exists():
+        raise TomevalError(f"{out}: exists already; choose another folder with --out")
+    found = read()
+    identity = {"name": out.name, "cells": [definition for definition, _ in found.cells]}
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        try:
+            _write(domain, draft, identity, found)
+            os.rename(draft, out)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    except OSError as error:
+        raise TomevalError(f"{out}: cannot be made ({error.strerror or error})") from None
+    return found
+
+
+def _write(domain: Domain, folder: Path, identity: dict[str, Any], found: Recorded) -> None:
+    """Write the run."""
+    with locked(folder):
+        store = Store(folder, domain)
+        try:
+            begin_or_resume(store, folder, identity, 0)  # nothing remains to be played
+            add_session(folder, 0)
+            for number, (_, block) in enumerate(found.cells):
+                store.add(number, block)
+        finally:
+            store.close()

@@ -37,7 +37,7 @@ from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
 
 if TYPE_CHECKING:
-    from tomeval.runs.differing import Differing
+    from tomeval.runs.rows import Differing
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -219,7 +219,7 @@ class Store(Stored):
         Where they were played does not count, nor what records say of the time it took and of
         tokens that were read before. Episodes that are not stored differ in ``episodes``.
         """
-        from tomeval.runs.differing import difference
+        from tomeval.runs.rows import difference
 
         given = played if isinstance(played, Rows) else Rows.of(cell, played)
         with self._db.reporting():

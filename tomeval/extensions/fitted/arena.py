@@ -22,7 +22,6 @@ from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.columns import flat
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, never
 from tomeval.statistics import Estimate
 
 
