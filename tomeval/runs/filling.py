@@ -180,12 +180,12 @@ class Filler:
         """Warn of what may be wrong with the models' answers, of earlier sessions too."""
         lost = self.ended[FAILED]
         if lost:
-            why = tallies.last_failure(self.store)
+            why = tallies.failures(self.store).most_common(1)
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
                 "play them%s",
                 lost,
-                f"; the last: {both_ends(why)}" if why else "",
+                f"; most often: {both_ends(why[0][0])}" if why else "",
             )
         low, scored = tallies.low_mass(self.store)
         if low:

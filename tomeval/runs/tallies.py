@@ -400,40 +400,29 @@ def unfinished(store: Store) -> dict[int, int]:
     return dict(store.query(sql))
 
 
-def last_failure(store: Store) -> str:
-    """Return why the last failed episode got no reply; empty if the log does not say."""
-    # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
-    sql = (
-        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null' "
-        "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
-    )
-    rows = store.query(sql)
-    return str(json.loads(rows[0][0])["error"]) if rows else ""
-
-
 def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
-    sql = (
-        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null'"
-    )
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     first: dict[str, str] = {}
-    for (record,) in store.query(sql):  # read here, see `last_failure`
-        why = str(json.loads(record)["error"])
-        found[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
-    return found
+    for why in _said_in_calls(store, FAILED, "error"):
+        counts[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
+    return counts
 
 
 def faults(store: Store) -> Counter[str]:
     """Return what was wrong with the replies of void episodes, as far as the log says."""
-    # Read here, see `last_failure`.
+    return Counter(_said_in_calls(store, VOID, "fault"))
+
+
+def _said_in_calls(store: Store, status: str, name: str) -> Iterator[str]:
+    """Yield a text of the calls of episodes that ended so, where it is there."""
+    # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     rows = store.query(
         "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{VOID}' AND json_type(readable(record), '$.fault') = 'text'"
+        "WHERE status = ? AND json_type(readable(record), ?) = 'text'",
+        (status, f"$.{name}"),
     )
-    return Counter(str(json.loads(record)["fault"]) for (record,) in rows)
+    return (str(json.loads(record)[name]) for (record,) in rows)
 
 
 def lenient_replies(store: Store, most: int) -> dict[int, str]:
