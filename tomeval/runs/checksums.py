@@ -197,7 +197,7 @@ def write_sums(db: sqlite3.Connection, places: Iterable[Place]) -> None:
     def query(sql: str, place: Place) -> list[Any]:
         return db.execute(sql, place).fetchall()
 
-    rows = ((*place, _sum(query, place)) for place in places)
+    rows = [(*place, _sum(query, place)) for place in places]
     db.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", rows)
 
 
