@@ -37,19 +37,19 @@ class Watch(Protocol):
     """What is told of episodes while they are played."""
 
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
-        """Hear that models, by `spec_key`, have started; nothing has been asked of them yet."""
+        """Note that models, by `spec_key`, have started; nothing has been asked of them yet."""
 
     def begun(self, number: int, episode: int) -> None:
-        """Hear that an episode of a cell begins."""
+        """Note that an episode of a cell begins."""
 
     def on_step(self, number: int, episode: int) -> None:
-        """Hear that an episode has got through a step."""
+        """Note that an episode has got through a step."""
 
     def over(self, number: int, episode: int) -> None:
-        """Hear that an episode is over or broken off; before `done` and `too_long`."""
+        """Note that an episode is over or broken off; before `done` and `too_long`."""
 
     def asked_again(self) -> None:
-        """Hear that a question is asked once more."""
+        """Note that a question is asked once more."""
 
     def count_of(self, key: str) -> ModelCount:
         """Return the counts of a model, by `spec_key`."""
@@ -61,7 +61,7 @@ class Watch(Protocol):
         """
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
-        """Hear that an episode of a cell is broken off: a prompt is beyond the model's context."""
+        """Note that an episode of a cell is broken off: a prompt is beyond the model's context."""
 
 
 class Keeper(Protocol):

@@ -1,4 +1,14 @@
-"""Run an experiment into a folder: start, resume or extend it."""
+"""Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
+
+An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
+number of episodes. This module opens the run folder (`folder.py`, `writer.py`) and its store
+(`store.py`), and finds what is not played yet. `filling.py` hands that out: an engine
+(`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
+`schedule.py`. An episode is a `Block`, stored as `rows.py` in one transaction with its checksum
+(`checksums.py`); replies of unfinished ones are kept, so that a run goes on where it was killed.
+`results.Run` reads a store (`stored.py`, `tallies.py`) as cells (`cell.py`) with measures, which
+tables, figures, comparisons and reports show.
+"""
 
 from __future__ import annotations
 
