@@ -6,8 +6,7 @@ number of episodes. This module opens the run folder (`folder.py`, `writer.py`) 
 (`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
 `schedule.py`. An episode is a `Block`, stored as `rows.py` in one transaction with its checksum
 (`checksums.py`); replies of unfinished ones are kept, so that a run goes on where it was killed.
-`results.Run` reads a store (`stored.py`, `tallies.py`) as cells (`cell.py`) with measures, which
-tables, figures, comparisons and reports show.
+`results.Run` reads a store (`stored.py`, `tallies.py`) as cells (`cell.py`) with measures.
 """
 
 from __future__ import annotations
@@ -290,7 +289,6 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
 
 
 def _write(domain: Domain, folder: Path, identity: dict[str, Any], found: Recorded) -> None:
-    """Write the run."""
     with locked(folder):
         store = Store(folder, domain)
         try:
