@@ -111,13 +111,12 @@ class Schedule:
         self._after = stop_after_voids
         by_cell: Mapping[int, Sequence[int]] = jobs if isinstance(jobs, Mapping) else {}
         self._turns = {cell: numbers for cell, numbers in sorted(by_cell.items()) if len(numbers)}
-        self._order = dict(self._turns)
+        self._order: dict[int, Sequence[int]] = dict(self._turns)
         self._at = dict.fromkeys(self._turns, 0)  # by cell, the place of the next one
         # What can begin next, as (rank, episode, cell): of the turns (rank 0) one for each cell.
         self._heap = [(0, numbers[0], cell) for cell, numbers in self._turns.items()]
         heapq.heapify(self._heap)
         self._held: dict[int, list[tuple[int, int, int]]] = {}  # the same, of cells that may not
-        self._claimed = Jobs()  # taken before their turn
         self._left = Counter({cell: len(numbers) for cell, numbers in self._turns.items()})
         self._count = self._left.total()
         self._ranked = 0
@@ -126,8 +125,10 @@ class Schedule:
         self._void, self._passed_over = Jobs(), Jobs()
         self._change = asyncio.Event()
         if not isinstance(jobs, Mapping):
-            cells = sorted({cell for cell, _ in jobs})
-            self._order = {cell: sorted(e for c, e in jobs if c == cell) for cell in cells}
+            listed: dict[int, list[int]] = {}
+            for cell, episode in sorted(jobs):
+                listed.setdefault(cell, []).append(episode)
+            self._order |= listed
             self.add(jobs)
 
     def __len__(self) -> int:
@@ -156,15 +157,14 @@ class Schedule:
         while self._heap:
             entry = rank, episode, cell = heapq.heappop(self._heap)
             free = not self._after or cell in self._got_through or self._begun[cell] < self._after
-            gone = rank == 0 and (cell, episode) in self._claimed
-            if not free and not gone:
-                self._held.setdefault(cell, []).append(entry)
-                continue
-            if rank == 0:
-                self._advance(cell)
-            if not gone:
-                self._begin(cell)
+            if free:
+                if rank == 0:
+                    self._advance(cell)
+                self._begun[cell] += 1
+                self._left[cell] -= 1
+                self._count -= 1
                 return cell, episode
+            self._held.setdefault(cell, []).append(entry)
         return None
 
     def _advance(self, cell: int) -> None:
@@ -172,11 +172,6 @@ class Schedule:
         self._at[cell] += 1
         if self._at[cell] < len(self._turns[cell]):
             heapq.heappush(self._heap, (0, self._turns[cell][self._at[cell]], cell))
-
-    def _begin(self, cell: int) -> None:
-        self._begun[cell] += 1
-        self._left[cell] -= 1
-        self._count -= 1
 
     def _free(self, cell: int) -> None:
         """Let a cell begin what it was held from."""
@@ -204,42 +199,10 @@ class Schedule:
         self._count += 1
         self._change.set()
 
-    def claim(self, job: Job) -> bool:
-        """Take this very episode; return whether it was still to begin."""
-        cell, episode = job
-        for entries in (self._heap, self._held.get(cell, [])):
-            for entry in entries:
-                if entry[0] and entry[1:] == (episode, cell):
-                    entries.remove(entry)
-                    heapq.heapify(entries)
-                    self._begin(cell)
-                    return True
-        turns = self._turns.get(cell, ())
-        place = bisect_left(turns, episode, self._at.get(cell, 0))
-        if place == len(turns) or turns[place] != episode or job in self._claimed:
-            return False
-        self._claimed.add(job)
-        self._begin(cell)
-        return True
-
     def close(self) -> None:
         """Wait for no more than there is."""
         self.more = False
         self._change.set()
-
-    def withdraw(self, cell: int) -> list[Job]:
-        """Leave out the episodes of a cell that have not begun, and return them in order."""
-        mine = [*self._held.pop(cell, ()), *(entry for entry in self._heap if entry[2] == cell)]
-        self._heap = [entry for entry in self._heap if entry[2] != cell]
-        heapq.heapify(self._heap)
-        ranks = sorted(entry for entry in mine if entry[0])
-        turns = self._turns.pop(cell, ())[self._at.pop(cell, 0) :]
-        left = [episode for rank, episode, _ in ranks if rank < 0]
-        left += [episode for episode in turns if (cell, episode) not in self._claimed]
-        left += [episode for rank, episode, _ in ranks if rank > 0]
-        self._count -= self._left.pop(cell, 0)
-        self._change.set()
-        return [(cell, episode) for episode in left]
 
     def stepped(self, cell: int) -> None:
         """Note that an episode of a cell has got through a step."""
@@ -269,11 +232,17 @@ class Schedule:
     def stop(self, cell: int, reason: str) -> int:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
-        return len(self.withdraw(cell))
+        self._held.pop(cell, None)
+        self._heap = [entry for entry in self._heap if entry[2] != cell]
+        heapq.heapify(self._heap)
+        left = self._left.pop(cell, 0)
+        self._count -= left
+        self._change.set()
+        return left
 
     def clear(self) -> None:
         """Let no more episodes begin."""
-        self._heap, self._held, self._turns, self._at = [], {}, {}, {}
+        self._heap, self._held = [], {}
         self._left.clear()
         self._count = 0
         self.close()
