@@ -164,11 +164,6 @@ class Database:
                         self._db.execute(commit)
                 raise
 
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """SQLite's own, for what is under way already."""
-        return self._db
-
     def renew_views(self, views: str) -> None:
         """Have views as this version words them, whatever the file says; it is not changed."""
         with self.reporting():

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
@@ -35,9 +35,6 @@ from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
-
-if TYPE_CHECKING:
-    from tomeval.runs.rows import Differing
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -212,18 +209,6 @@ class Store(Stored):
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
-
-    def differs(self, cell: int, played: Block | Rows) -> Differing:
-        """Return how episodes differ from what is stored of them.
-
-        Where they were played does not count, nor what records say of the time it took and of
-        tokens that were read before. Episodes that are not stored differ in ``episodes``.
-        """
-        from tomeval.runs.rows import difference
-
-        given = played if isinstance(played, Rows) else Rows.of(cell, played)
-        with self._db.reporting():
-            return difference(self._db.connection, given)
 
     def origin(self, replica: str, host: str, device: str, versions: Mapping[str, str]) -> int:
         """Return the number of an origin, a new one if there is none like it; see `Origin`."""

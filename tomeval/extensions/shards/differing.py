@@ -13,7 +13,8 @@ from typing import Any
 from tomeval.core.text import both_ends
 from tomeval.runs.domain import Domain
 from tomeval.runs.folder import differing_words
-from tomeval.runs.rows import Rows, said
+from tomeval.runs.rows import Rows
+from tomeval.runs.schema import unpack
 
 _KEYS = {"steps": ("step",), "answers": ("step", "seat", "question"), "calls": ("call",)}
 _MOST = 160
@@ -56,3 +57,16 @@ def reply_difference(there: bytes, here: bytes) -> str:
     if one == other:
         return ""
     return both_ends(differing_words(json.loads(one), json.loads(other)), _MOST)
+
+
+_MEASURED = ("latency", "cached")
+"""What a record says of the machine: seconds, and tokens that the model had read before."""
+
+
+def said(record: bytes) -> str:
+    """Return a packed record without what it says of the machine."""
+
+    def bare(data: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in data.items() if key not in _MEASURED}
+
+    return json.dumps(json.loads(unpack(record), object_hook=bare), sort_keys=True)
