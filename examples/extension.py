@@ -15,8 +15,8 @@ import numpy as np
 from tomeval import Run
 from tomeval.core.extensions import Extension
 from tomeval.plots import Drawing
+from tomeval.runs.columns import Table, fixed
 from tomeval.runs.outside import make_measure
-from tomeval.runs.tables import Table, fixed
 
 NAME = "example_name_percent"
 

@@ -6,7 +6,7 @@ import io
 import itertools
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,9 +19,8 @@ from tomeval.domains.matrix.partner_files import partner_names
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
-from tomeval.runs.checksums import Sums, of_rows
-from tomeval.runs.database import Database
-from tomeval.runs.schema import SCHEMA_VERSION, unpacked
+from tomeval.runs.checksums import of_rows, write_mark, write_sums
+from tomeval.runs.schema import unpacked
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
@@ -90,16 +89,13 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
 
 def renew_checksums(folder: Path) -> None:
     """Give a store that was edited on purpose the checksums of what it holds now."""
-    db = Database(folder / "run.sqlite", SCHEMA_VERSION, "")
-    sums = Sums(db)
-    with sums.transaction() as connection:
-        connection.execute("DELETE FROM sums")
-        for number, *row, _ in db.query("SELECT rowid, * FROM answered"):
+    with closing(sqlite3.connect(folder / "run.sqlite")) as db, db:
+        db.execute("DELETE FROM sums")
+        for number, *row, _ in db.execute("SELECT rowid, * FROM answered").fetchall():
             checksum = (of_rows([tuple(row)]), number)
-            connection.execute("UPDATE answered SET sum = ? WHERE rowid = ?", checksum)
-        sums.recount()
-        sums.episodes(connection, db.query("SELECT cell, episode FROM episodes"))
-    db.close()
+            db.execute("UPDATE answered SET sum = ? WHERE rowid = ?", checksum)
+        write_sums(db, db.execute("SELECT cell, episode FROM episodes").fetchall())
+        write_mark(db)
 
 
 def single_action(game: MatrixGame) -> PartnerSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections import Counter
@@ -175,8 +176,12 @@ def _files(folder: Path) -> dict[str, list[str]]:
 def _outcome(
     folder: Path, commands: list[list[str]], truth: list[tuple[int | str, str, str]], what: str
 ) -> str:
-    """Read a damaged folder; return ``equal``, ``told``, ``silent`` or ``traceback``."""
+    """Read a damaged folder; return ``equal``, ``fewer``, ``told``, ``silent`` or ``traceback``.
+
+    ``fewer``: replies and episodes that were lost with a log are missing, and are played again.
+    """
     outcomes = set()
+    fewer = "log:" in what and _sound(read(commands[-1])[1]) <= _sound(truth[-1][1])
     for command, (before, right, _) in zip(commands, truth, strict=True):
         code, text, errors = read(command)
         if command[0] == "verify" and code == 1:
@@ -186,12 +191,21 @@ def _outcome(
             outcomes.add("traceback")
         elif code == 2:
             outcomes.add("told" if errors.count("\n") >= 1 and str(folder) in errors else "silent")
+        elif (code, text) != (before, right) and fewer:
+            outcomes.add("fewer")
         elif (code, text) != (before, right) and not any(word in errors for word in TOLD):
             print(f"{what}: {command[0]}: another text, exit code {code}", file=sys.stderr)
             outcomes.add("silent")
         else:
             outcomes.add("told" if any(word in errors for word in TOLD) else "equal")
-    return next(kind for kind in ("traceback", "silent", "told", "equal") if kind in outcomes)
+    kinds = ("traceback", "silent", "told", "fewer", "equal")
+    return next(kind for kind in kinds if kind in outcomes)
+
+
+def _sound(text: str) -> int:
+    """Return how many episodes `verify` calls sound, of a store where all that is there is."""
+    counts = re.search(r"episodes: ([\d,]+) sound, 0 damaged", text)
+    return int(counts[1].replace(",", "")) if counts else sys.maxsize
 
 
 def _swaps(domain: str) -> Iterator[tuple[str, str, list[str]]]:
@@ -240,7 +254,8 @@ def _exchange(work: Path, bases: list[tuple[str, Path]]) -> Iterator[Row]:
 def _row(case: str, found: Counter[str]) -> Row:
     lost = found["silent"] + found["traceback"]
     note = (
-        f"{found['told']} told, {found['equal']} read as before, {found['silent']} silent, "
+        f"{found['told']} told, {found['equal']} read as before, {found['fewer']} with fewer "
+        f"episodes, {found['silent']} silent, "
         f"{found['traceback']} tracebacks"
     )
     return Row(case, found.total(), found.total() - lost, lost, None, note)
@@ -274,7 +289,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
                     f"{file}: {_damage(folder, file, other, rng)}"
                     for file in rng.choice(files, int(rng.integers(1, 4)))
                 ]
-                found[_outcome(folder, commands, truth, f"{name}, {number} ({how})")] += 1
+                found[_outcome(folder, commands, truth, f"{name}, {group}: {number} ({how})")] += 1
             shutil.rmtree(folder)
             rows.append(_row(f"{name}: {group}", found))
         rows += _exchange(work, bases)
@@ -288,10 +303,11 @@ ATTACK = Attack(
     "bytes, zeros, a page, two pages exchanged, a page of another store, or the end cut off. "
     "Every copy was read by `status`, `table`, `compare`, `transcript`, `export`, `report`, "
     "`merge` and `verify`. Survived: each command printed what it prints for the sound folder, or "
-    "said which file is damaged. Lost: another text or number without a word, or a traceback. Then "
-    "whole files were exchanged: the store, the store with its seal, or `experiment.json` is that "
-    "of another experiment of the same name or of another domain, or `experiment.json` is missing. "
-    "There every command is counted, `plot` and `watch` too, and has to say it (only `watch`, "
-    "which reads neither file, may print what it did before).",
+    "said which file is damaged, or read what is left where the last episodes were lost with the "
+    "log of a killed run, which are played again. Lost: another text or number without a word, or "
+    "a traceback. Then whole files were exchanged: the store, the store with its seal, or "
+    "`experiment.json` is that of another experiment of the same name or of another domain, or "
+    "`experiment.json` is missing. There every command is counted, `plot` and `watch` too, and has "
+    "to say it (only `watch`, which reads neither file, may print what it did before).",
     play,
 )

@@ -25,7 +25,8 @@ from tomeval.models.base import BackendError, Reply, Usage
 from tomeval.models.naming import brief_names
 from tomeval.models.served.limits import BudgetExceeded
 from tomeval.models.waiting import Waiting
-from tomeval.runs.live import Asked, Counts, Live, ModelCount, State
+from tomeval.runs.live import Counts, Live, ModelCount, State
+from tomeval.runs.tallies import Asked
 from tomeval.strategies.readers import MARKER
 
 

@@ -11,8 +11,8 @@ from toy_domain import TOY
 
 from tomeval.models.base import BackendError
 from tomeval.report.exchange import task_text
+from tomeval.runs.columns import Table
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table
 
 EXPERIMENT = """
 domain = "toy"

@@ -12,9 +12,9 @@ from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.models.base import LocalModel, Reply, Scores
 from tomeval.report import write_report
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.notes import copies_notes, sampled_notes, tied
+from tomeval.runs.notes import copies_notes, sampled_notes
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
+from tomeval.runs.runner import run_experiment, tied
 from tomeval.strategies.asking import flatten
 
 EPISODES = 12

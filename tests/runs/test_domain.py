@@ -64,7 +64,6 @@ def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
         ("rate", 3, "rate: int is not a Rate"),
         ("experiment", Cell, "experiment: Cell is not a subclass of Experiment"),
         ("experiment", Experiment, "experiment: the key domain is 'matrix' by default"),
-        ("play", Play("no"), "play.episode: 'no' is not a function"),
         ("play", Play(TOY.play.episode, together=len), "play: together and many go together"),
         ("read", Read(3), "read.schema: int is not a Schema"),
         ("show", Show(headline=("losses",)), "show.headline: unknown measure 'losses'"),

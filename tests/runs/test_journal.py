@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -62,29 +61,6 @@ def test_the_kind_of_a_mount_is_read_as_the_kernel_writes_it() -> None:
     found = [kind_of_mount(mounts, number) for number in ("27", "41", "42", "4", "")]
     assert found == ["ext4", "nfs4", "fuse.sshfs", "", ""]
     assert [shared_by_hosts(kind) for kind in found] == [False, True, True, False, False]
-
-
-def test_the_kind_of_a_real_mount(tmp_path) -> None:
-    """In a name space of its own, as far as this machine allows that."""
-    script = (
-        "from pathlib import Path; from tomeval.runs.journal import filesystem; "
-        f"print(filesystem(Path({str(tmp_path)!r})))"
-    )
-    shell = f"mount -t tmpfs none {tmp_path} && exec {sys.executable} -c '{script}'"
-    try:
-        done = subprocess.run(
-            ["unshare", "-Urm", "sh", "-c", script_safe(shell)],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-    except FileNotFoundError:
-        pytest.skip("there is no unshare")
-    if done.returncode:
-        pytest.skip(f"no mounts here: {done.stderr.strip()[-80:]}")
-    assert done.stdout.strip() == "tmpfs"
-
-
-def script_safe(shell: str) -> str:
-    return shell.replace("-c '", '-c "').replace(")))'", ')))"')
 
 
 def test_a_probe_says_why_a_journal_does_not_work(tmp_path, monkeypatch) -> None:
@@ -232,45 +208,6 @@ def test_what_is_damaged_is_left_out_with_its_journal(hot, local) -> None:
     assert verified(hot).sound
     assert run_experiment(make_experiment(SMALL), hot) == 1
     assert dump(hot) == dump(local)
-
-
-KILLED = """
-import json, os, sys
-from pathlib import Path
-from tomeval.runs import journal, writer
-for module in (journal, writer):
-    module.filesystem = lambda folder: "nfs4"
-from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
-from tomeval.domains.matrix import domain
-domain.STEPS_PER_CHUNK = 20
-run_experiment(make_experiment(json.loads(sys.argv[2])), Path(sys.argv[1]))
-"""
-
-
-def test_killed_at_any_moment_nothing_is_lost(local, tmp_path, on_nfs) -> None:
-    folder = tmp_path / "run"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, "-c", KILLED, str(folder), json.dumps(SMALL)]
-    written = complete = 0
-    for pause in (0.005, 0.03):
-        with subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as running:
-            deadline = time.monotonic() + 60
-            begun, told = folder / "run.sqlite", folder / "sessions.json"
-            while running.poll() is None and not (
-                told.exists() and begun.stat().st_mtime_ns > written
-            ):
-                assert time.monotonic() < deadline
-                time.sleep(0.002)
-            time.sleep(pause)
-            running.kill()
-        with tomeval.Run(folder) as run:
-            before, complete = complete, sum(row["complete"] for row in run.status())
-        written = begun.stat().st_mtime_ns
-        assert complete >= before
-    run_experiment(make_experiment(SMALL), folder)
-    assert dump(folder) == dump(local)
-    assert verified(folder).sound
 
 
 def killed_with_a_log(folder: Path, killed: Path) -> None:

@@ -339,18 +339,3 @@ def test_counts_are_those_of_the_store(tmp_path, domain) -> None:
             assert getattr(last, name) == sum(row[name] for row in rows)
         assert last.failed == (0 if healed else 1)
         assert last.void == 2
-
-
-def test_progress_takes_two_numbers_and_counts_are_apart(tmp_path) -> None:
-    import tomeval
-
-    steps: list[tuple[int, int]] = []
-    counts: list[Counts] = []
-    tomeval.run(
-        {"games": "RPS", "subjects": "random", "horizon": 4, "episodes": 3},
-        tmp_path / "run",
-        progress=lambda done, total: steps.append((done, total)),
-        on_counts=counts.append,
-    ).close()
-    assert steps[-1] == (12, 12)
-    assert counts[-1] == Counts(complete=3)

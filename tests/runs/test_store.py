@@ -6,14 +6,13 @@ import contextlib
 import json
 import pickle
 import sqlite3
-from dataclasses import replace
 
 import pytest
 from support import dump, renew_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import COMPLETE, FAILED
+from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import begin_or_resume
@@ -173,45 +172,6 @@ def test_what_is_sound_keeps_its_origin(tmp_path) -> None:
     with Run(folder) as run:
         [(episode, origin)] = run.store.query("SELECT episode, origin FROM episodes")
         assert (episode, run.store.origins()[origin].replica) == (1, "replica 1")
-
-
-@pytest.mark.parametrize(
-    ("other", "table"),
-    [
-        (block(), ""), (Rows.of(0, block()), ""), (block(reward=8), ""),  # 8 is 8.0 there
-        (block(reward=7.5), "steps"), (block(status=FAILED), "episodes"),
-        (block(call=record("I choose F.")), "calls"), (block(1), "episodes"),
-        (block(call=record(latency=9.0, cached=4)), ""),  # of the machine
-        (block(answers=[(0, 1, "subject", "belief 1", "valid", 1, "{}", "")]), "answers"),
-        (replace(block(), calls=block().calls[:1]), "calls"),
-        (replace(block(), steps=[*block().steps, (0, 3, *block().steps[0][2:])]), "steps"),
-    ],
-)  # fmt: skip
-def test_a_second_result_is_compared(tmp_path, other, table) -> None:
-    folder = tmp_path / "run"
-    with writing(folder) as store:
-        store.add(0, block(), store.origin(*HERE))
-        before = dump(folder)
-        assert store.differs(0, other).table == table
-        with store.together():
-            assert store.differs(0, other).table == table
-        assert dump(folder) == before
-    assert verified(folder).sound
-
-
-@pytest.mark.parametrize(
-    ("other", "table", "rounding"),
-    [
-        (block(reward=8), "", 0.0),
-        (block(reward=8.0005), "", 0.0005),
-        (block(reward=8.01), "steps", 0.0),
-        (block(reward=8.0005, call=record("I choose F.")), "calls", 0.0005),
-    ],
-)
-def test_rounding_is_told_apart(tmp_path, other, table, rounding) -> None:
-    with writing(tmp_path / "run") as store:
-        store.add(0, block(), store.origin(*HERE))
-        assert store.differs(0, other) == (table, pytest.approx(rounding))
 
 
 def test_a_run_of_one_process_has_one_origin(tmp_path) -> None:

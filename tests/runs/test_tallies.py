@@ -80,4 +80,4 @@ def test_a_reason_with_half_a_pair_is_told(tmp_path, monkeypatch) -> None:
     data = {"games": "IPD", "partners": "tit_for_tat", "horizon": 2, "episodes": 1}
     data |= {"subjects": [{"strategy": "QA"}], "model": "scripted:cut"}
     with tomeval.run(data, tmp_path / "run") as run:
-        assert tallies.last_failure(run.store) == "cut: \ud83d"
+        assert tallies.failures(run.store) == {"cut: \ud83d": 1}

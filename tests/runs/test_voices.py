@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from voice_server import VoiceServer, meant, options_of
+from voice_server import VoiceServer, meant
 from voice_styles import COOPERATIVE, VOICES
 from voices import decrypto
 
@@ -11,7 +11,6 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
-from tomeval.strategies.labels import Labels
 
 HORIZON = 3
 LABELS = ("J", "F")
@@ -136,37 +135,3 @@ def test_who_answers_no_payoff_question_plays_on_and_is_counted(tmp_path):
             assert [row["invalid_rate"] for row in run.rows()] == [4 / 16] * len(run.rows())
             text = "\n".join(transcript_lines(run, 0, 0))
             assert "asked what earns most against J: nothing (unparsable)" in text
-
-
-def test_a_reply_is_cut_where_the_request_says():
-    server = VoiceServer("thinking apart")
-    question = "Which action do you choose in round 3 of 10, J or F?\nFinal answer: ..."
-    body = {"model": "m", "messages": [{"role": "user", "content": question}], "seed": 1}
-
-    def ask(most):
-        (choice,) = server.chat({**body, "max_tokens": most})["choices"]
-        return choice
-
-    whole, cut, thought = ask(4096), ask(450), ask(8)
-    assert (whole["finish_reason"], whole["message"]["content"]) == ("stop", "Final answer: F")
-    assert len(whole["message"]["reasoning_content"].split()) >= 300
-    assert cut["message"] == whole["message"]
-    assert (thought["finish_reason"], thought["message"]["content"]) == ("length", "")
-    assert len(thought["message"]["reasoning_content"].split()) == 6
-
-
-def test_the_server_reads_what_is_asked():
-    assert options_of("You can choose J or F. Which is best for you, J, F or B?") == (*LABELS, "B")
-    assert options_of("Pick Option Rice or Option Pasta.\nFinal answer: Option ...") == (
-        "Rice",
-        "Pasta",
-    )
-    seen = set()
-    for name in COOPERATIVE:
-        server = VoiceServer(name)
-        text = "In round 4, which Option, Option J or Option F?\nFinal answer: Option ..."
-        body = {"model": "m", "messages": [{"role": "user", "content": text}], "seed": 2}
-        reply = server.chat(body)["choices"][0]["message"]["content"]
-        assert Labels(LABELS).read(reply, "stop").value == 0, reply
-        seen.add(reply)
-    assert len(seen) >= len(COOPERATIVE) - 1  # thinking apart looks as terse

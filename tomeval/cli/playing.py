@@ -103,13 +103,15 @@ def run(
     from tomeval.core.credentials import trusting
     from tomeval.core.extensions import portion
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import own_numbers
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out: is empty; name a folder, or leave it out")
     part = None if shard is None else portion("shard")(shard)
     loaded = load_experiment(experiment, overrides or [], model)
-    tell_notes(own_numbers(loaded, overrides or []))
+    if overrides:
+        from tomeval.runs.plan import own_numbers
+
+        tell_notes(own_numbers(loaded, overrides))
     named = loaded.name if part is None else loaded.name + part.suffix
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(

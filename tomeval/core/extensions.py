@@ -32,7 +32,7 @@ class Extension:
         them, each with `measures` and `present`, which tells whether a store has their data
         (`tomeval.runs.outside.Group`).
     tables : mapping of str to mapping
-        By domain, then by name: `tomeval.runs.tables.Table`. Those that a run has data for are
+        By domain, then by name: `tomeval.runs.columns.Table`. Those that a run has data for are
         folded into its report, unless they say otherwise.
     figures : mapping of str to mapping
         By domain, then by name: functions of a run and `tomeval.plots.drawing.Options` that return

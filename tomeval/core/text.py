@@ -9,6 +9,7 @@ stays as it is: stored rows, JSON, JSON lines, Parquet and CSV hold every charac
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -161,3 +162,21 @@ def excerpt(text: str, most: int = 80) -> str:
     ('tit_for_tat', 'abc...')
     """
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def both_ends(text: str, most: int = 200) -> str:
+    """Return the beginning and the end of a text, with what cannot be printed escaped."""
+    if len(text) > most:
+        text = f"{text[: most // 2]} [...] {text[-(most // 2) :]}"
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """Return a text in lines that fit a terminal of 80 columns."""
+    return textwrap.fill(
+        text,
+        79,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_on_hyphens=False,
+    )

@@ -42,7 +42,7 @@ def figures_of(run: Run) -> dict[str, Any]:
 def drawable(run: Run) -> list[str]:
     """Return the names of the figures that a run can have data for."""
     own = run.domain.show
-    return [*FIGURES, *(own.offered(run) if own.offered else own.figures), *run.added_figures]
+    return [*FIGURES, *own.figures, *run.added_figures]
 
 
 def figures_by(run: Run) -> tuple[str, ...]:

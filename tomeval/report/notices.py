@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
+from tomeval.core.text import both_ends
 from tomeval.report import facts
 from tomeval.report.episodes import Episodes
 from tomeval.report.facts import counted
@@ -14,7 +15,6 @@ from tomeval.runs.columns import INVALID, LENIENT
 from tomeval.runs.folder import planned
 from tomeval.runs.notes import copies_notes, enforced_notes, interval_notes, weight_notes
 from tomeval.runs.outside import lacking
-from tomeval.runs.replies import excerpt
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import FEW
 
@@ -90,7 +90,7 @@ def lenient_rows(run: Run) -> list[dict[str, Any]]:
             "player": cell.title,
             "task": facts.task_text(cell),
             "rate": 100 * rates[cell.number][LENIENT.name],
-            "said": excerpt(replies[cell.number]),
+            "said": both_ends(replies[cell.number]),
         }
         for cell in run.cells
         if cell.number in replies

@@ -1,7 +1,8 @@
 """From an experiment to cells, episodes, the store and results, for every kind of game.
 
 May import core, statistics, models and strategies; a domain is reached through its contract, given
-here. Runs are played by `runner.run_experiment` and read back as `results.Run`.
+here. Runs are played by `runner.run_experiment`, whose module says step by step what a run is, and
+read back as `results.Run`.
 """
 
 from tomeval.runs.capabilities import Compare, Describe, Line, Play, Rate, Read, Show

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tomeval.models.base import Model, Prompt
     from tomeval.models.scripted import Script
     from tomeval.runs.cell import RunCell
+    from tomeval.runs.columns import Table
     from tomeval.runs.domain import Block
     from tomeval.runs.measures import Measure
     from tomeval.runs.results import Run
     from tomeval.runs.schema import Schema
     from tomeval.runs.store import Store
-    from tomeval.runs.tables import Table
 
 Rows = list[dict[str, Any]]
 
@@ -231,8 +231,6 @@ class Show:
         them agree, or each has the value of an earlier measure. That is said above the table.
     figures : mapping
         Figures besides those of every domain by name: ``module:function``.
-    offered : function of run
-        Which of `figures` a run can have data for; None: all.
     first_figures : tuple of str
         The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
         of single files of theirs; those that the run's data does not support are left out.
@@ -262,7 +260,6 @@ class Show:
     first_table: str = ""
     aside: tuple[str, ...] = ()
     figures: Mapping[str, str] = field(default_factory=dict)
-    offered: Callable[[Run], Collection[str]] | None = None
     first_figures: tuple[str, ...] = ("forest",)
     figures_by: tuple[str, ...] = ()
     rates: Callable[[Run], Mapping[str, str]] = _empty

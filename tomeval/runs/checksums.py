@@ -1,9 +1,10 @@
 """Checksums (CRC-32) of a run: of every episode and kept reply, of the experiment, of files.
 
 An episode's is the sum over its tables of the checksum of its rows there (table ``sums``); a kept
-reply has its own. The experiment's covers the small tables and the total of all others, so that
-none can be missing (table ``marks``). All are checked when a store is opened to be read: at once
-if its file is the one that the last session sealed, else row by row.
+reply has its own. The experiment's covers the small tables (table ``marks``). All are checked when
+a store is opened to be read: at once if its file is the one that the last session sealed, else row
+by row. Episodes that are missing with their checksums, as those of a log that was lost, are no
+damage: they are played again.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import json
 import marshal
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ _ROWS = {
     f"ORDER BY {', '.join(map(str, range(1, keys + 1)))}"
     for table, keys in _KEYS.items()
 }
-Query = Callable[[str, Place], list[Any]]
+Query = Callable[..., list[Any]]
 
 
 def of_rows(rows: Sequence[tuple[Any, ...]]) -> int:
@@ -142,9 +142,9 @@ def check(db: Database, sealed: str) -> None:
     """
     if sealed and is_sealed(db.read_from, sealed):
         return
-    for found in damage(db):
+    for wrong in damage(db):
         raise Damaged(
-            f"{db.path}: damaged, {found.what} is not what was written; tomeval verify "
+            f"{db.path}: damaged, {wrong.what} is not what was written; tomeval verify "
             f"{db.path.parent} tells what is sound, and with --drop leaves out what is not, so "
             "that tomeval run plays it again"
         )
@@ -152,11 +152,12 @@ def check(db: Database, sealed: str) -> None:
 
 def damage(db: Database) -> Iterator[Damage]:
     """Yield what is not what was written."""
-    if not _is_whole(db):
-        yield Damage(f"its list of episodes or one of the tables {', '.join(SMALL)}")
+    if db.query("SELECT value FROM marks") != [(_of_small(db.query),)]:
+        yield Damage(f"one of the tables {', '.join(SMALL)}")
+    known = "SELECT cell, episode FROM sums UNION SELECT cell, episode FROM episodes"
     sums = {row[:2]: row[2] for row in db.query("SELECT cell, episode, sum FROM sums")}
-    places = sums.keys() | set(db.query("SELECT cell, episode FROM episodes"))
-    for place in sorted(filter(_is_place, places)):
+    places = db.query(known)
+    for place in filter(_is_place, places):
         try:
             sound = _sum(db.query, place) == sums.get(place)
         except Damaged:
@@ -164,12 +165,11 @@ def damage(db: Database) -> Iterator[Damage]:
         if not sound:
             yield Damage(f"episode {place[1]} of cell {place[0]}", place)
     for table in SUMMED:
-        known = "SELECT cell, episode FROM sums UNION SELECT cell, episode FROM episodes"
         sql = f"SELECT cell, episode FROM {table} WHERE (cell, episode) NOT IN ({known}) LIMIT 1"
         if db.query(sql) or not all(map(_is_place, places)):
             yield Damage(f"a row of no episode in the table {table}")
-    for *row, found in db.iterate("SELECT * FROM answered")[1]:
-        if of_rows([tuple(row)]) != found:
+    for *row, checksum in db.iterate("SELECT * FROM answered")[1]:
+        if of_rows([tuple(row)]) != checksum:
             place = (row[0], row[1])
             what = f"a kept reply of episode {row[1]} of cell {row[0]}"
             yield Damage(what, place if _is_place(place) else None, True)
@@ -181,100 +181,27 @@ def _is_place(place: tuple[Any, ...]) -> bool:
 
 
 def _sum(query: Query, place: Place) -> int:
-    """Return the checksum of what is stored of an episode."""
     return sum(of_rows(query(sql, place)) for sql in _ROWS.values())
 
 
-def _small(db: Database, table: str) -> int:
-    return of_rows(db.query(f"SELECT * FROM main.{table} ORDER BY 1"))
+def _of_small(query: Query) -> int:
+    return sum(of_rows(query(f"SELECT * FROM main.{table} ORDER BY 1")) for table in SMALL)
 
 
-def _total(db: Database) -> int:
-    """Return the total of the checksums of all episodes and kept replies."""
-    rows = db.iterate("SELECT sum FROM sums UNION ALL SELECT sum FROM answered")[1]
-    return sum(one for (one,) in rows)
+# A store that is written
 
 
-def _is_whole(db: Database) -> bool:
-    marks = dict(db.query("SELECT name, value FROM marks"))
-    try:
-        known = of_rows([(_total(db), *(_small(db, table) for table in SMALL))])
-    except TypeError:  # values that tomeval never writes
-        return False
-    return bool(marks == {"experiment": known})
+def write_sums(db: sqlite3.Connection, places: Iterable[Place]) -> None:
+    """Write the checksums of episodes that have just been written."""
+
+    def query(sql: str, place: Place) -> list[Any]:
+        return db.execute(sql, place).fetchall()
+
+    rows = [(*place, _sum(query, place)) for place in places]
+    db.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", rows)
 
 
-class Sums:
-    """Writes the checksums of a store that is open for writing."""
-
-    def __init__(self, db: Database) -> None:
-        self._db, self._within = db, False
-        self._small: dict[str, int] = {}
-        self.recount()
-        if not db.query("SELECT 1 FROM marks"):
-            with self.transaction():
-                pass
-
-    def recount(self) -> None:
-        """Take note of episodes and replies that were written with their checksums."""
-        self._total = _total(self._db)
-
-    @contextmanager
-    def transaction(self, *changed: str) -> Iterator[sqlite3.Connection]:
-        """Do all or nothing, and mark it; inside another transaction, as a part of that.
-
-        `changed` names the small tables that are written.
-        """
-        before, outermost = self._total, not self._within
-        self._within = True
-        for table in changed:
-            self._small.pop(table, None)
-        try:
-            kind = self._db.transaction if outermost else self._db.part
-            with self._db.reporting(), kind() as connection:
-                yield connection
-                if outermost:
-                    small = [self._of_small(table) for table in SMALL]
-                    mark = ("experiment", of_rows([(self._total, *small)]))
-                    connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", mark)
-        except BaseException:
-            self._total = before
-            self._small.clear()
-            raise
-        finally:
-            self._within = not outermost
-
-    def _of_small(self, table: str) -> int:
-        if table not in self._small:
-            self._small[table] = _small(self._db, table)
-        return self._small[table]
-
-    def episodes(self, connection: sqlite3.Connection, places: Collection[Place]) -> None:
-        """Write the checksums of episodes that have just been written."""
-
-        def query(sql: str, place: Place) -> list[Any]:
-            return connection.execute(sql, place).fetchall()
-
-        for place in places:
-            self.leave(connection, "sums", "cell = ? AND episode = ?", place)
-            found = _sum(query, place)
-            self._total += found
-            connection.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (*place, found))
-
-    def reply(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the row of a kept reply with its checksum, which may take an earlier one's place.
-
-        The row is cell, episode, seat, request and reply.
-        """
-        where = "cell = ? AND episode = ? AND seat = ? AND request = ?"
-        self.leave(connection, "answered", where, row[:4])
-        found = of_rows([row])
-        self._total += found
-        return (*row, found)
-
-    def leave(
-        self, connection: sqlite3.Connection, table: str, where: str, key: tuple[Any, ...]
-    ) -> None:
-        """Take note that checksums of ``sums`` or ``answered`` are about to be deleted."""
-        for (one,) in connection.execute(f"SELECT sum FROM {table} WHERE {where}", key):
-            self._total -= one
+def write_mark(db: sqlite3.Connection) -> None:
+    """Write the checksum of the small tables, one of which has just been written."""
+    mark = ("experiment", _of_small(lambda sql: db.execute(sql).fetchall()))
+    db.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", mark)

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.core.text import in_line
+from tomeval.core.text import both_ends, in_line, wrapped
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
 from tomeval.runs.folder import Share
 from tomeval.runs.notes import copies_notes, enforced_notes
 from tomeval.runs.origins import closing_lines
-from tomeval.runs.replies import excerpt, wrapped
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -107,7 +106,7 @@ def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
     for status, counts in found.items():
         if +counts:
             ((what, number),) = counts.most_common(1)
-            what = excerpt(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
+            what = both_ends(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
             yield wrapped(
                 f"commonest reason for {status}: {what} ({number:,} of {counts.total():,})", 2
             )

@@ -147,34 +147,22 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Do all or nothing."""
+        """Do all or nothing; inside another transaction, all or nothing of this part of it."""
+        if self._db.in_transaction:
+            begin, commit, undo = "SAVEPOINT part", "RELEASE part", "ROLLBACK TO part"
+        else:
+            begin, commit, undo = "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"
         with nullcontext() if self._journal == WAL else IN_PLACE:
-            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(begin)
             try:
                 yield self._db
-                self._db.execute("COMMIT")
+                self._db.execute(commit)
             except BaseException:
                 if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                    self._db.execute(undo)
+                    if undo.endswith("part"):
+                        self._db.execute(commit)
                 raise
-
-    @contextmanager
-    def part(self) -> Iterator[sqlite3.Connection]:
-        """Do all or nothing of a part of the transaction that is under way."""
-        self._db.execute("SAVEPOINT part")
-        try:
-            yield self._db
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK TO part")
-                self._db.execute("RELEASE part")
-            raise
-        self._db.execute("RELEASE part")
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """SQLite's own, for what is under way already."""
-        return self._db
 
     def renew_views(self, views: str) -> None:
         """Have views as this version words them, whatever the file says; it is not changed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -118,7 +118,7 @@ class Cell(ABC):
     def originals(self, count: int) -> Sequence[int]:
         """Return which of the first `count` episodes are not certain copies of earlier ones.
 
-        The others are not played, see `tomeval.runs.notes`. Default: all.
+        The others are not played, see `tomeval.runs.runner.episodes_to_play`. Default: all.
         """
         return range(count)
 
@@ -206,19 +206,24 @@ def check_domain(domain: object) -> Domain:
     if not isinstance(domain, Domain):
         raise TomevalError(f"a domain is an object of the class Domain, not {domain!r:.60}")
     name = str(domain.name)
-    keys, play, show, compare = domain.experiment, domain.play, domain.show, domain.compare
+    keys, show, compare = domain.experiment, domain.show, domain.compare
     if not (isinstance(keys, type) and issubclass(keys, Experiment)):
         raise _faulty(name, "experiment", f"{keys.__name__} is not a subclass of Experiment")
     if (named_there := keys.model_fields["domain"].default) != name:
         raise _faulty(name, "experiment", f"the key domain is {named_there!r} by default")
-    _check_parts(domain)
-    if (play.many is None) != (play.together is Play.together):
+    for part_name, kind in _CAPABILITIES.items():
+        given = getattr(domain, part_name)
+        if not isinstance(given, kind) and (part_name != "rate" or given is not None):
+            what = f"{type(given).__name__} is not a {kind.__name__}"
+            raise _faulty(name, part_name, what)
+    if not isinstance(schema := domain.read.schema, Schema):
+        raise _faulty(name, "read.schema", f"{type(schema).__name__} is not a Schema")
+    if (domain.play.many is None) != (domain.play.together is Play.together):
         raise _faulty(name, "play", "together and many go together")
+    parts = compare.parts
     named_measures: dict[str, Iterable[str]] = {
         "show.headline": show.headline,
-        "compare.parts": (
-            () if compare.parts is None else (compare.parts.whole, *compare.parts.part.values())
-        ),
+        "compare.parts": () if parts is None else (parts.whole, *parts.part.values()),
     }
     for where, names in named_measures.items():
         for measure in names:
@@ -232,25 +237,10 @@ def check_domain(domain: object) -> Domain:
     return domain
 
 
-def _check_parts(domain: Domain) -> None:
-    """Check that every capability is one, and that its functions are functions."""
-    kinds: dict[str, type[Any]] = {
-        **{"play": Play, "read": Read, "show": Show, "compare": Compare, "describe": Describe},
-        **({} if domain.rate is None else {"rate": Rate}),
-    }
-    for part_name, kind in kinds.items():
-        given = getattr(domain, part_name)
-        if not isinstance(given, kind):
-            what = f"{type(given).__name__} is not a {kind.__name__}"
-            raise _faulty(domain.name, part_name, what)
-        for one in fields(kind):
-            value, typed = getattr(given, one.name), str(one.type)
-            optional = value is None and typed.endswith("None")
-            if typed.startswith("Callable") and not callable(value) and not optional:
-                what = f"{value!r} is not a function"
-                raise _faulty(domain.name, f"{part_name}.{one.name}", what)
-    if not isinstance(schema := domain.read.schema, Schema):
-        raise _faulty(domain.name, "read.schema", f"{type(schema).__name__} is not a Schema")
+_CAPABILITIES: dict[str, type[Any]] = {
+    **{"play": Play, "read": Read, "show": Show, "compare": Compare, "describe": Describe},
+    "rate": Rate,
+}
 
 
 def _faulty(name: str, where: str, what: str) -> TomevalError:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -27,9 +28,8 @@ from tomeval.models.batching import Batcher, RememberingModel, side_by_side
 from tomeval.models.naming import known_name, shown_name
 from tomeval.runs.domain import Block, Cell, Domain
 from tomeval.runs.engines import run_loop
-from tomeval.runs.jobs import Job
 from tomeval.runs.live import ModelCount
-from tomeval.runs.schedule import Schedule
+from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
 
 
@@ -37,19 +37,19 @@ class Watch(Protocol):
     """What is told of episodes while they are played."""
 
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
-        """Hear that models, by `spec_key`, have started; nothing has been asked of them yet."""
+        """Note that models, by `spec_key`, have started; nothing has been asked of them yet."""
 
     def begun(self, number: int, episode: int) -> None:
-        """Hear that an episode of a cell begins."""
+        """Note that an episode of a cell begins."""
 
     def on_step(self, number: int, episode: int) -> None:
-        """Hear that an episode has got through a step."""
+        """Note that an episode has got through a step."""
 
     def over(self, number: int, episode: int) -> None:
-        """Hear that an episode is over or broken off; before `done` and `too_long`."""
+        """Note that an episode is over or broken off; before `done` and `too_long`."""
 
     def asked_again(self) -> None:
-        """Hear that a question is asked once more."""
+        """Note that a question is asked once more."""
 
     def count_of(self, key: str) -> ModelCount:
         """Return the counts of a model, by `spec_key`."""
@@ -61,7 +61,7 @@ class Watch(Protocol):
         """
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
-        """Hear that an episode of a cell is broken off: a prompt is beyond the model's context."""
+        """Note that an episode of a cell is broken off: a prompt is beyond the model's context."""
 
 
 class Keeper(Protocol):
@@ -122,11 +122,9 @@ def play_with_models(
             if stopping.signal:
                 return
             most = concurrency if schedule.more else min(concurrency, len(schedule))
+            playing = _Playing(lines, keeper, cells, schedule, watch, stopping)
             async with asyncio.TaskGroup() as group:
-                workers = [
-                    group.create_task(_worker(lines, keeper, cells, schedule, watch, stopping))
-                    for _ in range(most)
-                ]
+                workers = [group.create_task(playing.work()) for _ in range(most)]
         for worker in workers if not stopping.signal else ():
             if stopped := worker.result():
                 raise stopped
@@ -188,91 +186,113 @@ async def _nothing_left() -> AsyncIterator[None]:
         await asyncio.gather(*rest, return_exceptions=True)
 
 
-async def _worker(
-    lines: Lines,
-    keeper: Keeper,
-    cells: Sequence[Cell],
-    schedule: Schedule,
-    watch: Watch,
-    stopping: Stopping,
-) -> Stopped | None:
-    """Play one episode after another, and return what stopped it, if anything did.
+@dataclass(frozen=True)
+class _Playing:
+    """What all episodes of `play_with_models` share."""
 
-    A call that would pass a cap, or a server that is gone, stops only its own episode: the others
-    end at their own next call, after the replies that they have paid for. A prompt beyond the
-    context breaks its episode off.
-    """
-    while job := await schedule.begin():
-        number, episode = job
-        cell, counted = cells[number], _Count(schedule, job, watch)
-        watch.begun(number, episode)
+    lines: Lines
+    keeper: Keeper
+    cells: Sequence[Cell]
+    schedule: Schedule
+    watch: Watch
+    stopping: Stopping
+
+    async def work(self) -> Stopped | None:
+        """Play one episode after another, and return what stopped it, if anything did.
+
+        A call that would pass a cap, or a server that is gone, stops only its own episode: the
+        others end at their own next call, after the replies that they have paid for. A prompt
+        beyond the context breaks its episode off.
+        """
+        while job := await self.schedule.begin():
+            self.watch.begun(*job)
+            episode, block = _Episode(self, job), None
+            try:
+                block = await episode.play()
+            except Stopped as stopped:
+                return stopped
+            except ContextExceeded as error:
+                self.watch.too_long(*job, episode.steps, error)
+            finally:
+                self.watch.over(*job)
+                if block is None:
+                    self.schedule.ended(*job)
+            if block is not None:
+                self.watch.done(job[0], block, episode.steps, episode.unusable)
+        return None
+
+
+class _Episode:
+    """One episode: its steps so far, and what was wrong with a reply that could not be used."""
+
+    def __init__(self, playing: _Playing, job: Job) -> None:
+        self.playing, self.job = playing, job
+        self.steps, self.unusable = 0, ""
+
+    async def play(self) -> Block:
+        """Play it to its end."""
+        cell = self.playing.cells[self.job[0]]
         keys = {seat: spec_key(spec) for seat, spec in cell.models.items()}
-        block = None
-        try:
-            with lines.episode(list(keys.values())) as mine:
-                models: dict[str, Model] = {
-                    seat: _Counting(
-                        _remembering(
-                            keeper,
-                            (*job, seat),
-                            mine[key],
-                            stopping,
-                            watch.count_of(key),
-                            known_name(cell.models[seat], mine[key].name),
-                        ),
-                        watch,
-                        counted,
-                        watch.count_of(key),
-                    )
-                    for seat, key in keys.items()
-                }
-                block = await keeper.domain.play.episode(cell, episode, models, counted.step)
-        except Stopped as stopped:
-            return stopped
-        except ContextExceeded as error:
-            watch.too_long(number, episode, counted.steps, error)
-        finally:
-            watch.over(number, episode)
-            if block is None:
-                schedule.ended(number, episode)
-        if block is not None:
-            watch.done(number, block, counted.steps, counted.unusable)
-    return None
+        with self.playing.lines.episode(list(keys.values())) as lines:
+            models = {seat: _SeatModel(self, seat, lines[key], key) for seat, key in keys.items()}
+            play = self.playing.keeper.domain.play.episode
+            return await play(cell, self.job[1], models, self._step)
 
-
-class _Count:
-    """Counts the steps of one episode, and notes that a reply could not be used."""
-
-    def __init__(self, schedule: Schedule, job: Job, watch: Watch) -> None:
-        self.steps, self._schedule, self._job, self._watch = 0, schedule, job, watch
-        self.unusable = ""
-
-    def step(self) -> None:
+    def _step(self) -> None:
         self.steps += 1
-        self._schedule.stepped(self._job[0])
-        self._watch.on_step(*self._job)
+        self.playing.schedule.stepped(self.job[0])
+        self.playing.watch.on_step(*self.job)
 
 
-class _Counting(WrappedModel):
-    """Tells of every question that is asked once more, and of replies that cannot be used."""
+class _Paid(WrappedModel):
+    """A model that is asked no more once the run is to stop, and whose replies are counted."""
 
     model: Model
 
-    def __init__(self, model: Model, watch: Watch, count: _Count, asked: ModelCount) -> None:
+    def __init__(self, model: Model, stopping: Stopping, asked: ModelCount) -> None:
         super().__init__(model)
-        self._watch, self._count, self._asked = watch, count, asked
+        self._stopping, self._asked = stopping, asked
 
     async def generate(self, request: GenerateRequest) -> Reply:
-        """Tell, and pass the request on."""
-        if request.attempt > 1:
-            self._watch.asked_again()
-        with self._noting():
-            return await self.model.generate(request)
+        """Pass the request on, and count its reply."""
+        self._stopping.refuse()
+        reply = await self.model.generate(request)
+        self._asked.replied(reply)
+        return reply
 
     async def score(self, request: ScoreRequest) -> Scores:
-        """Pass the request on."""
+        """Pass the request on, and count its reply."""
+        self._stopping.refuse()
+        scores = await self.model.score(request)
+        self._asked.replied(scores)
+        return scores
+
+
+class _SeatModel(RememberingModel):
+    """A seat's model in one episode, which repeats the replies kept from an earlier session.
+
+    It tells of questions that are asked once more, and notes replies that cannot be used.
+    """
+
+    def __init__(self, episode: _Episode, seat: str, model: Model, key: str) -> None:
+        playing, place = episode.playing, (*episode.job, seat)
+        self._episode, self._asked = episode, playing.watch.count_of(key)
+        kept = playing.keeper.kept_replies(*place)
+        line = _Paid(model.episode(len(kept)), playing.stopping, self._asked)
+        name = known_name(json.loads(key), model.name)  # by which it was known then, too
+        super().__init__(line, kept, partial(playing.keeper.keep_reply, *place), name)
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Return the kept reply, or ask."""
+        if request.attempt > 1:
+            self._episode.playing.watch.asked_again()
         with self._noting():
-            return await self.model.score(request)
+            return await super().generate(request)
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Return the kept scores, or ask."""
+        with self._noting():
+            return await super().score(request)
 
     def judged(self, outcome: str) -> None:
         """Count an answer."""
@@ -283,47 +303,8 @@ class _Counting(WrappedModel):
         try:
             yield
         except (Unusable, Damaged) as error:
-            self._count.unusable = str(error)
+            self._episode.unusable = str(error)
             raise
-
-
-class _Metered(WrappedModel):
-    """Counts the replies that are new, and their tokens."""
-
-    model: Model
-
-    def __init__(self, model: Model, asked: ModelCount) -> None:
-        super().__init__(model)
-        self._asked = asked
-
-    async def generate(self, request: GenerateRequest) -> Reply:
-        """Pass the request on, and count its reply."""
-        reply = await self.model.generate(request)
-        self._asked.replied(reply)
-        return reply
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Pass the request on, and count its reply."""
-        scores = await self.model.score(request)
-        self._asked.replied(scores)
-        return scores
-
-
-def _remembering(
-    keeper: Keeper,
-    place: tuple[int, int, str],
-    model: Model,
-    stopping: Stopping,
-    asked: ModelCount,
-    name: str,
-) -> Model:
-    """Return a seat's own model, which repeats the replies kept from an earlier session.
-
-    `name` is what the model was known by then, too.
-    """
-    kept = keeper.kept_replies(*place)
-    line = _Metered(stopping.gate(model.episode(len(kept))), asked)
-    return RememberingModel(line, kept, partial(keeper.keep_reply, *place), name)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,12 +24,11 @@ from pydantic import (
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extensions import part, parts
 from tomeval.core.outcomes import ON_INVALID
-from tomeval.core.resources import shown_path
+from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text
 from tomeval.models import model_name
 from tomeval.models.naming import use_aliases
-from tomeval.runs.domain import Cell, Domain, domain_names, get_domain
-from tomeval.runs.strays import found_experiment, other_kind, read_experiment
+from tomeval.runs.domain import Cell, Domain, get_domain
 
 DEFAULT_DOMAIN = "matrix"
 
@@ -96,9 +94,6 @@ class Experiment(BaseModel):
     on_invalid: list[str] = ["void"]
     models: dict[str, str | dict[str, Any]] = {}
     stop_after_voids: int = Field(default=5, ge=0)
-    RENAMED: ClassVar[Mapping[str, str]] = {}
-    """Keys that had another name in earlier versions."""
-
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
 
@@ -281,8 +276,13 @@ def load_experiment(
     TomevalError
         Names the file, the field, the value and the near match.
     """
-    path = found_experiment(path)
-    where, data = shown_path(path), read_experiment(path)
+    try:
+        path = experiment_path(path)
+        where, data = shown_path(path), read_toml(path)
+    except TomevalError as error:
+        from tomeval.runs.faults import not_read
+
+        raise not_read(path, error) from None
     try:
         domain = _domain_of(data, where)
         tables = _tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
@@ -295,6 +295,8 @@ def load_experiment(
         replaced = model is not None
         experiment = make_experiment(data, base=path.parent, where=where, one_model=replaced)
     except TomevalError:
+        from tomeval.runs.faults import other_kind
+
         if what := other_kind(data):
             raise TomevalError(f"{where}: {what}") from None
         raise
@@ -320,7 +322,10 @@ def make_experiment(
     try:
         experiment = keys(**_named(data, keys, where))
     except ValidationError as error:
-        raise TomevalError(_explain(error, keys_of(domain), where)) from None
+        from tomeval.runs.faults import explained
+
+        everything = keys_of(domain)
+        raise TomevalError(explained(error, everything, _tables_of(everything), where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
     return experiment
@@ -346,32 +351,6 @@ def _domain_of(data: dict[str, Any], where: str) -> Domain:
     return get_domain(data.get("domain", DEFAULT_DOMAIN), f"{where}: domain")
 
 
-def _explain(error: ValidationError, keys: type[Experiment], where: str) -> str:
-    """Word one problem that pydantic found: a key of another domain, else the first.
-
-    A missing key comes last, for it may be there under a wrong name.
-    """
-    problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
-    problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
-    parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
-    field = ".".join(parts)
-    tables = _tables_of(keys)
-    inner = ".".join(part for part in parts[:-1] if not part.isdecimal())
-    known: type[BaseModel] = tables.get(inner) or (
-        tables.get(parts[0], keys) if len(parts) > 1 else keys
-    )
-    if problem["type"] == "extra_forbidden":
-        name = parts[-1]
-        if name in keys.RENAMED and isinstance(problem["input"], int):
-            return f"{where}: the key {name!r} is called {keys.RENAMED[name]!r} now"
-        if home := _home(name, keys, problem):
-            return (
-                f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
-                f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
-            )
-    return _worded(problem, field, known, where)
-
-
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -386,43 +365,10 @@ def read_table(keys: type[T], data: Mapping[str, Any], where: str) -> T:
     try:
         return keys(**data)
     except ValidationError as error:
+        from tomeval.runs.faults import field_of, worded
+
         problem = error.errors()[0]
-        parts = [str(part) for part in problem["loc"] if not _is_type_name(str(part))]
-        raise TomevalError(_worded(problem, ".".join(parts), keys, where)) from None
-
-
-def _worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where: str) -> str:
-    """Word a problem that pydantic found in a field of a table with some keys."""
-    if problem["type"] == "extra_forbidden":
-        name = field.rpartition(".")[2]
-        near, names = did_you_mean(name, keys.model_fields), ", ".join(keys.model_fields)
-        return f"{where}: unknown key {field!r}{near}; known: {names or 'none'}"
-    if problem["type"] == "missing":
-        return f"{where}: missing key {field!r}"
-    if not field:  # found by a check of the whole table
-        return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
-    message = problem["msg"].removeprefix("Value error, ")
-    given = "" if problem["type"] == "value_error" else f", is {problem.get('input')!r}"
-    if problem["type"] == "literal_error":
-        given += did_you_mean(
-            problem["input"], re.findall(r"'([^']*)'", problem["ctx"]["expected"])
-        )
-    return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
-
-
-def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:
-    """Return the other domain that an unknown key belongs to, or an empty text."""
-    top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
-    if not top or (key in keys.RENAMED and isinstance(problem["input"], int)):
-        return ""
-    mine = keys.model_fields["domain"].default
-    others = [name for name in domain_names() if name != mine]
-    return next((n for n in others if key in keys_of(get_domain(n)).model_fields), "")
-
-
-def _is_type_name(part: str) -> bool:
-    """Tell whether a part of a pydantic location names a union's member, not a field."""
-    return part == "str" or part.startswith(("is-instance", "dict[", "list[", "tuple["))
+        raise TomevalError(worded(problem, field_of(problem), keys, where)) from None
 
 
 def override_key(

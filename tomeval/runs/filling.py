@@ -6,9 +6,10 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.text import both_ends, wrapped
 from tomeval.core.ticking import Ticking
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
@@ -18,15 +19,16 @@ from tomeval.runs.domain import Block, cell_names
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.jobs import Job, without
 from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
 from tomeval.runs.origins import here
-from tomeval.runs.replies import Unread, excerpt, explained, last_unread, wrapped
+from tomeval.runs.replies import Unread, explained, last_unread
 from tomeval.runs.rows import Rows
-from tomeval.runs.schedule import Schedule
-from tomeval.runs.startup import StartUp
+from tomeval.runs.schedule import Job, Schedule, without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
+
+if TYPE_CHECKING:
+    from tomeval.runs.startup import StartUp
 
 logger = logging.getLogger(__name__)
 
@@ -178,12 +180,12 @@ class Filler:
         """Warn of what may be wrong with the models' answers, of earlier sessions too."""
         lost = self.ended[FAILED]
         if lost:
-            why = tallies.last_failure(self.store)
+            why = tallies.failures(self.store).most_common(1)
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
                 "play them%s",
                 lost,
-                f"; the last: {excerpt(why)}" if why else "",
+                f"; most often: {both_ends(why[0][0])}" if why else "",
             )
         low, scored = tallies.low_mass(self.store)
         if low:
@@ -200,7 +202,7 @@ class Filler:
         self.origin = here(models)
         numbers = list(self.schedules)
         if self.startup is not None:
-            await self.startup.ask(models, [self.cells[number] for number in numbers])
+            await self.startup.ask(models)
         self.store.note_stops(dict.fromkeys(numbers, ""))
 
     def count_of(self, key: str) -> ModelCount:
@@ -260,7 +262,7 @@ class Filler:
                 else:
                     head = f"{self.name(number)} has {what}"
                 if lost:
-                    head += f"; the last: {excerpt(lost[-1])}"
+                    head += f"; the last: {both_ends(lost[-1])}"
                 logger.warning("%s", explained(head, unread, self.advised))
 
             self._stop(number, what, tell)

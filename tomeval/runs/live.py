@@ -1,4 +1,4 @@
-"""What is true of a run while it plays.
+"""What is true of a run while it plays, for a display and for the file ``live.json`` of its folder.
 
 The run writes, a display reads, from another thread if it likes. Counts are of all sessions of the
 folder, but for the retries of requests, which are of this one.
@@ -6,20 +6,34 @@ folder, but for the retries of requests, which are of this one.
 
 from __future__ import annotations
 
+import json
+import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
 
+from tomeval.core.errors import TomevalError
+from tomeval.core.files import write_text
+from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.text import excerpt
+from tomeval.core.ticking import Ticking
 from tomeval.models.base import Reply, Scores
-from tomeval.models.naming import brief_names
+from tomeval.models.naming import brief_names, said_without_address, shown_name
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
 from tomeval.runs.domain import Cell
 from tomeval.runs.remaining import Remaining, Work
-from tomeval.runs.store import Store
+from tomeval.runs.store import LIVE, STORE, Store
+from tomeval.runs.tallies import Asked
+from tomeval.runs.writer import this_process
+
+logger = logging.getLogger(__name__)
+
+EVERY = 2.0
+"""Seconds between two states that are written."""
 
 LONGEST = 300
 """Characters of what servers and machines said."""
@@ -65,39 +79,6 @@ class Counts:
 
 OnCounts = Callable[[Counts], None]
 """Called at the start and whenever a count has changed."""
-
-
-class Asked(NamedTuple):
-    """What a language model was asked, in sums.
-
-    Attributes
-    ----------
-    calls, prompt, completion : int
-        Replies that came, and their tokens.
-    cost : float or None
-        In the currency of the price file; None without a price.
-    answers, unreadable : int
-        Replies that were to hold an answer, and those of them that could not be read.
-    """
-
-    calls: int = 0
-    prompt: int = 0
-    completion: int = 0
-    cost: float | None = None
-    answers: int = 0
-    unreadable: int = 0
-
-    def plus(self, more: Asked, sign: int = 1) -> Asked:
-        """Return the sums with more, or, with the sign -1, without what was counted before.
-
-        Examples
-        --------
-        >>> Asked(3, 30, 12, 0.5, 2, 1).plus(Asked(1, 10, 5, None, 1, 1), -1)
-        Asked(calls=2, prompt=20, completion=7, cost=0.5, answers=1, unreadable=0)
-        """
-        pairs = zip(self, more, strict=True)
-        sums = (None if a is b is None else (a or 0) + sign * (b or 0) for a, b in pairs)
-        return Asked(*sums)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -228,23 +209,21 @@ class Live(State):
         )
         self.wanted = sum(wanted)
         ended = tallies.episodes(store) if any(keys) else {}
-        for number, (cell, mine) in enumerate(zip(cells, keys, strict=True)):
-            names = {k: who.model_name for s, k in mine.items() if (who := cell.seats[s])}
-            for key, name in names.items():
-                count = counts.setdefault(key, ModelCount(name))
+        for number, mine in enumerate(keys):
+            for key in dict.fromkeys(mine.values()):
+                count = counts.setdefault(key, ModelCount(shown_name(json.loads(key))))
                 count.wanted += wanted[number]
-                over = Counter(ended.get(number, {}))
-                count.ended += over["complete"] + over["void"]
+                over = ended.get(number, {})
+                count.ended += over.get(COMPLETE, 0) + over.get(VOID, 0)
         said = tallies.by_seat(store) if counts else {}
-        for (number, seat), spent in said.items():
-            if number < len(keys) and (whose := keys[number].get(seat)) is not None:
-                used = (spent.calls, spent.prompt, spent.completion, spent.cost)
-                counts[whose].add(Asked(*used, spent.answers, spent.unreadable))
+        for (number, seat), asked in said.items():
+            if number < len(keys) and seat in keys[number]:
+                counts[keys[number][seat]].add(asked)
         self.models = counts
         brief = brief_names([count.name for count in counts.values()])
         for (key, count), count.name in zip(counts.items(), brief, strict=True):
             self.waiting.setdefault(key, Waiting()).model = count.name
-        return sum(spent.again for spent in said.values())
+        return sum(asked.again for asked in said.values())
 
     def now(self) -> State:
         """Bring the time left, and what is waited for, up to date."""
@@ -265,3 +244,69 @@ def _players(cell: Cell) -> tuple[tuple[str, str, str], ...]:
         for seat, who in cell.seats.items()
         if who
     )
+
+
+@contextmanager
+def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[Ticking]:
+    """Write how a run goes into its folder inside the block, and at its end how it ended.
+
+    Yield what is to be told of every step. What keeps the file from being written is logged once.
+    """
+    live.name, live.experiment, live.process = name, experiment, this_process()
+    live.began, live.over, live.why = time.time(), "", ""
+    told: list[str] = []
+
+    def write() -> None:
+        state = asdict(live.now())
+        state["models"] = {model["name"]: model for model in state["models"].values()}
+        try:
+            write_text(folder / LIVE, json.dumps(state))
+        except TomevalError as error:
+            if not told:
+                logger.warning("%s; the run goes on, tomeval watch does not see it", error)
+            told.append(str(error))
+
+    write()
+    over = "failed"
+    try:
+        with Ticking(EVERY, write) as ticking:
+            yield ticking
+        over = "finished"
+    except (KeyboardInterrupt, SystemExit):
+        over = "stopped"
+        raise
+    except Exception as error:
+        live.why = excerpt(said_without_address(error) or type(error).__name__, LONGEST)
+        raise
+    finally:
+        live.over = over
+        write()
+
+
+def read_live(folder: Path, experiment: str) -> State | None:
+    """Return what a folder's file says; None if there is none.
+
+    Raises
+    ------
+    TomevalError
+        It cannot be read, is no such file, or is of another experiment than the one of this hash.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    path = folder / LIVE
+    try:
+        state = TypeAdapter(State).validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValidationError as error:
+        (first, *_) = error.errors()
+        where = "".join(f"{part}: " for part in first["loc"])
+        raise TomevalError(f"{path}: {where}{first['msg']}") from None
+    if experiment and state.experiment != experiment:
+        raise TomevalError(
+            f"{path}: is of another experiment than {STORE} ({state.name!r}); the next "
+            "`tomeval run` into the folder writes it anew"
+        )
+    return state

@@ -1,9 +1,4 @@
-"""Play each distinct episode once: which episodes of a cell are played, and what readers are told.
-
-A cell says which of its episodes are certain copies of earlier ones (`Cell.originals`), but for one
-thing that only the answers show: labels that are equally probable, between which an action is
-drawn. If any original has such a tie, all episodes of its cell are played.
-"""
+"""What readers must know of a run's numbers: episodes played once, intervals that are missing."""
 
 from __future__ import annotations
 
@@ -19,36 +14,10 @@ from tomeval.statistics.estimates import unmet
 
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
-    from tomeval.runs.domain import Cell
     from tomeval.runs.results import Run
-    from tomeval.runs.store import Store
     from tomeval.statistics.bootstrap import IntArray
 
 MOST_NAMES = 3
-
-
-def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> Sequence[int]:
-    """Return which of the first `count` episodes a cell is to have, given what is stored of it."""
-    found, whole = cell.originals(count), range(count)
-    if len(found) == count:
-        return whole
-    found = list(found)
-    if any(episode not in found for episode in store.episodes(number) if episode < count):
-        return whole  # begun in full
-    drawn = any(tied(record) for episode in found for *_, record in store.calls(number, episode))
-    return whole if drawn else found
-
-
-def tied(record: dict[str, Any]) -> bool:
-    """Tell whether a model call scored two labels as the most probable ones.
-
-    Examples
-    --------
-    >>> tied({"scores": {"logprobs": [-1.0, -1.0, -3.0]}}), tied({"scores": {"logprobs": [-1, -2]}})
-    (True, False)
-    """
-    found = record.get("scores", {}).get("logprobs", [])
-    return len(found) > 1 and found.count(max(found)) > 1
 
 
 def copies_notes(run: Run) -> list[str]:

@@ -21,10 +21,10 @@ from tomeval.core.shipped import SHIPPED
 from tomeval.runs.measures import Measure, guarded
 
 if TYPE_CHECKING:
+    from tomeval.runs.columns import Table
     from tomeval.runs.domain import Domain
     from tomeval.runs.results import Run
     from tomeval.runs.store import Store
-    from tomeval.runs.tables import Table
 
 LOADED: dict[str, Domain] = {}
 """The domains that are loaded, by name; see `tomeval.runs.domain.get_domain`."""

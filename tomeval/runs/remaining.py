@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tomeval.runs.jobs import Job
+from tomeval.runs.schedule import Job
 
 RECENT = 100
 """Of about so many steps the mean time is taken."""

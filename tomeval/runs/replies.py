@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.core.text import in_line
+from tomeval.core.text import both_ends, in_line, wrapped
 from tomeval.core.thinking import without_thinking
 from tomeval.runs.store import Store
 from tomeval.strategies.asking import ALLOWANCES
 
-EXCERPT = 200
-"""How many characters of a reply are shown."""
-
 SHOWN = 3
 """How many replies of a stopped cell are shown."""
-
-WIDTH = 79
-"""Columns that messages fit into."""
 
 
 class Unread(NamedTuple):
@@ -125,17 +118,6 @@ def explained(head: str, unread: Sequence[Unread], known: set[str]) -> str:
     return "\n".join(lines)
 
 
-def wrapped(text: str, indent: int = 0) -> str:
-    """Return a text in lines that fit a terminal of 80 columns."""
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2),
-        break_on_hyphens=False,
-    )
-
-
 def said(call: Mapping[str, Any]) -> str:
     r"""Return a call's reply in quotes, cut, without line breaks or control characters.
 
@@ -149,17 +131,10 @@ def said(call: Mapping[str, Any]) -> str:
     reply = call.get("reply", {})
     text, reasoning = reply.get("text", ""), reply.get("reasoning") or ""
     if not reply:
-        return f"({excerpt(call.get('error') or 'no reply in the log')})"
+        return f"({both_ends(call.get('error') or 'no reply in the log')})"
     if not text:
         return f"no text, after {len(reasoning):,} characters of thinking" if reasoning else '""'
-    return f'"{excerpt(text)}"'
-
-
-def excerpt(text: str, most: int = EXCERPT) -> str:
-    """Return the beginning and the end of a text, with what cannot be printed escaped."""
-    if len(text) > most:
-        text = f"{text[: most // 2]} [...] {text[-(most // 2) :]}"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return f'"{both_ends(text)}"'
 
 
 def thinks(call: Mapping[str, Any]) -> bool:

@@ -32,8 +32,8 @@ WANTED = "wanted"
 """The column of a status with the number of episodes that a cell is to have."""
 
 if TYPE_CHECKING:
+    from tomeval.runs.columns import Table
     from tomeval.runs.domain import Domain
-    from tomeval.runs.tables import Table
 
 
 class Run:
@@ -56,7 +56,7 @@ class Run:
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
         self.folder = Path(folder)
         self.where = tuple(where)
-        self._where = parse_where(where)
+        self._where = parse_where(where) if where else []
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
         if not (self.folder / EXPERIMENT).exists():
@@ -99,7 +99,7 @@ class Run:
                 self.domain.read.cell(self.store, number, renamed(definition, self.public_names))
                 for number, definition in self.store.cells()
             ]
-            cells = select(cells, self._where)
+            cells = select(cells, self._where) if self._where else cells
             holding = Holding()
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names, cell.holding = title, self.metric_names, holding

@@ -1,18 +1,30 @@
-"""Run an experiment into a folder: start, resume or extend it."""
+"""Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
+
+An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
+number of episodes. This module opens the run folder (`folder.py`, `writer.py`) and its store
+(`store.py`), and finds what is not played yet. `filling.py` hands that out: an engine
+(`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
+`schedule.py`. An episode is a `Block`, stored as `rows.py` in one transaction with its checksum
+(`checksums.py`); replies of unfinished ones are kept, so that a run goes on where it was killed.
+`results.Run` reads a store (`stored.py`, `tallies.py`) as cells (`cell.py`) with measures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.models import Ahead, all_backends, lacking, look_ahead
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.domain import Cell, get_domain
+from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
@@ -25,11 +37,8 @@ from tomeval.runs.folder import (
     make_folder,
     note_share,
 )
-from tomeval.runs.jobs import compact
-from tomeval.runs.live import Live, OnCounts, Progress
-from tomeval.runs.live_file import live_file
-from tomeval.runs.notes import episodes_to_play
-from tomeval.runs.startup import StartUp, StartUpLog
+from tomeval.runs.live import Live, OnCounts, Progress, live_file
+from tomeval.runs.schedule import without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 
@@ -120,25 +129,25 @@ def run_experiment(
             # Not before: a run that is refused must not be shown in place of the one that is there.
             sha256 = str(store.meta()["sha256"])
             shown = stack.enter_context(live_file(folder, live, experiment.name, sha256))
-            _note_share(store, experiment, part, most)
-            log = StartUpLog(folder)
-            startup = StartUp(log, experiment) if startup_test else None
+            startup, log = None, None
+            if any(p.served for cell in experiment.cells for p in cell.seats.values() if p):
+                from tomeval.runs.startup import StartUp, StartUpLog
+
+                log = StartUpLog(folder)
+                startup = StartUp(log, experiment) if startup_test else None
             told = Told(live, shown, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}
             how = How(engine, concurrency, budget, opening)
-            wanted = _wanted(store, experiment, part)
-            filler = Filler(store, experiment, startup, stopping, told, wanted)
-            filler.play(how)
-            now_wanted = _wanted(store, experiment, part)
-            if now_wanted == wanted:
-                return filler.played
-            # What seemed to be copies is not, see `runs.notes`.
-            _note_share(store, experiment, part, most)
-            more = Filler(store, experiment, None, stopping, told, now_wanted, beyond=wanted)
-            more.play(how)
-            return filler.played + more.played
+            played, before = 0, None
+            # Again if what seemed to be copies is not, see `episodes_to_play`.
+            while (wanted := _wanted(store, experiment, part)) != before:
+                _note_share(store, experiment, part, most)
+                filler = Filler(store, experiment, startup, stopping, told, wanted, before)
+                filler.play(how)
+                played, before, startup = played + filler.played, wanted, None
+            return played
         except BudgetExceeded as reached:
             again = "everything is kept: run the same command again to go on"
             raise BudgetExceeded(f"{reached}; {again}") from None
@@ -163,15 +172,44 @@ def _wanted(
 ) -> list[Sequence[int]]:
     """Return which episodes each cell is to have here, by what is known so far."""
     found = [
-        compact(episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell)))
+        without(episodes_to_play(store, number, cell, cell.wanted(planned or experiment.per_cell)))
         for number, cell in enumerate(experiment.cells)
     ]
     if part is None:
         return found
     return [
-        compact(part.among(number, episodes, store.domain.play.together(cell)))
+        without(part.among(number, episodes, store.domain.play.together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, found, strict=True))
     ]
+
+
+def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> Sequence[int]:
+    """Return which of the first `count` episodes a cell is to have, given what is stored of it.
+
+    A cell says which are certain copies of earlier ones (`Cell.originals`), but for one thing that
+    only the answers show: labels that are equally probable, between which an action is drawn. If
+    any original has such a tie, all episodes of its cell are played.
+    """
+    found, whole = cell.originals(count), range(count)
+    if len(found) == count:
+        return whole
+    found = list(found)
+    if any(episode not in found for episode in store.episodes(number) if episode < count):
+        return whole  # begun in full
+    drawn = any(tied(record) for episode in found for *_, record in store.calls(number, episode))
+    return whole if drawn else found
+
+
+def tied(record: dict[str, Any]) -> bool:
+    """Tell whether a model call scored two labels as the most probable ones.
+
+    Examples
+    --------
+    >>> tied({"scores": {"logprobs": [-1.0, -1.0, -3.0]}}), tied({"scores": {"logprobs": [-1, -2]}})
+    (True, False)
+    """
+    found = record.get("scores", {}).get("logprobs", [])
+    return len(found) > 1 and found.count(max(found)) > 1
 
 
 def _note_share(store: Store, experiment: Experiment, part: Part | None, planned: int) -> None:
@@ -198,3 +236,65 @@ def lacks(experiment: Experiment) -> MissingExtra | None:
     """
     specs = (spec for cell in experiment.cells for spec in cell.models.values())
     return next(filter(None, map(lacking, specs)), None)
+
+
+# Games that were played elsewhere
+
+
+class Recorded(NamedTuple):
+    """Games that were played elsewhere, read for a run.
+
+    Attributes
+    ----------
+    cells : list of (dict, Block)
+        The definition of every cell, as `Cell.definition` has it, and its episodes.
+    notes : list of str
+        What was read and left out, in lines for the user.
+    """
+
+    cells: list[tuple[dict[str, Any], Block]]
+    notes: list[str]
+
+
+def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Recorded:
+    """Read recorded games and write them as a run, which every command then reads.
+
+    Parameters
+    ----------
+    read : callable
+        Returns the games; it is called if the folder does not exist yet.
+    out : Path
+        The run folder, which must not exist. It appears when it is complete.
+
+    Raises
+    ------
+    TomevalError
+        The games cannot be read, or the folder exists or cannot be made.
+    """
+    if out.exists():
+        raise TomevalError(f"{out}: exists already; choose another folder with --out")
+    found = read()
+    identity = {"name": out.name, "cells": [definition for definition, _ in found.cells]}
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        try:
+            _write(domain, draft, identity, found)
+            os.rename(draft, out)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    except OSError as error:
+        raise TomevalError(f"{out}: cannot be made ({error.strerror or error})") from None
+    return found
+
+
+def _write(domain: Domain, folder: Path, identity: dict[str, Any], found: Recorded) -> None:
+    with locked(folder):
+        store = Store(folder, domain)
+        try:
+            begin_or_resume(store, folder, identity, 0)  # nothing remains to be played
+            add_session(folder, 0)
+            for number, (_, block) in enumerate(found.cells):
+                store.add(number, block)
+        finally:
+            store.close()

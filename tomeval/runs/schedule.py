@@ -1,4 +1,4 @@
-"""What language models have still to play: hands out episodes, and stops cells.
+"""What language models have still to play: in which order episodes begin, and what stops a cell.
 
 A cell stops after so many void episodes in a row, or when a prompt is longer than the model's
 context; what of it is under way goes on, what has not begun is left out. Voids are counted in the
@@ -9,29 +9,88 @@ nearly always be void, even in cells where most get to their end.
 from __future__ import annotations
 
 import asyncio
-import bisect
+import heapq
+from array import array
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, FAILED
-from tomeval.runs.jobs import Job, Jobs, Waiting
+
+Job = tuple[int, int]
+"""Cell number and episode."""
+
+
+class Jobs:
+    """A set of jobs, a bit for each episode of a cell up to its last one in the set.
+
+    Examples
+    --------
+    >>> jobs = Jobs()
+    >>> jobs.add((2, 1000))
+    >>> (0, 3) in jobs, (2, 1000) in jobs, (2, 5000) in jobs
+    (False, True, False)
+    """
+
+    def __init__(self) -> None:
+        self._bits: dict[int, bytearray] = {}
+
+    def add(self, job: Job) -> None:
+        """Put a job into the set."""
+        cell, episode = job
+        bits = self._bits.setdefault(cell, bytearray())
+        bits.extend(bytes(max(0, (episode >> 3) + 1 - len(bits))))
+        bits[episode >> 3] |= 1 << (episode & 7)
+
+    def __contains__(self, job: Job) -> bool:
+        """Tell whether a job is in the set."""
+        cell, episode = job
+        bits = self._bits.get(cell, b"")
+        return episode >> 3 < len(bits) and bool(bits[episode >> 3] >> (episode & 7) & 1)
+
+
+def without(numbers: Sequence[int], others: Iterable[int] = ()) -> Sequence[int]:
+    """Return increasing numbers without some others, which need not be among them.
+
+    It is a range if none between its ends is left out, else eight bytes for each; equal numbers are
+    equal sequences.
+
+    Examples
+    --------
+    >>> without(range(6), [0, 4, 9]), without(range(6), [0, 1, 9]), without([])
+    (array('q', [1, 2, 3, 5]), range(2, 6), range(0, 0))
+    """
+    gone = np.fromiter(others, dtype=np.int64)
+    mine: Sequence[int] = numbers
+    if gone.size:
+        whole = np.asarray(numbers, dtype=np.int64)
+        mine = array("q", whole[~np.isin(whole, gone)].tobytes())
+    if not len(mine):
+        return range(0)
+    if mine[-1] - mine[0] + 1 == len(mine):
+        return range(int(mine[0]), int(mine[-1]) + 1)
+    return mine if isinstance(mine, array) else array("q", mine)
 
 
 class Schedule:
     """The episodes of one session that language models play.
 
+    First those that were given back, then episode by episode over all cells, then those that were
+    added, in the order given.
+
     Parameters
     ----------
     jobs : mapping of int to sequence of int, or sequence of (cell, episode)
-        By cell the episodes, in order, which are played episode by episode over all cells; or what
-        is played in the order given, which takes memory for each.
+        By cell the episodes, in order, which are played episode by episode over all cells, in
+        memory that does not grow with them; or what is played in the order given.
     stop_after_voids : int
         How many void episodes in a row stop a cell; 0: any number is played. Failed episodes say
         nothing and are passed over, unless the caller counts them as void, because their replies
         came and could not be used; those of earlier sessions do not count. A cell also begins with
         no more episodes than this: the others wait until one of them has got through a step, so
         that a model that is never understood is not asked for all of them at once.
-
     more : bool
         Whether `add` may bring more, so that `begin` waits for them until `close` or `clear`.
 
@@ -51,22 +110,29 @@ class Schedule:
         self.more = more
         self._after = stop_after_voids
         by_cell: Mapping[int, Sequence[int]] = jobs if isinstance(jobs, Mapping) else {}
-        self._waiting = Waiting(by_cell)
-        self._order = {cell: numbers for cell, numbers in sorted(by_cell.items()) if len(numbers)}
+        self._turns = {cell: numbers for cell, numbers in sorted(by_cell.items()) if len(numbers)}
+        self._order: dict[int, Sequence[int]] = dict(self._turns)
+        self._at = dict.fromkeys(self._turns, 0)  # by cell, the place of the next one
+        # What can begin next, as (rank, episode, cell): of the turns (rank 0) one for each cell.
+        self._heap = [(0, numbers[0], cell) for cell, numbers in self._turns.items()]
+        heapq.heapify(self._heap)
+        self._held: dict[int, list[tuple[int, int, int]]] = {}  # the same, of cells that may not
+        self._left = Counter({cell: len(numbers) for cell, numbers in self._turns.items()})
+        self._count = self._left.total()
+        self._ranked = 0
         self._begun: Counter[int] = Counter()
         self._got_through: set[int] = set()
         self._void, self._passed_over = Jobs(), Jobs()
         self._change = asyncio.Event()
         if not isinstance(jobs, Mapping):
-            self._order = {cell: [] for cell in sorted({cell for cell, _ in jobs})}
+            listed: dict[int, list[int]] = {}
+            for cell, episode in sorted(jobs):
+                listed.setdefault(cell, []).append(episode)
+            self._order |= listed
             self.add(jobs)
 
     def __len__(self) -> int:
-        return len(self._waiting)
-
-    def __iter__(self) -> Iterator[Job]:
-        """Yield what has not begun, in the order of play if no cell is held up."""
-        return iter(self._waiting)
+        return self._count
 
     @property
     def cells(self) -> list[int]:
@@ -75,11 +141,11 @@ class Schedule:
 
     def left(self, cell: int) -> int:
         """Return how many episodes of a cell have not begun."""
-        return self._waiting.of(cell)
+        return self._left[cell]
 
     async def begin(self) -> Job | None:
         """Return the next episode once one may begin; None: there are no more."""
-        while len(self) or self.more:
+        while self._count or self.more:
             if (job := self.take()) is not None:
                 return job
             self._change.clear()
@@ -88,44 +154,49 @@ class Schedule:
 
     def take(self) -> Job | None:
         """Return the next episode, which begins by that; None: none may begin now."""
-        job = self._waiting.take(self._may_begin)
-        if job is not None:
-            self._begun[job[0]] += 1
-        return job
+        while self._heap:
+            entry = rank, episode, cell = heapq.heappop(self._heap)
+            free = not self._after or cell in self._got_through or self._begun[cell] < self._after
+            if free:
+                if rank == 0:
+                    self._advance(cell)
+                self._begun[cell] += 1
+                self._left[cell] -= 1
+                self._count -= 1
+                return cell, episode
+            self._held.setdefault(cell, []).append(entry)
+        return None
+
+    def _advance(self, cell: int) -> None:
+        """Put the next episode of a cell in its turn."""
+        self._at[cell] += 1
+        if self._at[cell] < len(self._turns[cell]):
+            heapq.heappush(self._heap, (0, self._turns[cell][self._at[cell]], cell))
+
+    def _free(self, cell: int) -> None:
+        """Let a cell begin what it was held from."""
+        for entry in self._held.pop(cell, ()):
+            heapq.heappush(self._heap, entry)
+        self._change.set()
 
     def give_back(self, job: Job, last: bool = False) -> None:
         """Put an episode that was taken and has not ended back to the front, or to the end."""
-        self._one_less(job[0])
-        if last:
-            self._waiting.add((job,))
-        else:
-            self._waiting.put_back(job)
-        self._change.set()
-
-    def _one_less(self, cell: int) -> None:
-        """Count one episode of a cell less as begun."""
-        self._begun[cell] -= 1
-        self._waiting.free(cell)
-
-    def claim(self, job: Job) -> bool:
-        """Take this very episode; return whether it was still to begin."""
-        found = self._waiting.claim(job)
-        if found:
-            self._begun[job[0]] += 1
-        return found
+        self._begun[job[0]] -= 1
+        self._free(job[0])
+        self._wait(job, last)
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Play these too, after the others."""
-        self._waiting.add(jobs)
         for job in jobs:
-            cell, episode = job
-            known = self._order.get(cell)
-            if not isinstance(known, list):
-                known = self._order[cell] = list(known or ())
-            place = bisect.bisect_left(known, episode)
-            if place == len(known) or known[place] != episode:
-                known.insert(place, episode)
-            self._passed_over.discard(job)
+            self._order.setdefault(job[0], ())
+            self._wait(job, last=True)
+
+    def _wait(self, job: Job, last: bool) -> None:
+        cell, episode = job
+        self._ranked += 1
+        heapq.heappush(self._heap, (self._ranked if last else -self._ranked, episode, cell))
+        self._left[cell] += 1
+        self._count += 1
         self._change.set()
 
     def close(self) -> None:
@@ -133,25 +204,11 @@ class Schedule:
         self.more = False
         self._change.set()
 
-    def withdraw(self, cell: int) -> list[Job]:
-        """Leave out the episodes of a cell that have not begun, and return them."""
-        left = self._waiting.withdraw(cell)
-        self._change.set()
-        return left
-
-    def _may_begin(self, cell: int) -> bool:
-        free = not self._after or cell in self._got_through
-        return free or self._begun[cell] < self._after
-
     def stepped(self, cell: int) -> None:
         """Note that an episode of a cell has got through a step."""
         if cell not in self._got_through:
-            self._get_through(cell)
-            self._change.set()
-
-    def _get_through(self, cell: int) -> None:
-        self._got_through.add(cell)
-        self._waiting.free(cell)
+            self._got_through.add(cell)
+            self._free(cell)
 
     def ended(self, cell: int, episode: int, status: str = FAILED) -> list[int]:
         """Note the end of an episode; return the voids in a row if these are to stop its cell now.
@@ -160,9 +217,10 @@ class Schedule:
         """
         self._change.set()
         if status == COMPLETE:
-            self._get_through(cell)
+            self.stepped(cell)
         elif status == FAILED:
-            self._one_less(cell)
+            self._begun[cell] -= 1
+            self._free(cell)
             self._passed_over.add((cell, episode))
         else:
             self._void.add((cell, episode))
@@ -174,30 +232,35 @@ class Schedule:
     def stop(self, cell: int, reason: str) -> int:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
-        left = self.left(cell)
-        self._waiting.drop(cell)
+        self._held.pop(cell, None)
+        self._heap = [entry for entry in self._heap if entry[2] != cell]
+        heapq.heapify(self._heap)
+        left = self._left.pop(cell, 0)
+        self._count -= left
         self._change.set()
         return left
 
     def clear(self) -> None:
         """Let no more episodes begin."""
-        self._waiting.clear()
+        self._heap, self._held = [], {}
+        self._left.clear()
+        self._count = 0
         self.close()
 
     def _row(self, cell: int, episode: int) -> list[int]:
         """Return the void episodes without a gap around one, in order."""
         order = self._order[cell]
-        place = bisect.bisect_left(order, episode)
+        place = bisect_left(order, episode)
         before = self._voids(cell, range(place - 1, -1, -1))
         return [*before[::-1], episode, *self._voids(cell, range(place + 1, len(order)))]
 
     def _voids(self, cell: int, places: range) -> list[int]:
         """Return the void episodes at these places, up to the first one that is not void."""
-        found: list[int] = []
+        voids: list[int] = []
         for place in places:
             episode = self._order[cell][place]
             if (cell, episode) in self._void:
-                found.append(episode)
+                voids.append(episode)
             elif (cell, episode) not in self._passed_over:
                 break
-        return found
+        return voids

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,16 +20,17 @@ from typing import Any
 
 from tomeval.core.files import write_text
 from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
+from tomeval.core.text import wrapped
 from tomeval.models import is_served
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.naming import brief_names, shown_name
 from tomeval.runs.checksums import signed
-from tomeval.runs.domain import Cell, get_domain
+from tomeval.runs.domain import get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import read_list
 from tomeval.runs.preview import usual_step
-from tomeval.runs.replies import Unread, advice, said, thinks, wrapped
+from tomeval.runs.replies import Unread, advice, said, thinks
 from tomeval.strategies.asking import Asker, Overheard, overhearing
 from tomeval.strategies.readers import above_answer
 
@@ -144,46 +145,29 @@ class StartUp:
         self._log, self._domain = log, get_domain(experiment.domain)
         self._cells = experiment.cells
 
-    async def ask(self, models: Mapping[str, Model | LocalModel], cells: Sequence[Cell]) -> None:
-        """Ask what the cells will ask of served models; `models` by `spec_key`, started."""
-        served = {
-            key: model
-            for key, model in models.items()
-            if isinstance(model, Model) and is_served(json.loads(key))
-        }
-        if not served:
-            return
-        wanted = {(key, _kind(question)) for key, question in self._heard(cells, served)}
-        kinds: dict[tuple[str, Kind], Overheard] = {}
-        for key, question in self._heard(self._cells, served):
-            if (key, _kind(question)) in wanted:
-                kinds.setdefault((key, _kind(question)), question)
-                if len(kinds) == len(wanted):
-                    break
-        for key, model in served.items():
-            mine = [question for (owner, _), question in kinds.items() if owner == key]
-            await self._ask_model(key, model, mine)
+    async def ask(self, models: Mapping[str, Model | LocalModel]) -> None:
+        """Ask what the experiment asks of served models; `models` by `spec_key`, started."""
+        for key, model in models.items():
+            if isinstance(model, Model) and is_served(json.loads(key)):
+                await self._ask_model(key, model, self._questions(key))
 
-    def _heard(
-        self, cells: Sequence[Cell], served: Collection[str]
-    ) -> Iterator[tuple[str, Overheard]]:
-        """Yield what cells ask of models, by `spec_key`."""
-        for cell in cells:
-            for seat, spec in cell.models.items():
-                if (key := spec_key(spec)) in served:
-                    for question in self._questions(cell, seat):
-                        yield key, question
-
-    def _questions(self, cell: Cell, seat: str) -> Iterator[Overheard]:
-        """Yield what a cell asks of a seat, with as much past as a preview shows."""
-        for form, steps in self._domain.describe.forms(cell, seat).items():
-            if not steps:
-                continue
-            with overhearing() as heard:
-                self._domain.describe.prompt(cell, seat, form, usual_step(steps))
-            last = {_kind(question): question for question in heard}
-            for (purpose, *_), question in last.items():
-                yield replace(question, purpose=purpose)
+    def _questions(self, key: str) -> list[Overheard]:
+        """Return one question of each kind to a model, with as much past as a preview shows."""
+        kinds: dict[Kind, Overheard] = {}
+        describe = self._domain.describe
+        mine = (
+            (c, seat) for c in self._cells for seat, s in c.models.items() if spec_key(s) == key
+        )
+        for cell, seat in mine:
+            for form, steps in describe.forms(cell, seat).items():
+                if not steps:
+                    continue
+                with overhearing() as heard:
+                    describe.prompt(cell, seat, form, usual_step(steps))
+                last = {_kind(question): question for question in heard}
+                for kind, question in last.items():
+                    kinds.setdefault(kind, replace(question, purpose=kind[0]))
+        return list(kinds.values())
 
     async def _ask_model(self, key: str, model: Model, questions: Sequence[Overheard]) -> None:
         """Ask one model what it has not been asked before, and tell what came."""

@@ -14,15 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from tomeval.models.base import (
-    GenerateRequest,
-    Model,
-    Reply,
-    ScoreRequest,
-    Scores,
-    Stopped,
-    WrappedModel,
-)
+from tomeval.models.base import Stopped
 
 _SAID = "tomeval: finishing {}{}; once more stops at once"
 _STDERR = 2
@@ -88,32 +80,9 @@ class Stopping:
         if self.signal:
             _raise(self.signal)
 
-    def gate(self, model: Model) -> Model:
-        """Return a model that makes no more calls once the run was asked to stop."""
-        return _Gate(model, self)
-
-
-class _Gate(WrappedModel):
-    """A model whose calls are not made once the run is to stop."""
-
-    model: Model
-
-    def __init__(self, model: Model, stopping: Stopping) -> None:
-        super().__init__(model)
-        self._stopping = stopping
-
-    async def generate(self, request: GenerateRequest) -> Reply:
-        """Pass the request on, if the run goes on."""
-        self._check()
-        return await self.model.generate(request)
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Pass the request on, if the run goes on."""
-        self._check()
-        return await self.model.score(request)
-
-    def _check(self) -> None:
-        if self._stopping.signal:
+    def refuse(self) -> None:
+        """Let no call be made once the run was asked to stop."""
+        if self.signal:
             raise Interrupted("stopped")
 
 

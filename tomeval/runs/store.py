@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
@@ -21,12 +21,13 @@ from tomeval.runs.checksums import (
     SEAL,
     SUMMED,
     Place,
-    Sums,
     check,
+    of_rows,
     read_seal,
     read_signed,
-    rows_of,
     seal,
+    write_mark,
+    write_sums,
 )
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain
@@ -34,9 +35,6 @@ from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
 from tomeval.runs.stored import Stored, identity_sha256, own_domain
-
-if TYPE_CHECKING:
-    from tomeval.runs.differing import Differing
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -116,7 +114,6 @@ class Store(Stored):
         super().__init__(db)
         self.read_from = db.read_from  # a copy, where readers copy first
         self.changing = domain is not None
-        self._sums: Sums | None = None
         with ExitStack() as unless_opened:
             unless_opened.callback(self._db.close)
             if domain is None:
@@ -124,8 +121,6 @@ class Store(Stored):
                 check(self._db, sealed)
             else:
                 self.domain = domain
-                with self._db.reporting():
-                    self._sums = Sums(self._db)
             if domain is None and (why := strange(folder, self.meta())):
                 raise TomevalError(why)
             self._db.renew_views(self.domain.read.schema.views)
@@ -134,15 +129,17 @@ class Store(Stored):
     def close(self) -> None:
         """Close the store, and seal it if it was open for writing."""
         self._db.close()
-        if self._sums is not None:
+        if self.changing:
             seal(self.path)
 
     @contextmanager
-    def _writing(self, *changed: str) -> Iterator[tuple[sqlite3.Connection, Sums]]:
-        """Do all or nothing, with checksums; `changed` names the small tables that are written."""
-        assert self._sums is not None, "open for reading"
-        with self._sums.transaction(*changed) as db:
-            yield db, self._sums
+    def _writing(self, small: bool = False) -> Iterator[sqlite3.Connection]:
+        """Do all or nothing; `small` tells that one of the small tables is written."""
+        assert self.changing, "open for reading"
+        with self._db.reporting(), self._db.transaction() as db:
+            yield db
+            if small:
+                write_mark(db)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -157,7 +154,7 @@ class Store(Stored):
     def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
         """Write the cells of a new run, once; `more` is noted beside its name."""
         meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
-        with self._writing("meta", "cells", "origins") as (db, _):
+        with self._writing(small=True) as db:
             db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (UNKNOWN, *Origin().row))
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
@@ -177,7 +174,7 @@ class Store(Stored):
             "name": self.meta()["name"],
             "cells": [renamed(definition, names) for _, definition in cells],
         }
-        with self._writing("meta", "cells", "revisions") as (db, _):
+        with self._writing(small=True) as db:
             db.execute("PRAGMA defer_foreign_keys = ON")  # episodes miss their cells for a moment
             db.execute("DELETE FROM cells")
             for (number, _), cell in zip(cells, identity["cells"], strict=True):
@@ -201,40 +198,17 @@ class Store(Stored):
         keys = {(cell, row[0]) for row in given.episodes}
         done = {(cell, row[0]) for row in given.episodes if row[1] != FAILED}
         rows = given.tables(origin)
-        with self._writing() as (db, sums):
+        with self._writing() as db:
             earlier = sorted(keys & _present(db, "episodes", keys))
             for name in reversed(SUMMED):  # an episode's own row last
                 db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", earlier)
                 if rows[name]:
                     marks = ",".join("?" * len(rows[name][0]))
                     db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-            sums.episodes(db, keys)
+            write_sums(db, keys)
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
-            for place in served:
-                sums.leave(db, "answered", "cell = ? AND episode = ?", place)
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
-
-    def played(self, cell: int, episode: int) -> tuple[Rows, int]:
-        """Return a stored episode as `add` takes it, and the number of its origin."""
-        ((_, *own, origin),), *others = (
-            rows_of(self.query, name, (cell, episode)) for name in SUMMED
-        )
-        rows = Rows(cell, [tuple(own)], *others)
-        return rows, origin
-
-    def differs(self, cell: int, played: Block | Rows) -> Differing:
-        """Return how episodes differ from what is stored of them.
-
-        Where they were played does not count, nor what records say of the time it took and of
-        tokens that were read before. Episodes that are not stored differ in ``episodes``.
-        """
-        from tomeval.runs.differing import difference
-
-        assert self._sums is not None, "open for reading"
-        given = played if isinstance(played, Rows) else Rows.of(cell, played)
-        with self._db.reporting():
-            return difference(self._db.connection, given)
 
     def origin(self, replica: str, host: str, device: str, versions: Mapping[str, str]) -> int:
         """Return the number of an origin, a new one if there is none like it; see `Origin`."""
@@ -242,26 +216,27 @@ class Store(Stored):
         where = "replica = ? AND host = ? AND device = ? AND versions = ?"
         if found := self.query(f"SELECT origin FROM origins WHERE {where}", row):
             return int(found[0][0])
-        with self._writing("origins") as (db, _):
+        with self._writing(small=True) as db:
             number = db.execute("SELECT MAX(origin) + 1 FROM origins").fetchone()[0]
             db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (number, *row))
         return int(number)
 
     def leave_out_hosts(self) -> None:
         """Forget on which hosts episodes were played, in a copy that others will read."""
-        with self._writing("origins") as (db, _):
+        with self._writing(small=True) as db:
             db.execute("UPDATE origins SET host = ''")
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""
-        with self._writing("revisions") as (db, _):
-            row = db.execute("SELECT revision FROM revisions WHERE model = ?", (model,)).fetchone()
-            if row is not None and row[0] not in ("", revision):
-                raise TomevalError(
-                    f"{self.path}: {model} was used at revision {row[0]}, it now is "
-                    f"{revision or 'of unknown revision'}; use another folder"
-                )
-            db.execute("INSERT OR REPLACE INTO revisions VALUES (?, ?)", (model, revision))
+        before = self.revisions().get(model)
+        if before not in (None, "", revision):
+            raise TomevalError(
+                f"{self.path}: {model} was used at revision {before}, it now is "
+                f"{revision or 'of unknown revision'}; use another folder"
+            )
+        if before != revision:
+            with self._writing(small=True) as db:
+                db.execute("INSERT OR REPLACE INTO revisions VALUES (?, ?)", (model, revision))
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
@@ -270,8 +245,8 @@ class Store(Stored):
     def keep_replies(self, replies: Iterable[tuple[int, int, str, str, bytes]]) -> None:
         """Keep many replies, as cell, episode, seat, request and packed reply; see `keep_reply`."""
         last = {row[:4]: row for row in replies}
-        with self._writing() as (db, sums):
-            rows = [sums.reply(db, row) for row in last.values()]
+        with self._writing() as db:
+            rows = [(*row, of_rows([row])) for row in last.values()]
             db.executemany("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def note_stops(self, reasons: Mapping[int, str]) -> None:
@@ -280,7 +255,7 @@ class Store(Stored):
         noted = {cell: reason for cell, reason in {**before, **reasons}.items() if reason}
         if noted != before:
             rows = [("stopped", json.dumps(noted))] if noted else []
-            with self._writing("meta") as (db, _):
+            with self._writing(small=True) as db:
                 db.execute("DELETE FROM meta WHERE key = 'stopped'")
                 db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 

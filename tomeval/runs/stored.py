@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
+from tomeval.runs.checksums import SUMMED, rows_of
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.origins import Origin
+from tomeval.runs.rows import Rows
 from tomeval.runs.schema import Unpackable, strange_part, unpack
 
-Rows = tuple[list[str], Iterator[tuple[Any, ...]]]
+Table = tuple[list[str], Iterator[tuple[Any, ...]]]
 """Names of columns, and rows."""
 
 
@@ -109,6 +111,14 @@ class Stored:
     def revisions(self) -> dict[str, str]:
         """Return the revision of every model that was used; empty if unknown."""
         return dict(self.query("SELECT model, revision FROM revisions"))
+
+    def played(self, cell: int, episode: int) -> tuple[Rows, int]:
+        """Return a stored episode as `add` takes it, and the number of its origin."""
+        ((_, *own, origin),), *others = (
+            rows_of(self.query, name, (cell, episode)) for name in SUMMED
+        )
+        rows = Rows(cell, [tuple(own)], *others)
+        return rows, origin
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""
@@ -226,7 +236,7 @@ class Stored:
         except Unpackable as error:
             raise self.damaged(error) from None
 
-    def step_records(self, cells: Sequence[int], columns: str) -> Rows:
+    def step_records(self, cells: Sequence[int], columns: str) -> Table:
         """Return all of every step of some cells, and `columns` of its origin ``o``."""
         return self.iterate(
             f"SELECT r.*, {columns} FROM step_records r JOIN episodes e USING (cell, episode) "
@@ -234,7 +244,7 @@ class Stored:
             "ORDER BY cell, episode, step"
         )
 
-    def asked(self, cells: Sequence[int]) -> Rows:
+    def asked(self, cells: Sequence[int]) -> Table:
         """Return every question of some cells and what became of it."""
         order = "cell, episode, step, seat, question"
         return self.iterate(

@@ -336,21 +336,45 @@ def _usage(parts: Iterable[tuple[int, Spent]]) -> dict[int, dict[str, float]]:
 
 
 class Asked(NamedTuple):
-    """What one seat of a cell was asked: replies, tokens, cost, and answers that were read."""
+    """What a language model was asked, in sums.
 
-    calls: int
-    prompt: int
-    completion: int
-    cost: float | None
-    answers: int
-    unreadable: int
-    again: int
+    Attributes
+    ----------
+    calls, prompt, completion : int
+        Replies that came, and their tokens.
+    cost : float or None
+        In the currency of the price file; None without a price.
+    answers, unreadable : int
+        Replies that were to hold an answer, and those of them that could not be read.
+    again : int
+        Attempts beyond the first at a question.
+    """
+
+    calls: int = 0
+    prompt: int = 0
+    completion: int = 0
+    cost: float | None = None
+    answers: int = 0
+    unreadable: int = 0
+    again: int = 0
+
+    def plus(self, more: Asked, sign: int = 1) -> Asked:
+        """Return the sums with more, or, with the sign -1, without what was counted before.
+
+        Examples
+        --------
+        >>> Asked(3, 30, 12, 0.5, 2, 1).plus(Asked(1, 10, 5, None, 1, 1), -1)
+        Asked(calls=2, prompt=20, completion=7, cost=0.5, answers=1, unreadable=0, again=0)
+        """
+        pairs = zip(self, more, strict=True)
+        sums = (None if a is b is None else (a or 0) + sign * (b or 0) for a, b in pairs)
+        return Asked(*sums)  # type: ignore[arg-type]
 
 
 def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
     """Return what was asked by cell and seat; replies of failed and unfinished episodes included.
 
-    Answers, and attempts beyond the first (``again``), are of finished episodes.
+    Answers, and attempts beyond the first, are of finished episodes.
     """
     return {
         key: Asked(
@@ -376,40 +400,29 @@ def unfinished(store: Store) -> dict[int, int]:
     return dict(store.query(sql))
 
 
-def last_failure(store: Store) -> str:
-    """Return why the last failed episode got no reply; empty if the log does not say."""
-    # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
-    sql = (
-        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null' "
-        "ORDER BY calls.cell DESC, calls.episode DESC, call DESC LIMIT 1"
-    )
-    rows = store.query(sql)
-    return str(json.loads(rows[0][0])["error"]) if rows else ""
-
-
 def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
-    sql = (
-        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{FAILED}' AND json_type(readable(record), '$.error') <> 'null'"
-    )
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     first: dict[str, str] = {}
-    for (record,) in store.query(sql):  # read here, see `last_failure`
-        why = str(json.loads(record)["error"])
-        found[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
-    return found
+    for why in _said_in_calls(store, FAILED, "error"):
+        counts[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
+    return counts
 
 
 def faults(store: Store) -> Counter[str]:
     """Return what was wrong with the replies of void episodes, as far as the log says."""
-    # Read here, see `last_failure`.
+    return Counter(_said_in_calls(store, VOID, "fault"))
+
+
+def _said_in_calls(store: Store, status: str, name: str) -> Iterator[str]:
+    """Yield a text of the calls of episodes that ended so, where it is there."""
+    # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
     rows = store.query(
         "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        f"WHERE status = '{VOID}' AND json_type(readable(record), '$.fault') = 'text'"
+        "WHERE status = ? AND json_type(readable(record), ?) = 'text'",
+        (status, f"$.{name}"),
     )
-    return Counter(str(json.loads(record)["fault"]) for (record,) in rows)
+    return (str(json.loads(record)[name]) for (record,) in rows)
 
 
 def lenient_replies(store: Store, most: int) -> dict[int, str]:

@@ -12,23 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.checksums import (
-    SEAL,
-    SUMMED,
-    Place,
-    damage,
-    of_rows,
-    read_signed,
-    rows_of,
-)
-from tomeval.runs.database import Damaged, Database
-from tomeval.runs.folder import locked
-from tomeval.runs.origins import Origin
-from tomeval.runs.rows import Rows
+from tomeval.runs.checksums import SEAL, Place, damage, of_rows, read_signed
+from tomeval.runs.database import Database
+from tomeval.runs.folder import locked, share_of
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN
 from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import EXPERIMENT, SESSIONS, STORE, Store, strange
-from tomeval.runs.stored import identity_sha256, own_domain, read_meta
+from tomeval.runs.stored import Stored, identity_sha256, own_domain, read_meta
 
 NAMED = 20
 """How many damaged episodes are named before "and n more"."""
@@ -97,8 +87,7 @@ def verified(folder: Path) -> Verified:
                 own_domain(db)
             except TomevalError as error:
                 found.whole.append(str(error))
-                if beside := _beside(folder):
-                    own_domain(db, str(beside["domain"]))
+                own_domain(db, _said(folder, db)["domain"])
             for what, place, reply in damage(db):
                 if place is not None:
                     (found.replies if reply else found.damaged).append(place)
@@ -109,14 +98,15 @@ def verified(folder: Path) -> Verified:
             if why := strange(folder, read_meta(db)):
                 found.beside.append(why)
     except TomevalError as error:
-        found.whole.append(str(error))
+        if str(error) not in found.whole:
+            found.whole.append(str(error))
     return found
 
 
-def _beside(folder: Path) -> dict[str, Any]:
-    """Return what the file beside a store says of its experiment; nothing if it is damaged."""
-    said = read_signed(folder / EXPERIMENT)
-    return said if isinstance(said, dict) else {}
+def _said(folder: Path, db: Database) -> dict[str, Any]:
+    """Return what is said of the experiment beside a store, or in it if that is damaged."""
+    beside = read_signed(folder / EXPERIMENT)
+    return beside if isinstance(beside, dict) else read_meta(db)
 
 
 def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
@@ -150,37 +140,28 @@ def drop_damaged(folder: Path, found: Verified) -> Iterator[str]:
 
 def _copy_sound(db: Database, draft: Path, found: Verified) -> int:
     """Write a store into the folder `draft` with all that is sound; return how many episodes."""
-    meta = _beside(found.folder) or read_meta(db)
-    domain = own_domain(db, str(meta["domain"]))
+    meta, old = _said(found.folder, db), Stored(db)
     identity = {"name": meta["name"], "cells": meta.get("cells")}
     if identity["cells"] is None:
-        rows = db.query("SELECT definition FROM cells ORDER BY cell")
-        identity["cells"] = [json.loads(text) for (text,) in rows]
+        texts = db.query("SELECT definition FROM cells ORDER BY cell")
+        identity["cells"] = [json.loads(text) for (text,) in texts]
     if identity_sha256(identity) != meta["sha256"]:
         raise db.damaged("its list of cells is damaged, and so is the file beside it")
-    with closing(Store(draft, domain)) as copy:
-        copy.begin(identity, identity_sha256(identity), **_part(db))
-        for model, revision in db.query("SELECT model, revision FROM revisions"):
+    share = share_of(found.folder)
+    part = {"part": share.part} if share else {}
+    with closing(Store(draft, own_domain(db, str(meta["domain"])))) as copy:
+        copy.begin(identity, identity_sha256(identity), **part)
+        for model, revision in old.revisions().items():
             copy.check_revision(model, revision)
-        rows = db.query("SELECT origin, replica, host, device, versions FROM origins")
-        origins = {number: copy.origin(*Origin.of(row)) for number, *row in rows}
+        origins = {number: copy.origin(*origin) for number, origin in old.origins().items()}
         bad, taken = {*found.damaged}, 0
         for place in db.query("SELECT cell, episode FROM sums ORDER BY cell, episode"):
             if place not in bad and all(isinstance(number, int) for number in place):
-                (episode,), *others = (rows_of(db.query, table, place) for table in SUMMED)
-                played = Rows(place[0], [episode[1:-1]], *others)
-                copy.add(place[0], played, origins.get(episode[-1], UNKNOWN))
+                rows, origin = old.played(*place)
+                copy.add(place[0], rows, origins.get(origin, UNKNOWN))
                 taken += 1
         done = copy.finished()
         for *reply, checksum in db.query("SELECT * FROM answered"):
             if of_rows([tuple(reply)]) == checksum and reply[1] not in done.get(reply[0], ()):
                 copy.keep_replies([tuple(reply)])
     return taken
-
-
-def _part(db: Database) -> dict[str, str]:
-    """Return which part of its experiment a store says that it holds."""
-    try:
-        return {key: str(said) for key, said in read_meta(db).items() if key == "part"}
-    except Damaged:
-        return {}

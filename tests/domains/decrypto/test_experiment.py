@@ -36,7 +36,6 @@ def test_slices() -> None:
     ("change", "message"),
     [
         ({"epsodes": 3}, "unknown key 'epsodes' (did you mean 'episodes'?)"),
-        ({"games": 3}, "the key 'games' is called 'episodes' now"),
         ({"games": ["RPS"]}, "'games' is a key of the domain 'matrix'"),
         ({"episodes": 0}, "episodes: input should be greater than or equal to 1, is 0"),
         ({"episodes": "3"}, "episodes: input should be a valid integer, is '3'"),

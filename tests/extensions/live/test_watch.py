@@ -20,11 +20,11 @@ from tomeval.extensions.live import watching
 from tomeval.extensions.live.changes import experiment_of
 from tomeval.extensions.live.watching import Watched
 from tomeval.models.naming import brief_names
-from tomeval.runs import live_file as files
+from tomeval.runs import live as files
 from tomeval.runs import writer
 from tomeval.runs.folder import locked
-from tomeval.runs.live import Asked, Counts, Live, ModelCount
-from tomeval.runs.live_file import live_file, read_live
+from tomeval.runs.live import Counts, Live, ModelCount, live_file, read_live
+from tomeval.runs.tallies import Asked
 
 EXPERIMENT = (
     'name = "mine"\ngames = ["RPS"]\nsubjects = ["best_response", "random"]\nepisodes = 3\n'

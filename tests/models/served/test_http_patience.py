@@ -305,7 +305,7 @@ def test_why_episodes_failed_is_told(tmp_path, caplog):
         server.fault = (400, {"error": {"message": "flagged by a filter"}})
         play(server, tmp_path / "run")
     assert "6 episodes failed because the model gave no reply" in caplog.text
-    assert "the last: " in caplog.text
+    assert "most often: " in caplog.text
     assert "HTTP 400: flagged by a filter" in caplog.text
 
 

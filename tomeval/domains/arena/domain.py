@@ -33,11 +33,11 @@ from tomeval.runs.capabilities import (
     later,
 )
 from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-from tomeval.runs.tables import Table, never
 
 GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""

@@ -35,11 +35,11 @@ from tomeval.runs.capabilities import (
     later,
 )
 from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import Table, always, never
 from tomeval.runs.domain import Block, Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-from tomeval.runs.tables import Table, always, never
 
 GAMES_PER_CHUNK = 1000
 """Games of embedding players that are played and stored together."""

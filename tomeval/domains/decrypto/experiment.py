@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -100,8 +100,6 @@ class DecryptoExperiment(SeatedExperiment):
     max_attempts : int
         Default of language-model players.
     """
-
-    RENAMED: ClassVar = {"games": "episodes"}
 
     domain: str = "decrypto"
     name: str = "decrypto"

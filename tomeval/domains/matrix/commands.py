@@ -224,7 +224,7 @@ def import_(
     from tomeval.domains.matrix.recording import LogKeys, recorded_games
     from tomeval.domains.matrix.verbs import log_reading
     from tomeval.runs.domain import get_domain
-    from tomeval.runs.importing import import_games
+    from tomeval.runs.runner import import_games
 
     reading = log_reading(
         game,

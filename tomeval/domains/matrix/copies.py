@@ -25,7 +25,7 @@ def only_partner_drawn(setup: Setup) -> bool:
     must not become random actions.
 
     Equal up to the rounding of the backend, and but for ties of the most probable labels, which are
-    drawn: they show in the answers only, see `tomeval.runs.notes`. Where a player sits in the
+    drawn: they show in the answers only, see `tomeval.runs.runner`. Where a player sits in the
     partner's seat, this must hold for both.
     """
     if isinstance(setup.partners, PartnerPlayer):

@@ -16,7 +16,7 @@ from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import RECORDED
 from tomeval.runs.domain import Block
-from tomeval.runs.importing import Recorded
+from tomeval.runs.runner import Recorded
 
 SEED = 0
 """The seed of recorded cells: they have none, and it has to be the same in all of them."""
@@ -30,7 +30,7 @@ class LogKeys(NamedTuple):
 
 
 def recorded_games(path: Path, keys: LogKeys) -> Recorded:
-    """Read a log as cells with their episodes; see `tomeval.runs.importing.Recorded`."""
+    """Read a log as cells with their episodes; see `tomeval.runs.runner.Recorded`."""
     reading, reference = keys
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)

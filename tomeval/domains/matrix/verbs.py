@@ -17,7 +17,7 @@ from tomeval.domains.matrix.recording import LogKeys, recorded_games
 from tomeval.domains.matrix.scoring import Scored, one_row
 from tomeval.domains.matrix.scoring import score as _score
 from tomeval.runs.domain import get_domain
-from tomeval.runs.importing import import_games
+from tomeval.runs.runner import import_games
 from tomeval.statistics import AUTO
 
 _T = TypeVar("_T")

@@ -20,9 +20,8 @@ from tomeval.extensions.adaptation.measures import (
     guessed,
 )
 from tomeval.extensions.adaptation.turns import MARGIN, median_time
-from tomeval.runs.columns import flat, flat_share, interval_columns, is_interval
+from tomeval.runs.columns import Table, fixed, flat, flat_share, interval_columns, is_interval
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, fixed
 from tomeval.statistics.bounded import UNBOUNDED
 from tomeval.statistics.shares import clustered_share
 

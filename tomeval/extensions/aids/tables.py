@@ -17,9 +17,8 @@ from tomeval.extensions.aids.ladders import (
     unfinished,
     verdict,
 )
-from tomeval.runs.columns import flat, interval_columns
+from tomeval.runs.columns import Table, fixed, flat, interval_columns
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, fixed
 from tomeval.statistics.bounded import FEWEST
 
 Rows = list[dict[str, Any]]

@@ -41,9 +41,8 @@ from tomeval.models import is_served
 from tomeval.models.base import ContextExceeded
 from tomeval.models.naming import shown_name
 from tomeval.runs.filling import Filler
-from tomeval.runs.jobs import Job
 from tomeval.runs.origins import Origin, versions
-from tomeval.runs.schedule import Schedule
+from tomeval.runs.schedule import Job, Schedule
 
 logger = logging.getLogger(__name__)
 

@@ -31,12 +31,12 @@ from tomeval.models.naming import shown_name
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import play_stretch
-from tomeval.runs.jobs import Job
-from tomeval.runs.live import Asked, ModelCount
+from tomeval.runs.live import ModelCount
 from tomeval.runs.origins import CPU, versions
 from tomeval.runs.rows import Rows
-from tomeval.runs.schedule import Schedule
+from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
+from tomeval.runs.tallies import Asked
 
 Kept = Mapping[str, Mapping[str, str]]
 """Replies that an episode was given in an earlier session: by seat, then by hash of the request."""

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from tomeval.core.text import excerpt
 from tomeval.extensions.cluster.player import Setting
-from tomeval.runs.jobs import Job
 from tomeval.runs.origins import Origin
-from tomeval.runs.schedule import Schedule
+from tomeval.runs.schedule import Job, Schedule
 
 _ROWS = 8
 """So many replicas have a line; of more, those in trouble first."""

@@ -19,10 +19,9 @@ from tomeval.domains.arena.kinds import Seen
 from tomeval.domains.arena.replaying import actions_of, first_state, replayed
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.seated.storing import read_rows
-from tomeval.runs.columns import flat
+from tomeval.runs.columns import Table, flat, never
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, never
 from tomeval.statistics import Estimate
 
 

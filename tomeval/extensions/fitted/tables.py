@@ -14,9 +14,8 @@ from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import PARTNER, SEAT, has_unknown_partners
 from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, PARTS, Fit, fits, fitted_values
-from tomeval.runs.columns import flat
+from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, fixed
 from tomeval.runs.tallies import pooled
 from tomeval.statistics import Estimate
 

@@ -16,9 +16,8 @@ from tomeval.extensions.levels.fit import LEAST_DEALS, Placement, place
 from tomeval.extensions.levels.ladder import LEVELS
 from tomeval.extensions.levels.measures import asks_levels
 from tomeval.lexicon.embeddings import SHIPPED, shipped_embedding
-from tomeval.runs.columns import flat
+from tomeval.runs.columns import Table, flat
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table
 from tomeval.statistics import Estimate
 
 NONE_FITS, NOT_JUDGED = "none fits", "not judged"

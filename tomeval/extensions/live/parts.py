@@ -25,7 +25,7 @@ from tomeval.report.table import Column, Table, Value, results
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import heading
-from tomeval.runs.live_file import read_live
+from tomeval.runs.live import read_live
 from tomeval.runs.results import Run
 from tomeval.runs.writer import writer_of
 from tomeval.statistics.estimates import AUTO

@@ -85,7 +85,7 @@ def check(folder: Path) -> str:
         There is no run folder, it cannot be read, or it holds files of two experiments.
     """
     from tomeval.extensions.live.changes import experiment_of
-    from tomeval.runs.live_file import read_live
+    from tomeval.runs.live import read_live
     from tomeval.runs.results import Run
 
     experiment = experiment_of(folder)

@@ -100,7 +100,7 @@ class Watched:
             It is no run folder, or its files are not of one experiment.
         """
         from tomeval.extensions.live.changes import experiment_of
-        from tomeval.runs.live_file import read_live
+        from tomeval.runs.live import read_live
         from tomeval.runs.writer import writer_of
 
         self._experiment = self._experiment or experiment_of(self.folder)

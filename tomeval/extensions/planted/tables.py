@@ -20,9 +20,8 @@ from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.extensions.planted.measures import NAME
 from tomeval.extensions.planted.thresholds import Level, Threshold, own_threshold, verdict
 from tomeval.extensions.planted.trust import slope_ceiling, trust_threshold
-from tomeval.runs.columns import flat, interval_columns
+from tomeval.runs.columns import Table, fixed, flat, interval_columns
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, fixed
 from tomeval.strategies import parse_strategy
 
 Rows = list[dict[str, Any]]

@@ -32,9 +32,8 @@ from tomeval.extensions.probabilistic.measures import (
     by_step,
     episode_means,
 )
-from tomeval.runs.columns import flat, flat_share
+from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, fixed
 from tomeval.statistics.estimates import Estimate
 from tomeval.statistics.shares import Share
 

@@ -20,9 +20,8 @@ from tomeval.extensions.reasoning.measures import (
     Reasoning,
     counted,
 )
-from tomeval.runs.columns import flat
+from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, fixed
 from tomeval.statistics import AUTO, Estimate, estimate
 from tomeval.statistics.bounded import cut
 

@@ -10,11 +10,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tomeval.runs.differing import said
+from tomeval.core.text import both_ends
 from tomeval.runs.domain import Domain
 from tomeval.runs.folder import differing_words
-from tomeval.runs.replies import excerpt
 from tomeval.runs.rows import Rows
+from tomeval.runs.schema import unpack
 
 _KEYS = {"steps": ("step",), "answers": ("step", "seat", "question"), "calls": ("call",)}
 _MOST = 160
@@ -37,7 +37,7 @@ def difference(domain: Domain, there: Rows, here: Rows) -> str:
                 row["record"] = json.loads(said(row["record"]))
             both.append(named)
         if both[0] != both[1]:
-            return f"in {table}: {excerpt(_words(_KEYS.get(table, ()), *both), _MOST)}"
+            return f"in {table}: {both_ends(_words(_KEYS.get(table, ()), *both), _MOST)}"
     return ""
 
 
@@ -56,4 +56,17 @@ def reply_difference(there: bytes, here: bytes) -> str:
     one, other = said(there), said(here)
     if one == other:
         return ""
-    return excerpt(differing_words(json.loads(one), json.loads(other)), _MOST)
+    return both_ends(differing_words(json.loads(one), json.loads(other)), _MOST)
+
+
+_MEASURED = ("latency", "cached")
+"""What a record says of the machine: seconds, and tokens that the model had read before."""
+
+
+def said(record: bytes) -> str:
+    """Return a packed record without what it says of the machine."""
+
+    def bare(data: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in data.items() if key not in _MEASURED}
+
+    return json.dumps(json.loads(unpack(record), object_hook=bare), sort_keys=True)

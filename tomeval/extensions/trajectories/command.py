@@ -39,7 +39,7 @@ def import_(
     """Make a run folder of games that TextArena played, for table, ratings, report and the rest."""
     from tomeval.extensions.trajectories.recording import TrajectoryKeys, recorded_games
     from tomeval.runs.domain import get_domain
-    from tomeval.runs.importing import import_games
+    from tomeval.runs.runner import import_games
 
     keys = TrajectoryKeys(pairs("--map", maps, "FIELD=NAME"), subject, skip_bad)
     folder = out or Path("runs") / games.stem

@@ -14,7 +14,7 @@ from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.storing import as_block
 from tomeval.extensions.trajectories.file import Left, Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
-from tomeval.runs.importing import Recorded
+from tomeval.runs.runner import Recorded
 
 RECORDED = "recorded"
 """The kind of players who were recorded."""
@@ -55,7 +55,7 @@ class _Lineup:
 
 
 def recorded_games(path: Path, keys: TrajectoryKeys) -> Recorded:
-    """Read a file of trajectories; see `tomeval.runs.importing.Recorded`."""
+    """Read a file of trajectories; see `tomeval.runs.runner.Recorded`."""
     matches, left = read_trajectories(path, columns=keys.columns, skip_bad=keys.skip_bad)
     known = {name for match in matches for name in match.players}
     if keys.subject and keys.subject not in known:

@@ -17,11 +17,10 @@ from tomeval.extensions.wording.gap import EVERY, WordingGap, wording_gap
 from tomeval.extensions.wording.grids import Grid
 from tomeval.extensions.wording.ranks import Agreed, RankStability, rank_stability
 from tomeval.extensions.wording.variance import Sensitivity, sensitivity
-from tomeval.runs.columns import interval_columns
+from tomeval.runs.columns import Table, fixed, interval_columns
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.results import Run
-from tomeval.runs.tables import Table, fixed
 
 GAP = "literal_functional_gap_per_step"
 Rows = list[dict[str, Any]]

@@ -1,0 +1,115 @@
+"""What is wrong with an experiment file, in words: it is none, or a key does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.resources import shown_path
+from tomeval.runs.domain import domain_names, get_domain
+from tomeval.runs.experiment import Experiment, keys_of
+
+_BEGIN = "`tomeval init experiment` writes one to begin with"
+_LOGS = (".csv", ".jsonl", ".parquet")
+
+
+def not_read(given: str | Path, error: TomevalError) -> TomevalError:
+    """Say what was given as an experiment that cannot be read, and which command takes it."""
+    path, where = Path(given), shown_path(Path(given))
+    if path.is_dir():
+        return TomevalError(f"{where}: is a folder, not an experiment file; {_BEGIN}")
+    if path.suffix in _LOGS and path.is_file():
+        return TomevalError(
+            f"{where}: is a table, not an experiment; `tomeval import` makes a run of recorded "
+            "games, and `tomeval score` measures them"
+        )
+    if path.is_file():
+        return TomevalError(f"{error}; experiments are TOML files: {_BEGIN}")
+    for domain in map(get_domain, domain_names()):
+        for what, rows in domain.describe.lists.items():
+            if any(str(given) == next(iter(row.values())) for row in rows()):
+                return TomevalError(
+                    f"{given}: no such file; `tomeval list {what}` has it, but it is no "
+                    f"experiment; {_BEGIN}"
+                )
+    return error
+
+
+def other_kind(data: Mapping[str, Any]) -> str:
+    """Return what a file is if a domain knows it as something else than an experiment.
+
+    See `tomeval.runs.capabilities.Describe.other_file`; empty: nothing known.
+    """
+    if "domain" in data:
+        return ""
+    return next(
+        filter(None, (get_domain(name).describe.other_file(data) for name in domain_names())), ""
+    )
+
+
+def explained(
+    error: ValidationError,
+    keys: type[Experiment],
+    tables: Mapping[str, type[BaseModel]],
+    where: str,
+) -> str:
+    """Word one problem that pydantic found: a key of another domain, else the first.
+
+    A missing key comes last, for it may be there under a wrong name.
+    """
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
+    problem = next((p for p in problems if _home(str(p["loc"][-1]), keys, p)), problems[0])
+    field = field_of(problem)
+    parts = field.split(".")
+    inner = ".".join(part for part in parts[:-1] if not part.isdecimal())
+    known: type[BaseModel] = tables.get(inner) or (
+        tables.get(parts[0], keys) if len(parts) > 1 else keys
+    )
+    if problem["type"] == "extra_forbidden":
+        name = parts[-1]
+        if home := _home(name, keys, problem):
+            return (
+                f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
+                f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
+            )
+    return worded(problem, field, known, where)
+
+
+def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where: str) -> str:
+    """Word a problem that pydantic found in a field of a table with some keys."""
+    if problem["type"] == "extra_forbidden":
+        name = field.rpartition(".")[2]
+        near, names = did_you_mean(name, keys.model_fields), ", ".join(keys.model_fields)
+        return f"{where}: unknown key {field!r}{near}; known: {names or 'none'}"
+    if problem["type"] == "missing":
+        return f"{where}: missing key {field!r}"
+    if not field:  # found by a check of the whole table
+        return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
+    message = problem["msg"].removeprefix("Value error, ")
+    given = "" if problem["type"] == "value_error" else f", is {problem.get('input')!r}"
+    if problem["type"] == "literal_error":
+        given += did_you_mean(
+            problem["input"], re.findall(r"'([^']*)'", problem["ctx"]["expected"])
+        )
+    return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
+
+
+def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:
+    """Return the other domain that an unknown key belongs to, or an empty text."""
+    if problem["type"] != "extra_forbidden" or len(problem["loc"]) > 1:
+        return ""
+    mine = keys.model_fields["domain"].default
+    others = [name for name in domain_names() if name != mine]
+    return next((n for n in others if key in keys_of(get_domain(n)).model_fields), "")
+
+
+def field_of(problem: Mapping[str, Any]) -> str:
+    """Return the field of a problem, without the parts that name a union's member."""
+    members = ("is-instance", "dict[", "list[", "tuple[")
+    parts = [part for part in map(str, problem["loc"]) if part != "str"]
+    return ".".join(part for part in parts if not part.startswith(members))
