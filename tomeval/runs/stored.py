@@ -1,7 +1,6 @@
 """What a run's store holds, read back: cells, episodes, steps, answers, model calls, origins.
 
-Measures of a domain read its tables by `Stored.query`; whatever else is asked of a store is here or
-in `tomeval.runs.tallies`.
+Domains and extensions read columns by name, with `Stored.read`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tomeval.core.outcomes import FAILED, NOT_ASKED, VALID
+from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.origins import Origin
@@ -46,6 +45,42 @@ class Stored:
         self.query, self.iterate = db.query, db.iterate
         self.damaged, self.reporting = db.damaged, db.reporting
         self._cells: list[tuple[int, dict[str, Any]]] | None = None
+
+    def read(
+        self,
+        table: str,
+        names: Sequence[str],
+        cell: int,
+        episode: int | None = None,
+        complete: bool = False,
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield columns of a cell's episodes, steps, answers or model calls, in order.
+
+        Parameters
+        ----------
+        table : {"episodes", "steps", "answers", "asked", "calls"}
+            ``asked`` holds every question, that for a move included, and what became of it.
+        names : sequence of str
+            Columns; ``details/record/game`` is a value in the JSON of one, and ``episodes.partner``
+            a column of the row's episode.
+        episode : int, optional
+            Of this one alone.
+        complete : bool
+            Of complete episodes alone.
+        """
+        columns = ", ".join(_column(table, name) for name in names)
+        source, where, values = table, f"{table}.cell = ?", [cell, episode]
+        if table != "episodes" and (complete or any(n.startswith("episodes.") for n in names)):
+            source += " JOIN episodes USING (cell, episode)"
+        if episode is None:
+            values.pop()
+        else:
+            where += f" AND {table}.episode = ?"
+        if complete:
+            where += f" AND status = '{COMPLETE}'"
+        order = ", ".join(f"{table}.{name}" for name in ("episode", *_ORDER[table]))
+        sql = f"SELECT {columns} FROM {source} WHERE {where} ORDER BY {order}"
+        return self.iterate(sql, tuple(values))[1]
 
     def meta(self) -> dict[str, Any]:
         """Return what `begin` wrote besides the cells: domain, name and hash of the experiment."""
@@ -180,6 +215,11 @@ class Stored:
         for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
             yield step, seat, form, json.loads(self._unpack(record))
 
+    def texts(self) -> Iterator[str]:
+        """Yield all records of model calls and all kept replies, as text."""
+        for column, table in (("record", "calls"), ("reply", "answered")):
+            yield from (t for (t,) in self.iterate(f"SELECT unpacked({column}) FROM {table}")[1])
+
     def _unpack(self, packed: bytes) -> str:
         try:
             return unpack(packed)
@@ -205,6 +245,22 @@ class Stored:
         """Return `columns` of every episode of a cell and of its origin ``o``, in order."""
         sql = f"SELECT {columns} FROM episodes LEFT JOIN origins o USING (origin)"
         return self.query(f"{sql} WHERE cell = ? ORDER BY episode", (cell,))
+
+
+_ORDER: dict[str, tuple[str, ...]] = {
+    "episodes": (),
+    "steps": ("step",),
+    "answers": ("step", "seat", "question"),
+    "asked": ("step", "seat", "question"),
+    "calls": ("call",),
+}
+"""In which order the rows of an episode are read, by table."""
+
+
+def _column(table: str, name: str) -> str:
+    column, *path = name.split("/")
+    column = column if "." in column else f"{table}.{column}"
+    return f"json_extract({column}, '$.{'.'.join(path)}')" if path else column
 
 
 def _numbers(cells: Sequence[int]) -> str:

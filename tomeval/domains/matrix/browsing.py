@@ -24,9 +24,9 @@ from tomeval.runs.results import Run
 _FIRST = 48  # the character of action 0
 
 _STEPS = (
-    "SELECT partner_state, own_action, partner_action, predicted_action, act_outcome, "
-    "predict_outcome, act_attempts, predict_attempts, told, own_probs, predicted_probs, reactions "
-    "FROM steps WHERE cell = ? ORDER BY episode, step"
+    *("partner_state", "own_action", "partner_action", "predicted_action", "act_outcome"),
+    *("predict_outcome", "act_attempts", "predict_attempts", "told", "own_probs"),
+    *("predicted_probs", "reactions"),
 )
 
 
@@ -39,14 +39,12 @@ class StepBrowser:
 
     def _episodes(self, cell: RunCell) -> list[tuple[int, str, int, int]]:
         """Return partner, status, number of steps and number of every episode."""
-        return self._store.query(
-            "SELECT partner, status, steps, episode FROM episodes WHERE cell = ? ORDER BY episode",
-            (cell.number,),
-        )
+        names = ("partner", "status", "steps", "episode")
+        return list(self._store.read("episodes", names, cell.number))
 
     def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
         """Yield the episodes of a cell in short form."""
-        _, steps = self._store.iterate(_STEPS, (cell.number,))
+        steps = self._store.read("steps", _STEPS, cell.number)
         unread = invalid_reactions(self._store, cell.number)
         for _, _, length, number in self._episodes(cell):
             episode = _packed_steps(list(zip(*islice(steps, length), strict=True)))

@@ -11,7 +11,7 @@ from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.results import MatrixRunCell
-from tomeval.domains.matrix.storing import cells_with_beliefs, checks_of
+from tomeval.domains.matrix.storing import cells_told, cells_with_beliefs, checks_of
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs import tallies
 from tomeval.runs.capabilities import Facts
@@ -117,7 +117,7 @@ def told_notes(run: Run) -> list[str]:
 
     A language model is told before it acts; its literal question is asked without that.
     """
-    told = {row[0] for row in run.store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
+    told = cells_told(run.store)
     cells = [cell for cell in run.cells if cell.number in told]
     planted = cells_with_beliefs(run.store)
     models = dict.fromkeys(

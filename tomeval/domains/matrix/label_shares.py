@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.matrix.played import FloatArray, IntArray
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.steps import NONE
@@ -81,7 +81,7 @@ def _per_episode(answers: IntArray, episode: IntArray, count: int) -> FloatArray
     return shares
 
 
-_ORDERS = {"own": ("act_details", "$.own_order"), "partner": ("predict_details", "$.partner_order")}
+_ORDERS = {"own": "act_details/own_order", "partner": "predict_details/partner_order"}
 
 
 def _stated(store: Store, cell: int, count: int) -> FloatArray | None:
@@ -89,19 +89,17 @@ def _stated(store: Store, cell: int, count: int) -> FloatArray | None:
 
     None if no step of the cell stated one.
     """
-    rows = store.query(
-        "SELECT own_probs, own_action, SUM(1.0 / e.steps) FROM steps "
-        "JOIN episodes AS e USING (cell, episode) WHERE cell = ? AND status = ? "
-        "GROUP BY own_probs, CASE WHEN own_probs IS NULL THEN own_action END",
-        (cell, COMPLETE),
-    )
-    if all(row[0] is None for row in rows):
+    weights: dict[str | int, list[float]] = {}
+    names = ("own_probs", "own_action", "episodes.steps")
+    for text, action, steps in store.read("steps", names, cell, complete=True):
+        weights.setdefault(action if text is None else text, []).append(1 / steps)
+    if not any(isinstance(said, str) for said in weights):
         return None
-    total = np.zeros(count)
-    for text, index, weight in rows:
-        share = np.eye(count)[index] if text is None else np.array(_list(store, text, count))
-        total += weight * share
-    mean: FloatArray = total / sum(row[2] for row in rows)
+    total, each = np.zeros(count), np.eye(count)
+    for said, parts in weights.items():
+        share = np.array(_list(store, said, count)) if isinstance(said, str) else each[said]
+        total += math.fsum(parts) * share
+    mean: FloatArray = total / math.fsum(part for parts in weights.values() for part in parts)
     return mean
 
 
@@ -110,18 +108,14 @@ def _orders(store: Store, cell: int, side: str, count: int) -> IntArray | None:
 
     None if no step recorded one.
     """
-    details, key = _ORDERS[side]
-    rows = store.query(
-        f"SELECT MIN(json_extract({details}, ?)), MAX(json_extract({details}, ?)) FROM steps "
-        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
-        "GROUP BY episode ORDER BY episode",
-        (key, key, cell, COMPLETE),
-    )
-    if any(first is None for first, _ in rows):
+    shown: dict[int, set[str]] = {}
+    for episode, order in store.read("steps", ("episode", _ORDERS[side]), cell, complete=True):
+        shown.setdefault(episode, set()).update([order] if order is not None else [])
+    if not all(shown.values()):
         return None
-    if any(first != last for first, last in rows):
+    if any(len(orders) > 1 for orders in shown.values()):
         raise store.damaged("the order of options changes within an episode")
-    orders = [_list(store, first, count) for first, _ in rows]
+    orders = [_list(store, order, count) for (order,) in shown.values()]
     if any(sorted(order) != list(range(count)) for order in orders):
         raise store.damaged("an order of options is not one")
     return np.array(orders, dtype=np.int64)

@@ -29,11 +29,12 @@ from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
-from tomeval.domains.matrix.steps import BELIEF, NONE
+from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import (
     PARTNER,
     RECORDED,
     SEAT,
+    STATED,
     read_other_predictions,
     read_played,
 )
@@ -276,12 +277,8 @@ class MatrixRunCell(RunCell):
 
     def moves(self, episode: int) -> dict[str, list[Any]]:
         """Return the actions as labels, what was stated to the subject if so, and the rewards."""
-        steps = self._store.query(
-            "SELECT own_action, partner_action, predicted_action, "
-            f"json_extract(act_details, '$.{BELIEF}.action'), own_reward FROM steps "
-            "WHERE cell = ? AND episode = ? ORDER BY step",
-            (self.number, episode),
-        )
+        names = ("own_action", "partner_action", "predicted_action", STATED, "own_reward")
+        steps = list(self._store.read("steps", names, self.number, episode))
 
         def said(labels: Sequence[str], place: int) -> list[str | None]:
             return [None if step[place] is None else labels[step[place]] for step in steps]

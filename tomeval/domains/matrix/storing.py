@@ -33,6 +33,9 @@ PARTICIPANT, CHECK = "participant", "check"
 """What the table ``answers`` holds of an episode of a study: who played it, and with a number the
 answers to the checks. They are no answers of the game: the view ``asked`` leaves them out."""
 
+STATED = f"act_details/{BELIEF}/action"
+"""What a subject was told that the partner would do; a name for `Stored.read`."""
+
 _STEP_COLUMNS = {
     "partner_state": "INTEGER NOT NULL",
     "own_action": "INTEGER",
@@ -196,10 +199,7 @@ def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, An
     step asked for it) and ``own_reward`` per step. Of recorded games only, some steps may have no
     valid prediction: -1.
     """
-    episodes = store.query(
-        "SELECT partner, steps FROM episodes WHERE cell = ? AND status = ? ORDER BY episode",
-        (cell, COMPLETE),
-    )
+    episodes = list(store.read("episodes", ("partner", "steps"), cell, complete=True))
     try:
         lengths = np.array([row[1] for row in episodes], dtype=np.int64)
         which = np.array([row[0] for row in episodes], dtype=np.int64)
@@ -242,12 +242,12 @@ def other_answers(
 
     By step and question, ``act`` or ``predict``.
     """
-    rows = store.query(
-        "SELECT step, question, outcome, json_extract(value, '$.action') FROM answers "
-        "WHERE cell = ? AND episode = ? AND seat = ? AND question IN (?, ?)",
-        (cell, episode, PARTNER, ACT, PREDICT),
-    )
-    return {(step, question): (outcome, action) for step, question, outcome, action in rows}
+    names = ("seat", "step", "question", "outcome", "value/action")
+    return {
+        (step, question): (outcome, action)
+        for seat, step, question, outcome, action in store.read("answers", names, cell, episode)
+        if seat == PARTNER and question in (ACT, PREDICT)
+    }
 
 
 def read_other_predictions(store: Store, cell: int, steps: int) -> IntArray | None:
@@ -255,26 +255,20 @@ def read_other_predictions(store: Store, cell: int, steps: int) -> IntArray | No
 
     `steps` is the number of steps of the complete episodes; None if it was not asked.
     """
-    rows = store.query(
-        "SELECT json_extract(value, '$.action') FROM answers JOIN episodes USING (cell, episode) "
-        "WHERE cell = ? AND status = ? AND seat = ? AND question = ? ORDER BY episode, step",
-        (cell, COMPLETE, PARTNER, PREDICT),
-    )
-    if not rows:
+    names = ("seat", "question", "value/action")
+    rows = store.read("answers", names, cell, complete=True)
+    said = [action for seat, question, action in rows if (seat, question) == (PARTNER, PREDICT)]
+    if not said:
         return None
-    if len(rows) != steps or any(not isinstance(said, int) for (said,) in rows):
+    if len(said) != steps or any(not isinstance(action, int) for action in said):
         raise store.damaged(f"cell {cell}: predictions in the partner's seat are not complete")
-    return np.array([said for (said,) in rows], dtype=np.int64)
+    return np.array(said, dtype=np.int64)
 
 
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
-    rows = store.query(
-        "SELECT reactions, partner_state, episode, step FROM steps "
-        "JOIN episodes USING (cell, episode) "
-        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
-        (cell, COMPLETE),
-    )
+    names = ("reactions", "partner_state", "episode", "step")
+    rows = list(store.read("steps", names, cell, complete=True))
     stated = [json.loads(row[0]) if row[0] else None for row in rows]
     size = next((len(row) for row in stated if row is not None), 0)
     if size == 0:
@@ -295,14 +289,27 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     }
 
 
+def _asked(
+    store: Store, form: str, cell: int, episode: int | None = None
+) -> list[tuple[int, int, str, str, str | None]]:
+    """Return the subject's answers to a numbered question, such as ``draw``; empty: to all.
+
+    Each is (episode, step, question, outcome, value).
+    """
+    names = ("episode", "step", "question", "outcome", "value", "seat")
+    return [
+        row[:-1]
+        for row in store.read("answers", names, cell, episode)
+        if row[-1] == SEAT and (not form or row[2].startswith(f"{form} "))
+    ]
+
+
 def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, str]]]:
     """Return why reactions were invalid, by episode, step and own action."""
     found: dict[int, dict[int, dict[int, str]]] = {}
-    sql = (
-        "SELECT episode, step, question, outcome FROM answers WHERE cell = ? AND outcome != ? "
-        f"AND question LIKE '{REACT} %' AND seat = '{SEAT}'"
-    )
-    for episode, step, question, outcome in store.query(sql, (cell, VALID)):
+    for episode, step, question, outcome, _ in _asked(store, REACT, cell):
+        if outcome == VALID:
+            continue
         own = question.removeprefix(f"{REACT} ")
         if not own.isdecimal():
             raise store.damaged(f"cell {cell}: there is no question {question!r}")
@@ -315,13 +322,9 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
 
     None stands for an answer that could not be read.
     """
-    sql = (
-        "SELECT step, outcome, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND {_DRAWS} ORDER BY step, question"
-    )
     found: dict[int, list[int | None]] = {}
-    for step, outcome, value in store.query(sql, (cell, episode)):
-        found.setdefault(step, []).append(json.loads(value) if outcome == VALID else None)
+    for _, step, _, outcome, value in _asked(store, DRAW, cell, episode):
+        found.setdefault(step, []).append(json.loads(value or "") if outcome == VALID else None)
     return found
 
 
@@ -338,13 +341,12 @@ def read_asides(
 
     Each is (episode, step, question, outcome, value).
     """
-    sql = (
-        "SELECT episode, step, question, outcome, value FROM answers WHERE cell = ? "
-        f"AND seat = '{SEAT}' AND NOT ({_NOTES}) AND question NOT LIKE '{REACT} %' "
-        f"AND question NOT LIKE '{DRAW} %' AND episode = COALESCE(?, episode) "
-        "ORDER BY episode, step, question"
-    )
-    return store.query(sql, (cell, episode))
+    ours = tuple(f"{form} " for form in (REACT, DRAW, CHECK))
+    return [
+        row
+        for row in _asked(store, "", cell, episode)
+        if row[2] != PARTICIPANT and not row[2].startswith(ours)
+    ]
 
 
 def read_predict_outcomes(store: Store, cell: int) -> list[tuple[int, int, str]]:
@@ -352,11 +354,8 @@ def read_predict_outcomes(store: Store, cell: int) -> list[tuple[int, int, str]]
 
     In the order of `Played`.
     """
-    return store.query(
-        "SELECT episode, step, predict_outcome FROM steps JOIN episodes USING (cell, episode) "
-        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
-        (cell, COMPLETE),
-    )
+    names = ("episode", "step", "predict_outcome")
+    return list(store.read("steps", names, cell, complete=True))
 
 
 def read_replies(store: Store, cell: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -381,31 +380,25 @@ def read_horizons(store: Store) -> list[tuple[int, str | None]]:
 
 def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | None, int, int]]:
     """Return what was chosen and predicted in each step, and how often each was asked."""
-    sql = (
-        "SELECT own_action, predicted_action, act_attempts, predict_attempts FROM steps "
-        "WHERE cell = ? AND episode = ? ORDER BY step"
-    )
-    return [tuple(row) for row in store.query(sql, (cell, episode))]
+    names = ("own_action", "predicted_action", "act_attempts", "predict_attempts")
+    return list(store.read("steps", names, cell, episode))
 
 
 def checks_of(store: Store, cell: int) -> dict[int, list[bool]]:
     """Return which answers to the checks of a study were right, by episode."""
-    sql = f"SELECT episode, value FROM answers WHERE cell = ? AND question LIKE '{CHECK} %'"
     found: dict[int, list[bool]] = {}
-    for episode, value in store.query(sql, (cell,)):
-        found.setdefault(episode, []).append(json.loads(value)["right"])
+    for episode, _, _, _, value in _asked(store, CHECK, cell):
+        found.setdefault(episode, []).append(json.loads(value or "")["right"])
     return found
 
 
 def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]]:
     """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
-    sql = (
-        "SELECT question, step, value FROM answers WHERE cell = ? AND episode = ? "
-        f"AND seat = '{SEAT}' AND ({_NOTES}) "
-        "ORDER BY step, question"
-    )
-    rows = store.query(sql, (cell, episode))
-    return {name: (step, json.loads(value)) for name, step, value in rows}
+    return {
+        name: (step, json.loads(value or ""))
+        for _, step, name, _, value in _asked(store, "", cell, episode)
+        if name == PARTICIPANT or name.startswith(f"{CHECK} ")
+    }
 
 
 _DRAWS = f"question LIKE '{DRAW} %' AND seat = '{SEAT}'"
@@ -428,11 +421,8 @@ def read_stated_probabilities(store: Store, cell: int) -> list[tuple[Any, ...]]:
 
     Of the steps of a cell's complete episodes, in the order of `Played`.
     """
-    return store.query(
-        "SELECT predicted_probs, predict_outcome FROM steps JOIN episodes USING (cell, episode) "
-        "WHERE cell = ? AND status = ? ORDER BY cell, episode, step",
-        (cell, COMPLETE),
-    )
+    names = ("predicted_probs", "predict_outcome")
+    return list(store.read("steps", names, cell, complete=True))
 
 
 def read_draws(store: Store, cell: int) -> list[tuple[Any, ...]]:
@@ -488,6 +478,11 @@ def cells_with_beliefs(store: Store) -> frozenset[int]:
     return frozenset(number for (number,) in rows)
 
 
+def cells_told(store: Store) -> set[int]:
+    """Return the cells whose subject was told the partner's move in any step."""
+    return {cell for (cell,) in store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
+
+
 def has_beliefs(store: Store) -> bool:
     """Tell whether any subject of the run was given beliefs."""
     return bool(cells_with_beliefs(store))
@@ -498,13 +493,8 @@ def read_beliefs(store: Store, cell: int) -> list[tuple[Any, ...]]:
 
     Each is (action, accuracy, right, the partner's action, the wording).
     """
-    belief = f"'$.{BELIEF}"
-    return store.query(
-        f"SELECT json_extract(act_details, {belief}.action'), "
-        f"json_extract(act_details, {belief}.accuracy'), "
-        f"json_extract(act_details, {belief}.right'), partner_action, "
-        f"json_extract(act_details, {belief}.as') "
-        "FROM steps JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ? "
-        "ORDER BY cell, episode, step",
-        (cell, COMPLETE),
+    action, accuracy, right, wording = (
+        f"act_details/{BELIEF}/{key}" for key in ("action", "accuracy", "right", "as")
     )
+    names = (action, accuracy, right, "partner_action", wording)
+    return list(store.read("steps", names, cell, complete=True))

@@ -11,6 +11,7 @@ from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.steps import ACT, BELIEF, PREDICT
 from tomeval.domains.matrix.storing import (
     PARTICIPANT,
+    STATED,
     draws_of_episode,
     notes_of,
     other_answers,
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.results import MatrixRunCell
     from tomeval.runs.results import Run
 
+_STEPS = (
+    *("step", "own_action", "partner_action", "predicted_action", "own_reward", "act_outcome"),
+    *("predict_outcome", STATED, f"act_details/{BELIEF}/right"),
+)
+
 
 def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     """Yield what was chosen, predicted and earned in every step."""
     store = run.store
-    [(partner, status, length)] = store.query(
-        "SELECT partner, status, steps FROM episodes WHERE cell = ? AND episode = ?",
-        (cell.number, episode),
-    )
+    place = (cell.number, episode)
+    [(partner, status, length)] = store.read("episodes", ("partner", "status", "steps"), *place)
     yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
     yield Line(0, f"{status}, {length} steps")
     notes = notes_of(store, cell.number, episode) if cell.by_people else {}
@@ -42,12 +46,8 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
     other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     draws = draws_of_episode(store, cell.number, episode)
     asides = read_asides(store, cell.number, episode)
-    for step, own, theirs, predicted, reward, act, predict, told, right in store.query(
-        "SELECT step, own_action, partner_action, predicted_action, own_reward, act_outcome, "
-        f"predict_outcome, json_extract(act_details, '$.{BELIEF}.action'), "
-        f"json_extract(act_details, '$.{BELIEF}.right') "
-        "FROM steps WHERE cell = ? AND episode = ? ORDER BY step",
-        (cell.number, episode),
+    for step, own, theirs, predicted, reward, act, predict, told, right in store.read(
+        "steps", _STEPS, *place
     ):
         if told is not None:
             verdict = "rightly" if right else "wrongly"

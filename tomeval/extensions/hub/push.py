@@ -199,13 +199,9 @@ def _parts(path: Path) -> Iterator[bytes]:
 def _unpacked(folder: Path) -> Iterator[bytes]:
     """Yield all records of model calls and all kept replies of a store, some at a time."""
     with closing(Store(folder)) as store:
-        for sql in (
-            "SELECT unpacked(record) FROM calls",
-            "SELECT unpacked(reply) FROM answered",
-        ):
-            texts = (text.encode() for (text,) in store.iterate(sql)[1])
-            while some := list(itertools.islice(texts, ROWS_AT_A_TIME)):
-                yield b"\n".join(some)
+        texts = store.texts()
+        while some := list(itertools.islice(texts, ROWS_AT_A_TIME)):
+            yield "\n".join(some).encode()
 
 
 # The card

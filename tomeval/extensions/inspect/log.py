@@ -204,11 +204,9 @@ def _sample(
 
 def _why(run: Run, cell: RunCell, episode: Episode) -> str:
     """Say which answers ended an episode."""
-    asked = run.store.query(
-        "SELECT step, seat, question, outcome FROM asked WHERE cell = ? AND episode = ? "
-        "AND outcome NOT IN (?, ?) ORDER BY step",
-        (cell.number, episode.number, VALID, NOT_ASKED),
-    )
+    names = ("step", "seat", "question", "outcome")
+    rows = run.store.read("asked", names, cell.number, episode.number)
+    asked = [row for row in rows if row[-1] not in (VALID, NOT_ASKED)]
     if not asked:
         return episode.status
     last = asked[-1][0]

@@ -62,10 +62,8 @@ def facts(run: Run) -> Facts:
 def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
     """Yield a cell's episodes of any status, in order; one is in memory at a time."""
     typed = list(run.domain.read.schema.episodes)
-    columns = ", ".join(["episode", "status", *typed])
-    for number, status, *values in run.store.query(
-        f"SELECT {columns} FROM episodes WHERE cell = ? ORDER BY episode", (cell.number,)
-    ):
+    names = ("episode", "status", *typed)
+    for number, status, *values in list(run.store.read("episodes", names, cell.number)):
         drawn = dict(zip(typed, cell.shown_episode(values), strict=True))
         yield Episode(number, status, drawn, list(run.store.calls(cell.number, number)))
 
