@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.planned import informed_best
 from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.responses import best_responses, stepwise_regret
 from tomeval.extensions.aids.laddered import links_left

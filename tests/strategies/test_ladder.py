@@ -8,10 +8,10 @@ from support import make_game
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partner_specs import get_partner
+from tomeval.domains.matrix.planned import informed_best
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.preview import prompts_of_round
 from tomeval.runs.domain import get_domain

@@ -63,7 +63,7 @@ class Extension:
     players : mapping
         What else plays, ``DOMAIN KIND``: ``decrypto KIND`` a
         `tomeval.domains.decrypto.players.PlayerKind`, and ``matrix partner`` what lets a subject
-        sit in the partner's seat, a `tomeval.domains.matrix.partner_players.TwoPlayers`.
+        sit in the partner's seat, a `tomeval.domains.matrix.subject_specs.TwoPlayers`.
     partners : mapping
         Sources of partners of matrix games, which experiments name ``NAME:...``: name to a
         `tomeval.domains.matrix.partner_specs.PartnerLibrary`.

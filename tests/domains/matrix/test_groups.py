@@ -12,7 +12,7 @@ from support import ROOT, scripts
 
 import tomeval
 from tomeval.cli import main
-from tomeval.domains.matrix.groups import by_episode
+from tomeval.domains.matrix.played import by_episode
 from tomeval.models.base import ScoreRequest
 from tomeval.runs.domain import get_domain
 from tomeval.runs.outside import groups_of, known_tables, with_all_extensions

@@ -9,9 +9,9 @@ import pytest
 from support import THREE_BY_TWO, TWO_BY_THREE
 
 from tomeval.domains.matrix.games import GAMES
-from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.played import Played
+from tomeval.domains.matrix.regret import HINDSIGHT, hindsight_metrics
 
 
 def recorded(game, own, theirs, lengths) -> Played:

@@ -22,7 +22,7 @@ from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.planned import planned_regret
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.stationary import stationary_reward
+from tomeval.domains.matrix.responses import stationary_reward
 
 LONG = 10_000
 # Nearly the same payoffs, a million above 0: the second action is better by 1 against everything.

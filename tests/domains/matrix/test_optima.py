@@ -31,7 +31,7 @@ from tomeval.domains.matrix.optima import (
 )
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Partner
-from tomeval.domains.matrix.stationary import stationary_reward
+from tomeval.domains.matrix.responses import stationary_reward
 
 IPD, IBS, RPS = GAMES["IPD"], GAMES["IBS"], GAMES["RPS"]
 ODD = (TWO_BY_THREE, THREE_BY_TWO, FOUR)

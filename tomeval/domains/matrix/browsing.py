@@ -1,7 +1,4 @@
-"""Matrix games in a report's episode browser: a million steps, a few bytes each.
-
-What the browser shows of a step beside these (regret, losses) follows from a cell's summary.
-"""
+"""An episode as a reader wants it: in lines, and packed for the page of a report."""
 
 from __future__ import annotations
 
@@ -10,16 +7,32 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID
+from tomeval.domains.matrix.asides import option_of
+from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.optima import reference_rewards
 from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
 from tomeval.domains.matrix.results import MatrixRunCell
-from tomeval.domains.matrix.steps import NONE
-from tomeval.domains.matrix.storing import invalid_reactions
+from tomeval.domains.matrix.steps import ACT, BELIEF, NONE, PREDICT
+from tomeval.domains.matrix.storing import (
+    PARTICIPANT,
+    STATED,
+    draws_of_episode,
+    invalid_reactions,
+    notes_of,
+    other_answers,
+    read_asides,
+)
+from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
+
+if TYPE_CHECKING:
+    from tomeval.domains.matrix.results import MatrixRunCell
+    from tomeval.runs.results import Run
+
 
 _FIRST = 48  # the character of action 0
 
@@ -135,3 +148,94 @@ def _packed_steps(columns: Sequence[Sequence[Any]]) -> dict[str, Any]:
 def _distribution(text: str) -> list[float]:
     """Return a stored distribution, with as many digits as are shown and one more."""
     return [round(p, 4) for p in json.loads(text)]
+
+
+_SHOWN = (
+    *("step", "own_action", "partner_action", "predicted_action", "own_reward", "act_outcome"),
+    *("predict_outcome", STATED, f"act_details/{BELIEF}/right"),
+)
+
+
+def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]:
+    """Yield what was chosen, predicted and earned in every step."""
+    store = run.store
+    place = (cell.number, episode)
+    [(partner, status, length)] = store.read("episodes", ("partner", "status", "steps"), *place)
+    yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
+    yield Line(0, f"{status}, {length} steps")
+    notes = notes_of(store, cell.number, episode) if cell.by_people else {}
+    if PARTICIPANT in notes:
+        yield Line(0, f"participant {notes.pop(PARTICIPANT)[1]}")
+    for name, (step, said) in notes.items():
+        if step == 0:
+            yield Line(0, _checked(name, said))
+    labels = cell.labels
+    other = other_answers(store, cell.number, episode) if cell.partner_player else {}
+    draws = draws_of_episode(store, cell.number, episode)
+    asides = read_asides(store, cell.number, episode)
+    for step, own, theirs, predicted, reward, act, predict, told, right in store.read(
+        "steps", _SHOWN, *place
+    ):
+        if told is not None:
+            verdict = "rightly" if right else "wrongly"
+            yield Line(step, f"told {verdict} that the partner would choose {labels.partner[told]}")
+        moved = _outcome(other.get((step, ACT)), theirs)
+        yield Line(
+            step,
+            f"chose {_label(labels.own, own, act)}, "
+            f"predicted {_label(labels.partner, predicted, predict)}; "
+            f"partner chose {_label(labels.partner, theirs, moved)}"
+            + _predicted(labels, other.get((step, PREDICT)))
+            + (f"; reward {reward:g}" if reward is not None else ""),
+        )
+        if step in draws:
+            yield Line(step, _drawn(labels.partner, draws[step]))
+        for name, (asked, said) in notes.items():
+            if asked == step:
+                yield Line(step, _checked(name, said))
+        for _, asked, question, outcome, value in asides:
+            if asked == step:
+                yield Line(step, _aside(cell, question, outcome, value))
+
+
+def _aside(cell: MatrixRunCell, question: str, outcome: str, value: str | None) -> str:
+    """Say what was answered to a question of an extension, in its words if it is there."""
+    form, _, number = question.partition(" ")
+    if (aside := option_of(form)) and number.isdecimal():
+        return aside[1].said(cell, int(number), outcome, value)
+    return f"asked {question}: {value or _label((), None, outcome)}"
+
+
+def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:
+    """Say how often each action was predicted when the question was asked again."""
+    counts = [f"{label} {found.count(action)}" for action, label in enumerate(labels)]
+    unread = f", unreadable {found.count(None)}" if None in found else ""
+    return f"asked {len(found)} times more, predicted {', '.join(counts)}{unread}"
+
+
+def _checked(name: str, said: dict[str, Any]) -> str:
+    """Say what a person answered to a check of a study."""
+    return f"{name}: answered {said['answer']!r}, {'right' if said['right'] else 'wrong'}"
+
+
+def _outcome(answer: tuple[str, int | None] | None, action: int | None) -> str:
+    """Return what became of the partner's question for a move; a table is never asked."""
+    if answer is not None:
+        return answer[0]
+    return NOT_ASKED if action is None else VALID
+
+
+def _predicted(labels: Labels, answer: tuple[str, int | None] | None) -> str:
+    """Say what a player in the partner's seat predicted; empty if it was not asked."""
+    if answer is None:
+        return ""
+    outcome, action = answer
+    return f", predicted {_label(labels.own, action, outcome)}"
+
+
+def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
+    """Name an action, or say why there is none or what it stands for."""
+    why = outcome.replace("_", " ")
+    if action is None:
+        return f"nothing ({why})"
+    return labels[action] if outcome == VALID else f"{labels[action]} (drawn, {why})"

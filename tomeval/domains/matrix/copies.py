@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup
+from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.models import is_served, model_name

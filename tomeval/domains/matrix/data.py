@@ -11,8 +11,12 @@ from tomeval.core.once import once_each
 from tomeval.core.thinking import without_thinking
 from tomeval.domains.matrix.partners import table_change
 from tomeval.domains.matrix.storing import has_asides, read_horizons, read_replies
+from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.domains.matrix.subjects.llm import SubjectOptions
+from tomeval.runs.capabilities import Worded
 from tomeval.runs.store import Store
 from tomeval.strategies import parse_strategy
+from tomeval.strategies.options import SHARED, split_wording
 from tomeval.strategies.parts import LADDER
 
 _FIRST = 25  # replies that show whether a model thinks
@@ -66,3 +70,32 @@ def _advice(definition: Mapping[str, Any]) -> str:
     if definition.get("strategy"):
         return parse_strategy(definition["strategy"]).advice
     return str(definition.get("options", {}).get("rung", ""))
+
+
+LABELS = "labels"
+OPTIONS = ("option_order", "goal", "literal_order", "examples")
+"""Options of subjects that change what the model reads, and neither the game nor the strategy."""
+
+WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in OPTIONS}
+
+
+def worded(definition: Mapping[str, Any]) -> Worded | None:
+    """Return how a cell's subject is asked, given the cell's definition; None: it is no model."""
+    if definition["kind"] != LLM:
+        return None
+    player, said = split_wording(definition["options"], definition["strategy"], WORDING)
+    return Worded(player, str(definition["model"]), {LABELS: definition["labels"]["name"], **said})
+
+
+@once_each
+def has_wordings(store: Store) -> bool:
+    """Tell whether a run asks one model in one strategy and game in two wordings."""
+    seen: dict[tuple[Any, ...], Mapping[str, str]] = {}
+    for _, definition in store.cells():
+        said = worded(definition)
+        if said is not None:
+            same = (said.player, said.model, definition["game"]["name"])
+            place = (*same, definition["partners"]["name"], definition["horizon"])
+            if seen.setdefault(place, said.options) != said.options:
+                return True
+    return False

@@ -8,12 +8,11 @@ from tomeval.core.extensions import parts, resolved
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import partner_names
-from tomeval.domains.matrix.partner_players import SUBJECT
 from tomeval.domains.matrix.partner_specs import SETS
-from tomeval.domains.matrix.subject_specs import LLM
+from tomeval.domains.matrix.subject_specs import LLM, SUBJECT
 from tomeval.domains.matrix.subjects import LLMSubject, all_subjects, subject_class
-from tomeval.domains.matrix.subjects.believer import USES, Believer
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
+from tomeval.domains.matrix.subjects.simulated import USES, Believer
 from tomeval.runs.file_schema import (
     DEFINITIONS,
     MODEL,

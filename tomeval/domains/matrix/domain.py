@@ -12,8 +12,8 @@ from tomeval.domains.matrix.asides import asked
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
-from tomeval.domains.matrix.browsing import StepBrowser
-from tomeval.domains.matrix.data import has_aids, has_changes, has_reasoning
+from tomeval.domains.matrix.browsing import StepBrowser, episode_lines
+from tomeval.domains.matrix.data import has_aids, has_changes, has_reasoning, has_wordings, worded
 from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
@@ -28,7 +28,6 @@ from tomeval.domains.matrix.facts import (
 from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
-from tomeval.domains.matrix.partner_players import PartnerPlayer, two_players
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.preview import example_cell, prompts_of_rounds
@@ -45,9 +44,8 @@ from tomeval.domains.matrix.storing import (
     partners_known,
     partners_react,
 )
+from tomeval.domains.matrix.subject_specs import PartnerPlayer, two_players
 from tomeval.domains.matrix.subjects.llm import draws_of
-from tomeval.domains.matrix.transcripts import episode_lines
-from tomeval.domains.matrix.worded import has_wordings, worded
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,

@@ -16,18 +16,19 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import originals
 from tomeval.domains.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
-from tomeval.domains.matrix.partner_players import (
-    PartnerPlayer,
-    check_names,
-    expand_player,
-    is_player,
-    two_players,
-)
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.storing import PARTNER, SEAT
-from tomeval.domains.matrix.subject_specs import LLM, expand_subject
+from tomeval.domains.matrix.subject_specs import (
+    LLM,
+    PartnerPlayer,
+    check_names,
+    expand_player,
+    expand_subject,
+    is_player,
+    two_players,
+)
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located

@@ -1,72 +1,75 @@
-"""Literal and functional measures per episode, from played steps alone."""
+"""Literal and functional measures per episode, from played steps alone: one table of objects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tomeval.domains.matrix.conditional import reactions_right
-from tomeval.domains.matrix.hindsight import HINDSIGHT, hindsight_metrics
-from tomeval.domains.matrix.optima import reference_rewards
-from tomeval.domains.matrix.planned import planned_regret
-from tomeval.domains.matrix.played import FloatArray, Mixture, Played
-from tomeval.domains.matrix.responses import best_responses, misjudgement_cost, stepwise_regret
+from tomeval.domains.matrix.planned import planned_regret, reactions_right
+from tomeval.domains.matrix.played import FloatArray, Played
+from tomeval.domains.matrix.regret import HINDSIGHT, StepFacts, hindsight_metrics
+from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
-from tomeval.statistics.bounded import FROM_ZERO, Bounds
+from tomeval.statistics.bounded import FROM_ZERO
 
-METRICS = (
-    "tom_percent",
-    "delta_functional_per_step",
-    "delta_tom_best_response_per_step",
-    "delta_tom_misprediction_per_step",
-    "stepwise_regret_per_step",
-    "response_gap_per_step",
-    "foresight_gap_per_step",
-    "self_consistency_percent",
-    "reward_per_step",
-)
-"""The measures that every step adds to, in the order of the tables."""
-
-OF_PARTNER = ("delta_functional_per_step", "foresight_gap_per_step")
-"""Those that need the partner's table."""
-
-ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
 PLANNED = "delta_tom_planned_per_step"
+ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
 """The rules of ΔToM: one step at a time, and over T steps, which can differ if partners react."""
 
-REACTIONS = "reaction_accuracy_percent"
-"""Of the conditional probe."""
 
-_IN_ORDER = (*METRICS[:4], PLANNED, *METRICS[4:])
+class Table(NamedTuple):
+    """What decides which measures a table has.
 
-OF_PREDICTIONS = (
-    "tom_percent",
-    "delta_tom_best_response_per_step",
-    "delta_tom_misprediction_per_step",
-    "response_gap_per_step",
-    "self_consistency_percent",
-)
-"""Those that need predictions."""
+    Attributes
+    ----------
+    known : sequence of bool
+        Of each cell whether its partner is known.
+    conditional : bool
+        Whether the conditional probe was asked.
+    reacts : bool
+        Whether any partner reacts.
+    """
+
+    known: Sequence[bool]
+    conditional: bool = False
+    reacts: bool = False
+
+
+@dataclass(frozen=True)
+class MatrixMeasure(Measure):
+    """A measure of matrix games.
+
+    Attributes
+    ----------
+    step : callable, optional
+        What every step adds, shape (N,), in the unit of the measure: an episode's value is the mean
+        over its steps. Without it, `of` gives the measure of whole episodes.
+    needs : {"", "predictions", "partner"}
+        Without its table, or on steps without a prediction, there is no value.
+    shown : callable
+        Whether a table has it.
+    """
+
+    step: Callable[[StepFacts], FloatArray] | None = None
+    needs: Literal["", "predictions", "partner"] = ""
+    shown: Callable[[Table], bool] = lambda table: True
 
 
 def measures_for(
     known: Sequence[bool], conditional: bool = False, reacts: bool = False
 ) -> tuple[str, ...]:
-    """Return the measures of a table, given for each of its cells whether the partner is known.
+    """Return the measures of a table, see `Table`.
 
-    Where none is known, those that need its table are left out; where any is unknown, regret in
-    hindsight is added. `conditional`: whether the conditional probe was asked; `reacts`: whether
-    any partner reacts. ΔToM over T steps is there in either case.
+    Where no partner is known, those that need its table are left out; where any is unknown, regret
+    in hindsight is added. ΔToM over T steps is there if the probe was asked or any partner reacts.
     """
-    left_out = set() if any(known) or not known else set(OF_PARTNER)
-    if not (conditional or reacts):
-        left_out.add(PLANNED)
-    names = [name for name in _IN_ORDER if name not in left_out]
-    return (*names, *((REACTIONS,) if conditional else ()), *(() if all(known) else HINDSIGHT))
+    table = Table(known, conditional, reacts)
+    return tuple(measure.name for measure in _TABLE if measure.shown(table))
 
 
 def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -84,44 +87,16 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
         One entry per name in `METRICS`, in payoff units or percent. Their mean over an episode's
         steps is the episode's value. NaN if the needed input is missing: ΔFunctional and foresight
         without a partner table, everything about predictions on steps without one.
-
-    Notes
-    -----
-    With b_t the partner's action, a_t the own one and c_t the predicted one (Riemer et al. 2025):
-
-    - ToM % (def. 2.1, identity, percent): 100 [c_t = b_t].
-    - ΔFunctional (def. 2.2): r*_t - r(a_t, b_t).
-    - ΔToM: `tomeval.domains.matrix.responses.misjudgement_cost` of (c_t, b_t), under both rules.
-    - stepwise regret: max_a r(a, b_t) - r(a_t, b_t).
-    - ΔFunctional = belief + response + foresight, exactly: belief is ΔToM (best response), response
-      is stepwise regret - belief, foresight is ΔFunctional - stepwise regret. For a stochastic
-      partner foresight also holds what only a clairvoyant could have gained.
-    - self-consistency: 100 [a_t is a best response to c_t].
     """
-    game, shape = played.game, played.own.shape
-    missing = np.full(shape, np.nan)
-    result = dict.fromkeys(METRICS, missing)
-    stepwise = stepwise_regret(game)[played.own, played.partner]
-    result["reward_per_step"] = played.own_reward
-    result["stepwise_regret_per_step"] = stepwise
-    if played.partners:
-        functional = _reference_by_step(played, reference) - played.own_reward
-        result["delta_functional_per_step"] = functional
-        result["foresight_gap_per_step"] = functional - stepwise
-    if played.predicted is not None:
-        said = played.predicted != NONE
-        predicted = np.where(said, played.predicted, 0)
-        belief = misjudgement_cost(game, "best_response")[predicted, played.partner]
-        wrong = misjudgement_cost(game, "misprediction")[predicted, played.partner]
-        consistent = best_responses(game)[played.own, predicted]
-        found = {
-            "tom_percent": 100.0 * (predicted == played.partner),
-            "delta_tom_best_response_per_step": belief,
-            "delta_tom_misprediction_per_step": wrong,
-            "response_gap_per_step": stepwise - belief,
-            "self_consistency_percent": 100.0 * consistent,
-        }
-        result |= {name: np.where(said, values, np.nan) for name, values in found.items()}
+    facts = StepFacts(played, reference)
+    result = {}
+    for measure in _BY_STEP:
+        there = facts.there[measure.needs]
+        if not there.any() or measure.step is None:
+            result[measure.name] = np.full(there.shape, np.nan)
+        else:
+            values = measure.step(facts)
+            result[measure.name] = values if there.all() else np.where(there, values, np.nan)
     return result
 
 
@@ -154,7 +129,7 @@ def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, Flo
     starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]])
     if played.predicted is not None and (played.predicted == NONE).any():
         said = np.add.reduceat(played.predicted != NONE, starts, dtype=np.int64)
-        counts = dict.fromkeys(OF_PREDICTIONS, said)
+        counts = {m.name: said for m in _BY_STEP if m.needs == "predictions"}
         by_step |= {name: np.nan_to_num(by_step[name]) for name in counts}
     else:
         counts = {}
@@ -173,43 +148,9 @@ def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
     return {name: values.reshape(played.episodes, -1) for name, values in by_step.items()}
 
 
-def _mixed_reference(played: Played, mixture: Mixture, reference: str) -> FloatArray:
-    """Return r*_t of every step where partners are known up to probabilities, shape (N,)."""
-    known: dict[tuple[int, int], FloatArray] = {}
-    parts = []
-    for weights, length in zip(mixture.weights, played.lengths.tolist(), strict=True):
-        total = np.zeros(length)
-        for k in np.flatnonzero(weights).tolist():
-            if (k, length) not in known:
-                known[k, length] = reference_rewards(
-                    played.game, mixture.partners[k], length, reference
-                )
-            total += weights[k] * known[k, length]
-        parts.append(total)
-    return np.concatenate(parts) if parts else np.empty(0)
-
-
-def _reference_by_step(played: Played, reference: str) -> FloatArray:
-    """Return r*_t of every step, shape (N,)."""
-    if played.mixture is not None:
-        return _mixed_reference(played, played.mixture, reference)
-    # Partner and length as one number: pairs take numpy long to tell apart.
-    width = int(played.lengths.max(initial=0)) + 1
-    pairs, inverse = np.unique(played.which * width + played.lengths, return_inverse=True)
-    rewards = [
-        reference_rewards(played.game, played.partners[pair // width], pair % width, reference)
-        for pair in pairs.tolist()
-    ]
-    if not rewards:
-        return np.empty(0)
-    if len({len(row) for row in rewards}) == 1:
-        return np.stack(rewards)[inverse].ravel()
-    return np.concatenate([rewards[i] for i in inverse])
-
-
 @lru_cache(maxsize=4)
-def all_metrics(played: Played, reference: str) -> dict[str, FloatArray]:
-    """Return the measures of `METRICS` per episode, shape (E,), once for each cell that is read."""
+def _of_episodes(played: Played, reference: str) -> dict[str, FloatArray]:
+    """Return the measures of `METRICS` per episode, once for each cell that is read."""
     return episode_metrics(played, reference)
 
 
@@ -219,16 +160,9 @@ def _in_hindsight(played: Played) -> dict[str, FloatArray]:
     return hindsight_metrics(played)
 
 
-def _of(name: str, played: Played, reference: str) -> Totals:
-    if name in HINDSIGHT:
-        return Totals(_in_hindsight(played)[name])
-    if name == PLANNED:
-        # Not `Totals.known`: the mean over some episodes would be of those predicted best.
-        return Totals(planned_regret(played))
-    if name == REACTIONS:
-        return Totals.known(reactions_right(played))
+def _mean_of_steps(name: str, played: Played, reference: str) -> Totals:
     # Recorded games: episodes in which nothing was predicted have no such value.
-    return Totals.known(all_metrics(played, reference)[name])
+    return Totals.known(_of_episodes(played, reference)[name])
 
 
 _PAPER = "Riemer et al. 2025, arXiv 2412.19726"
@@ -241,19 +175,23 @@ def _measure(
     better: Literal[1, 0, -1],
     source: str,
     meaning: str,
-    spoken: str = "",
-    label: str = "",
-    bounds: Bounds | None = None,
-) -> Measure:
+    *,
+    of: Callable[[Played, str], Totals] | None = None,
+    **more: Any,
+) -> MatrixMeasure:
     unit = "%" if name.endswith("_percent") else "payoff"
-    of = partial(_of, name)
-    return Measure(name, heading, meaning, unit, better, source, of, spoken, label, bounds)
+    of = of or partial(_mean_of_steps, name)
+    return MatrixMeasure(name, heading, meaning, unit, better, source, of, **more)
+
+
+def _partner_known(table: Table) -> bool:
+    return any(table.known) or not table.known
 
 
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
 # reacts, giving up a step's best move can pay off later; stepwise regret and the response gap then
 # rise while regret falls, and acting on one's prediction can be a fault.
-_ALWAYS = (
+_TABLE = (
     _measure(
         "tom_percent",
         "ToM %",
@@ -261,6 +199,8 @@ _ALWAYS = (
         f"{_PAPER}, definition 2.1 with the identity as metric",
         "Literal theory of mind: the share of steps on which the partner's action was predicted, "
         "0 to 100. Higher is better.",
+        needs="predictions",
+        step=lambda s: 100.0 * (s.predicted == s.played.partner),
     ),
     _measure(
         "delta_functional_per_step",
@@ -271,6 +211,9 @@ _ALWAYS = (
         "than the best response to this very partner would have. 0 is optimal; lower is better; in "
         "payoff units.",
         label="regret",
+        needs="partner",
+        shown=_partner_known,
+        step=lambda s: s.regret,
     ),
     _measure(
         "delta_tom_best_response_per_step",
@@ -281,6 +224,8 @@ _ALWAYS = (
         "subject's prediction, the partner's moves held fixed. A one-step rule: blind to what a "
         "move does to the partner's later moves. Lower is better; in payoff units.",
         bounds=FROM_ZERO,
+        needs="predictions",
+        step=lambda s: s.belief,
     ),
     _measure(
         "delta_tom_misprediction_per_step",
@@ -290,6 +235,8 @@ _ALWAYS = (
         "The same where every wrong prediction that can cost something does, as published tables "
         "count it. A one-step rule too. Lower is better; in payoff units.",
         bounds=FROM_ZERO,
+        needs="predictions",
+        step=lambda s: s.cost("misprediction"),
     ),
     _measure(
         PLANNED,
@@ -300,6 +247,9 @@ _ALWAYS = (
         "subject's predictions, and stated reactions, imply. Missing where they imply none. Lower "
         "is better; in payoff units.",
         bounds=FROM_ZERO,
+        # Not `Totals.known`: the mean over some episodes would be of those predicted best.
+        of=lambda played, reference: Totals(planned_regret(played)),
+        shown=lambda table: table.conditional or table.reacts,
     ),
     _measure(
         "stepwise_regret_per_step",
@@ -309,6 +259,7 @@ _ALWAYS = (
         "What the actions lost step by step, the partner's moves held fixed: belief and response "
         "together. In payoff units.",
         bounds=FROM_ZERO,
+        step=lambda s: s.stepwise,
     ),
     _measure(
         "response_gap_per_step",
@@ -317,6 +268,8 @@ _ALWAYS = (
         _OWN,
         "Response: stepwise regret beyond belief, from not acting on one's own predictions. In "
         "payoff units, any sign.",
+        needs="predictions",
+        step=lambda s: s.stepwise - s.belief,
     ),
     _measure(
         "foresight_gap_per_step",
@@ -326,6 +279,9 @@ _ALWAYS = (
         "Foresight: regret beyond stepwise regret, from what one's moves did to the partner's "
         "later moves. 0 for partners that do not react; negative where giving up a step's best "
         "move paid off later. Belief, response and foresight add up to the regret.",
+        needs="partner",
+        shown=_partner_known,
+        step=lambda s: s.regret - s.stepwise,
     ),
     _measure(
         "self_consistency_percent",
@@ -334,6 +290,8 @@ _ALWAYS = (
         _OWN,
         "Share of steps on which the action is a best response to the subject's own prediction, "
         "0 to 100.",
+        needs="predictions",
+        step=lambda s: 100.0 * best_responses(s.played.game)[s.played.own, s.predicted],
     ),
     _measure(
         "reward_per_step",
@@ -341,14 +299,17 @@ _ALWAYS = (
         1,
         _PAPER,
         "Reward that the subject earned per step, in payoff units.",
+        step=lambda s: s.played.own_reward,
     ),
     _measure(
-        REACTIONS,
+        "reaction_accuracy_percent",
         "reactions right %",
         1,
         _OWN,
         "How probable the stated reactions are under the partner's table, 0 to 100. Higher is "
         "better.",
+        of=lambda played, reference: Totals.known(reactions_right(played)),
+        shown=lambda table: table.conditional,
     ),
     _measure(
         HINDSIGHT[0],
@@ -358,6 +319,8 @@ _ALWAYS = (
         "How much less per step the subject earned than the best single action, chosen after the "
         "episode against the partner's moves as recorded. In payoff units, any sign; stands in "
         "where the partner is unknown, and is no ΔFunctional.",
+        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[0]]),
+        shown=lambda table: not all(table.known),
     ),
     _measure(
         HINDSIGHT[1],
@@ -366,9 +329,18 @@ _ALWAYS = (
         _OWN,
         "The same against the best reply to the previous joint move as recorded. In payoff units, "
         "any sign.",
+        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[1]]),
+        shown=lambda table: not all(table.known),
     ),
 )
 
-MEASURES = registry(*_ALWAYS)
+MEASURES = registry(*_TABLE)
 """All measures, in the order of the tables; more come with extensions. Which of them a run has:
 `measures_for`."""
+
+_BY_STEP = tuple(measure for measure in _TABLE if measure.step is not None)
+METRICS = tuple(measure.name for measure in _BY_STEP)
+"""The measures that every step adds to, in the order of the tables."""
+
+OF_PARTNER = tuple(measure.name for measure in _BY_STEP if measure.needs == "partner")
+"""Those that need the partner's table."""

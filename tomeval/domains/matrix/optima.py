@@ -12,8 +12,13 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.matrix.ceilings import most_attainable
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.responses import ROUNDING, gains, misjudgement_cost, payoff_rounding
-from tomeval.domains.matrix.stationary import stationary_reward
+from tomeval.domains.matrix.responses import (
+    ROUNDING,
+    gains,
+    misjudgement_cost,
+    payoff_rounding,
+    stationary_reward,
+)
 
 REFERENCES = ("horizon", "stationary")
 MAX_DENSE_STATES = 4_000

@@ -1,4 +1,4 @@
-"""ΔToM over T steps: what planning against the partner that predictions imply would have lost."""
+"""What planning is worth: ΔToM over T steps, how right stated reactions are, the informed best."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import known_best_response
@@ -179,3 +180,91 @@ def _regret(
         mass = np.concatenate([np.zeros((count, 1)), joint.reshape(count, -1)], axis=1)
     result: FloatArray = np.where(known, np.maximum(lost, 0.0) / horizon, np.nan)
     return result
+
+
+def reactions_right(played: Played) -> FloatArray:
+    """Return ``reaction_accuracy_percent`` per episode, shape (E,).
+
+    How probable the stated next actions are under the partner's table, mean over own actions, then
+    over steps. Nothing that was drawn is in it: the mean is over reactions that were stated, and
+    steps with one. NaN if none was.
+    """
+    result = np.full(played.episodes, np.nan)
+    if played.reactions is None or played.partner_state is None:
+        return result
+    starts = np.concatenate([[0], np.cumsum(played.lengths)])
+    for episode in range(played.episodes):
+        part = slice(starts[episode], starts[episode + 1])
+        reactions = played.reactions[part]
+        if len(reactions) < 2 or (reactions[:-1] < 0).any():
+            continue
+        partner = played.partners[played.which[episode]]
+        drawn = played.drawn_reactions
+        stated = np.ones(reactions[:-1].shape, dtype=bool) if drawn is None else ~drawn[part][:-1]
+        accuracy = reaction_accuracy(
+            partner, played.partner_state[part], played.partner[part], reactions, stated
+        )
+        if len(accuracy):
+            result[episode] = 100.0 * accuracy.mean()
+    return result
+
+
+def reaction_accuracy(
+    partner: Partner, states: IntArray, actions: IntArray, reactions: IntArray, stated: BoolArray
+) -> FloatArray:
+    """Return how probable what was stated is, by step: mean over own actions, shape (at most T-1,).
+
+    Parameters
+    ----------
+    states, actions : ndarray of int, shape (T,)
+        The partner's states and actions as played.
+    reactions : ndarray of int, shape (T, n)
+        Per own action the partner's next action as stated; not read in the last step.
+    stated : ndarray of bool, shape (T - 1, n)
+        Which reactions to look at. Steps without any are left out.
+    """
+    found = []
+    for t in np.flatnonzero(stated.any(axis=1)):
+        following = partner.next_state[states[t], :, actions[t]]
+        found.append(partner.emissions[following, reactions[t]][stated[t]].mean())
+    return np.array(found)
+
+
+def informed_best(
+    game: MatrixGame, partner: Partner, horizon: int, step: int, state: int, action: int
+) -> NDArray[np.bool_]:
+    """Tell which own actions are best in a step, given the partner's move, played well afterwards.
+
+    Parameters
+    ----------
+    step : int
+        From 1 to `horizon`.
+    state, action : int
+        The partner's state, and the action that it takes in this step.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True where r(a, b) + V(s') is largest, with V the value of the best response to the partner
+        over the steps that follow and s' the state that a and b lead to. Ties are all true. For a
+        deterministic partner these are the optimal actions of `best_response`.
+
+    Examples
+    --------
+    Tit for tat is worth cooperating with until the last step:
+
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.domains.matrix.partner_specs import get_partner
+    >>> game = get_game("IPD")
+    >>> partner = get_partner("tit_for_tat", game)
+    >>> informed_best(game, partner, 10, 9, partner.start, 0).tolist()
+    [True, False]
+    >>> informed_best(game, partner, 10, 10, partner.start, 0).tolist()
+    [False, True]
+    """
+    ahead = known_best_response(game, partner, horizon).relative[step]
+    worth = gains(game)[:, action] + ahead[partner.next_state[state, :, action]]
+    # As in backward induction: what rounding can have built up from the last step to this one.
+    rounding = payoff_rounding(game) + (horizon - step + 1) * ROUNDING * float(np.ptp(gains(game)))
+    best: NDArray[np.bool_] = worth >= worth.max() - rounding
+    return best

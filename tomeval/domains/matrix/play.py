@@ -28,10 +28,10 @@ from tomeval.core.streams import Stream
 from tomeval.domains.matrix.asides import aside_templates
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation, Past
-from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import Steps
+from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.base import Answer, Door, PlayerDoor, Seat, Subject
 from tomeval.models.base import Model

@@ -25,7 +25,6 @@ from tomeval.domains.matrix.limits import (
     one_horizon,
 )
 from tomeval.domains.matrix.measures import curves
-from tomeval.domains.matrix.partner_players import PartnerPlayer
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
@@ -38,6 +37,7 @@ from tomeval.domains.matrix.storing import (
     read_other_predictions,
     read_played,
 )
+from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
 from tomeval.runs.outside import readers

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from tomeval.domains.matrix.examples import worked_examples
-from tomeval.domains.matrix.observation import Joint
-from tomeval.domains.matrix.wording import Words
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.observation import Joint, Words
+from tomeval.domains.matrix.optima import dynamics
+from tomeval.domains.matrix.partner_specs import get_partner
+from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.responses import best_responses, stationary_reward
 from tomeval.models.base import Message
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.questions import Phrased, Question, Style
@@ -89,3 +93,108 @@ class MatrixScene:
         self._examples = self._examples or worked_examples(self.words, self._examples_kind)
         values["examples"] = self._examples
         return Phrased((self.prompts.render(f"answer/examples_{shown}", **values), text))
+
+
+EXAMPLES = ("reciprocal", "myopic")
+
+
+def worked_examples(words: Words, kind: str) -> list[dict[str, Any]]:
+    """Make three examples of ideal reasoning for the game at hand.
+
+    A ``myopic`` set shows two partners that repeat an action and one that alternates between two;
+    the answer is the best response to the expected action. In a ``reciprocal`` set the third
+    partner reacts to the subject's last action, as tit for tat does (as a best responder does where
+    the two sides have different numbers of actions), and the answer is the first action of what
+    pays most in the long run: to keep one action, or to respond to each expected action. Where
+    neither reaches the best stationary reward, the set is the myopic one.
+    """
+    last = words.game.m - 1
+    alternating = _unmoved(words, "alternating", (0, last, 0), last)
+    examples = [_unmoved(words, "constant", (0, 0, 0), 0)]
+    reacting = _reacting(words) if kind == "reciprocal" else None
+    if reacting is None:
+        return [*examples, _unmoved(words, "constant", (last, last, last), last), alternating]
+    return [*examples, alternating, reacting]
+
+
+def _unmoved(words: Words, kind: str, seen: Sequence[int], following: int) -> dict[str, Any]:
+    """Return an example with a partner that does not care what the subject does."""
+    game = words.game
+    top = game.n - 1
+    own = (0, top, 0) if kind == "constant" else (0, 0, top)
+    return {
+        "kind": kind,
+        "rounds": _rounds(words, own, seen),
+        "next": words.labels.partner[following],
+        "best": words.labels.own[_best_reply(game, following)],
+        "worth": [_worth(words, a, following) for a in words.order.own],
+    }
+
+
+def _reacting(words: Words) -> dict[str, Any] | None:
+    """Return an example with a partner that reacts; None if no simple plan is best against it."""
+    game = words.game
+    partner = get_partner("tit_for_tat" if game.n == game.m else "best_responder", game)
+    answers = _answers(game, partner)
+    if answers is None:
+        return None
+    own = [*range(game.n), 0]
+    first = int(partner.emissions[partner.start].argmax())
+    kept = [float(game.own[a, answers[a]]) for a in range(game.n)]
+    greedy = _greedy(game, answers, own[-1])
+    keep = max(kept) >= greedy
+    attained = max(*kept, greedy)
+    rewards, transitions = dynamics(game, partner)
+    optimum = stationary_reward(rewards, transitions, partner.start)
+    if attained < optimum - 1e-9 * (1 + abs(optimum)):
+        return None
+    expected = answers[own[-1]]
+    best = kept.index(attained) if keep else _best_reply(game, expected)
+    labels = words.labels
+    return {
+        "kind": "reacting",
+        "rounds": _rounds(words, own, [first, *(answers[a] for a in own[:-1])]),
+        "answers": [
+            {"own": labels.own[a], "partner": labels.partner[answers[a]]} for a in words.order.own
+        ],
+        "next": labels.partner[expected],
+        "best": labels.own[best],
+        "worth": [_worth(words, a, answers[a]) for a in words.order.own],
+        "greedy": words.amount(greedy),
+        "keep": keep,
+    }
+
+
+def _answers(game: MatrixGame, partner: Partner) -> list[int] | None:
+    """Return the partner's next action by the subject's last one; None if more decides it."""
+    emitted = partner.emissions.argmax(axis=1)
+    found = [{int(emitted[s]) for s in partner.next_state[:, a].flat} for a in range(game.n)]
+    return [actions.pop() for actions in found] if all(len(f) == 1 for f in found) else None
+
+
+def _greedy(game: MatrixGame, answers: Sequence[int], last: int) -> float:
+    """Return the long-run reward per round of always responding to the expected action."""
+    rewards: list[float] = []
+    seen: dict[int, int] = {}
+    while last not in seen:
+        seen[last] = len(rewards)
+        expected = answers[last]
+        last = _best_reply(game, expected)
+        rewards.append(float(game.own[last, expected]))
+    cycle = rewards[seen[last] :]
+    return sum(cycle) / len(cycle)
+
+
+def _best_reply(game: MatrixGame, partner_action: int) -> int:
+    return int(best_responses(game)[:, partner_action].argmax())
+
+
+def _rounds(words: Words, own: Sequence[int], partner: Sequence[int]) -> list[tuple[str, str]]:
+    labels = words.labels
+    return [(labels.own[a], labels.partner[b]) for a, b in zip(own, partner, strict=True)]
+
+
+def _worth(words: Words, own: int, partner: int) -> dict[str, str]:
+    """Return what an action pays against an action of the partner."""
+    labels, amount = words.labels, words.amount(words.game.own[own, partner])
+    return {"own": labels.own[own], "partner": labels.partner[partner], "amount": amount}

@@ -10,8 +10,7 @@ import numpy as np
 from tomeval.core.outcomes import VALID
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.asides import Aside
-from tomeval.domains.matrix.groups import from_data
-from tomeval.domains.matrix.played import FloatArray
+from tomeval.domains.matrix.played import FloatArray, from_data
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import has_asides, read_asides, read_predict_outcomes

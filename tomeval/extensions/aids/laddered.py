@@ -17,8 +17,8 @@ from tomeval.domains.matrix.batch.subjects import (
     choose,
     tie_table,
 )
-from tomeval.domains.matrix.informed import informed_best
 from tomeval.domains.matrix.observation import Observation
+from tomeval.domains.matrix.planned import informed_best
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE

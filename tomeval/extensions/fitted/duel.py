@@ -15,11 +15,11 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.domains.matrix.observation import Joint, Observation, Past
-from tomeval.domains.matrix.partner_players import TwoPlayers
 from tomeval.domains.matrix.play import Setup, check_asides, generator_of, take_turn, wait
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import NONE, Steps
 from tomeval.domains.matrix.storing import PARTNER, SEAT
+from tomeval.domains.matrix.subject_specs import TwoPlayers
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.base import PlayerDoor, Subject
 from tomeval.models.base import Model

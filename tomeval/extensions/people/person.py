@@ -9,10 +9,9 @@ from typing import ClassVar, Protocol
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.observation import Joint, Observation
+from tomeval.domains.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
+from tomeval.domains.matrix.observation import option_order as option_order_of
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject
-from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
-from tomeval.domains.matrix.wording import option_order as option_order_of
 from tomeval.strategies.templates import load_prompts
 
 ORDERS = ("act_first", "predict_first")

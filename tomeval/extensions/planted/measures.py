@@ -8,8 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tomeval.domains.matrix.groups import step_mean, step_share
-from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
+from tomeval.domains.matrix.played import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Played,
+    step_mean,
+    step_share,
+)
 from tomeval.domains.matrix.responses import best_responses, stepwise_regret
 from tomeval.domains.matrix.storing import cells_with_beliefs, has_beliefs, read_beliefs
 from tomeval.extensions.planted.trust import contrast, misleads, rational_regret, slope_ceiling

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.domains.matrix.groups import data_of
+from tomeval.domains.matrix.played import data_of
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import cells_with_beliefs
 from tomeval.domains.matrix.subject_specs import LLM

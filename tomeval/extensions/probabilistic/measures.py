@@ -11,9 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from tomeval.core.outcomes import VALID
-from tomeval.domains.matrix.groups import data_of, from_data, nothing
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
+from tomeval.domains.matrix.played import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Played,
+    data_of,
+    from_data,
+    nothing,
+)
 from tomeval.domains.matrix.responses import expected_response_cost
 from tomeval.domains.matrix.storing import (
     RECORDED,

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.groups import data_of
-from tomeval.domains.matrix.played import BoolArray, FloatArray, Played
+from tomeval.domains.matrix.played import BoolArray, FloatArray, Played, data_of
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import has_probabilities
 from tomeval.extensions.probabilistic.forecasts import (

@@ -10,8 +10,7 @@ import numpy as np
 
 from tomeval.core.outcomes import VALID
 from tomeval.domains.matrix.data import has_reasoning, reasons
-from tomeval.domains.matrix.groups import step_share
-from tomeval.domains.matrix.played import BoolArray, IntArray, Played
+from tomeval.domains.matrix.played import BoolArray, IntArray, Played, step_share
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import read_predict_outcomes, read_replies

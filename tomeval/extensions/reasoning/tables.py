@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.domains.matrix.data import has_reasoning
-from tomeval.domains.matrix.groups import data_of
-from tomeval.domains.matrix.played import FloatArray, IntArray
+from tomeval.domains.matrix.played import FloatArray, IntArray, data_of
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.steps import NONE

@@ -10,9 +10,9 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Compared
 from tomeval.core.numbers import number
+from tomeval.domains.matrix.data import has_wordings
 from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.worded import has_wordings
 from tomeval.extensions.wording.gap import EVERY, WordingGap, wording_gap
 from tomeval.extensions.wording.grids import Grid
 from tomeval.extensions.wording.ranks import Agreed, RankStability, rank_stability

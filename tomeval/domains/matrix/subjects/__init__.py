@@ -7,9 +7,9 @@ from tomeval.core.errors import unknown
 from tomeval.core.extensions import bring, named, part, parts, receive, resolved
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
-from tomeval.domains.matrix.subjects.believer import Believer
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.domains.matrix.subjects.simulated import (
+    Believer,
     BestResponseOracle,
     EquilibriumPlayer,
     SimulatedSubject,

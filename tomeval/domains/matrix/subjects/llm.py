@@ -16,15 +16,13 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import named
 from tomeval.core.outcomes import Decision, Invalid, Said
 from tomeval.domains.matrix.asides import aside_templates, asked
-from tomeval.domains.matrix.examples import EXAMPLES
-from tomeval.domains.matrix.informed import informed_best
-from tomeval.domains.matrix.observation import Joint, Observation
+from tomeval.domains.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
+from tomeval.domains.matrix.observation import option_order as option_order_of
+from tomeval.domains.matrix.planned import informed_best
 from tomeval.domains.matrix.responses import best_responses
-from tomeval.domains.matrix.scene import MatrixScene
+from tomeval.domains.matrix.scene import EXAMPLES, MatrixScene
 from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
-from tomeval.domains.matrix.wording import GOALS, OPTION_ORDERS, Words
-from tomeval.domains.matrix.wording import option_order as option_order_of
 from tomeval.strategies.asking import Asker, request_seed
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
