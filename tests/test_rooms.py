@@ -1,6 +1,7 @@
 """The rooms of the package: what each may import, and that each says what it is for."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -67,6 +68,19 @@ def test_extensions_do_not_know_each_other():
     inside = [(a.split("."), b.split(".")) for a, b in imports() if a.startswith("extensions.")]
     crossing = {(a[1], b[1]) for a, b in inside if b[0] == "extensions" and len(b) > 1}
     assert all(one == other for one, other in crossing)
+
+
+def test_sql_stands_in_stores_only():
+    # Who takes part in a study is in a database of its own, which no other module reads.
+    stores = {"extensions.people.sessions"}
+    asking = {
+        module
+        for module, source in sources().items()
+        for node in ast.walk(source)
+        if isinstance(node, ast.Constant) and re.search(r"\bSELECT\b", str(node.value))
+    }
+    outside = {module for module in asking - stores if room(module) != "runs"}
+    assert all(re.fullmatch(r"domains\.\w+\.storing", module) for module in outside), outside
 
 
 def test_modules_of_a_room_make_no_circle():
