@@ -36,6 +36,10 @@ class Turn:
     stated: Sequence[int | None] = ()
     asides: Mapping[str, Answer] = field(default_factory=dict)
 
+    def of(self, form: str) -> tuple[Answer | None, int | None]:
+        """Return the answer to `ACT` or `PREDICT`, and the action that counts."""
+        return (self.act, self.own) if form == ACT else (self.prediction, self.predicted)
+
     @property
     def lost(self) -> bool:
         """Whether the episode ends here."""
@@ -58,6 +62,42 @@ def _broken(*answers: Answer | None) -> bool:
     return BACKEND_ERROR in [answer.reason for answer in answers if isinstance(answer, Invalid)]
 
 
+class _Answers:
+    """What one seat said in one episode that has no columns of its own, and its model calls."""
+
+    def __init__(self, episode: int) -> None:
+        self.episode = episode
+        self.asked: list[tuple[int, int, str, str, int, str | None, str]] = []
+        self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
+
+    def ask(self, step: int, question: str, answer: Answer, value: Any) -> None:
+        """Add the answer to a question as a row of the table ``answers``, without its seat."""
+        said, raw = VALID, ""
+        if isinstance(answer, Invalid):
+            said, raw = answer.reason, answer.raw
+        text = None if value is None else json.dumps(value)
+        self.asked.append((self.episode, step, question, said, answer.attempts, text, raw))
+
+    def log(self, step: int, form: str, answer: Answer | None) -> None:
+        """Keep an answer's calls; one that names its own step and purpose is kept under those."""
+        for call in () if answer is None else answer.calls:
+            place = (call.get("step", step), call.get("purpose", form))
+            self.calls.append((self.episode, *place, call))
+
+    def ask_beside(self, step: int, turn: Turn, values: Sequence[Any]) -> None:
+        """Add what was asked beside a move: reactions, counted as `values`, and asides."""
+        for own, (answer, value) in enumerate(zip(turn.reactions or (), values, strict=True)):
+            self.ask(step, f"{REACT} {own}", answer, value)
+            self.log(step, REACT, answer)
+        for question, answer in turn.asides.items():
+            self.ask(step, question, answer, _said(answer))
+            self.log(step, question.partition(" ")[0], answer)
+
+
+def _said(answer: Answer) -> Any:
+    return answer.action if isinstance(answer, Decision) else None
+
+
 class Record:
     """Collects the rows of one episode."""
 
@@ -66,111 +106,46 @@ class Record:
         self.rows: list[tuple[int, ...]] = []
         self.book: dict[tuple[float, ...], int] = {}
         self.details: dict[tuple[int, int], dict[str, Any]] = {}
-        self.asked: list[tuple[int, int, str, str, int, str | None, str]] = []
-        self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
-        self.other_asked: list[tuple[int, int, str, str, int, str | None, str]] = []
-        self.other_calls: list[tuple[int, int, str, dict[str, Any]]] = []
+        self._own, self._other = _Answers(episode), _Answers(episode)
 
     def add_turn(self, step: int, state: int, theirs: int, turn: Turn | None, told: bool) -> None:
         """Add one step of the subject; None: it was not asked. `theirs` is -1 without a move."""
+        row = [state, theirs]
+        for form in (ACT, PREDICT):
+            answer, action = (None, None) if turn is None else turn.of(form)
+            row += self._answer(step, form, answer, action)
+        self.rows.append((*row, int(told)))
         if turn is None:
-            self.add(step, state, theirs, (None, None), (None, None), told)
             return
-        said = (turn.act, turn.own), (turn.prediction, turn.predicted)
-        self.add(step, state, theirs, *said, told)
         if turn.reactions is not None:
-            self.add_reactions(step, turn.reactions, turn.stated)
-        self.add_asides(step, turn.asides)
+            counted = [NONE if action is None else action for action in turn.stated]
+            self.details.setdefault((0, step - 1), {})["reactions"] = counted
+        self._own.ask_beside(step, turn, [_said(answer) for answer in turn.reactions or ()])
 
     def add_other(self, step: int, turn: Turn, told: bool) -> None:
         """Add one step of a player in the partner's seat, whose answers have no columns."""
-        for form, answer, action in (
-            (ACT, turn.act, turn.own),
-            (PREDICT, turn.prediction, turn.predicted),
-        ):
+        for form in (ACT, PREDICT):
+            answer, action = turn.of(form)
             if answer is not None and not unasked(answer):
                 said = dict(_worth_telling(answer, action, told and form == ACT))
-                self.other_asked.append(self._row(step, form, answer, said))
-            self._log_to(self.other_calls, step, form, answer)
-        for own, (answer, action) in enumerate(zip(turn.reactions or (), turn.stated, strict=True)):
-            self.other_asked.append(self._row(step, f"{REACT} {own}", answer, action))
-            self._log_to(self.other_calls, step, REACT, answer)
-        for question, answer in turn.asides.items():
-            value = answer.action if isinstance(answer, Decision) else None
-            self.other_asked.append(self._row(step, question, answer, value))
-            self._log_to(self.other_calls, step, question.partition(" ")[0], answer)
+                self._other.ask(step, form, answer, said)
+            self._other.log(step, form, answer)
+        self._other.ask_beside(step, turn, turn.stated)
 
-    def add(
-        self,
-        step: int,
-        state: int,
-        theirs: int,
-        act: tuple[Answer | None, int | None],
-        predict: tuple[Answer | None, int | None],
-        told: bool,
-    ) -> None:
-        """Add one step: the answers and the actions that count (None if there is none)."""
-        row = [state, theirs]
-        for form, (answer, action) in (("act", act), ("predict", predict)):
-            valid = isinstance(answer, Decision)
-            probs = answer.probs if isinstance(answer, Decision) else None
-            code = NONE if probs is None else self.book.setdefault(probs, len(self.book))
-            outcome, attempts = 0 if valid else _NOT_ASKED, 0
-            if answer is not None and not unasked(answer):
-                attempts = answer.attempts
-                if isinstance(answer, Invalid):
-                    outcome = OUTCOMES.index(answer.reason)
-            row += [NONE if action is None else action, code, outcome, attempts]
-            if answer is not None and answer.details is not None:
-                self.details.setdefault((0, step - 1), {})[form] = answer.details
-            if answer is not None:
-                self._log(step, form, answer)
-        self.rows.append((*row, int(told)))
-
-    def add_reactions(
-        self, step: int, answers: tuple[Answer, ...], stated: Sequence[int | None]
-    ) -> None:
-        """Add the answers of the conditional probe to a step, and the actions that count."""
-        counted = [NONE if action is None else action for action in stated]
-        self.details.setdefault((0, step - 1), {})["reactions"] = counted
-        for own, answer in enumerate(answers):
-            self._ask(step, f"{REACT} {own}", answer)
-
-    def add_asides(self, step: int, answers: Mapping[str, Answer]) -> None:
-        """Add the answers to questions that were asked aside, by question."""
-        for question, answer in answers.items():
-            self._ask(step, question, answer)
-
-    def _ask(self, step: int, question: str, answer: Answer) -> None:
-        """Add the answer to a question that has no columns of its own."""
-        value = answer.action if isinstance(answer, Decision) else None
-        self.asked.append(self._row(step, question, answer, value))
-        self._log(step, question.partition(" ")[0], answer)
-
-    def _row(
-        self, step: int, question: str, answer: Answer, value: Any
-    ) -> tuple[int, int, str, str, int, str | None, str]:
-        """Return an answer as a row of the table ``answers``, without its seat."""
-        said, raw = VALID, ""
-        if isinstance(answer, Invalid):
-            said, raw = answer.reason, answer.raw
-        text = None if value is None else json.dumps(value)
-        return (self.episode, step, question, said, answer.attempts, text, raw)
-
-    def _log(self, step: int, form: str, answer: Answer) -> None:
-        self._log_to(self.calls, step, form, answer)
-
-    def _log_to(
-        self,
-        log: list[tuple[int, int, str, dict[str, Any]]],
-        step: int,
-        form: str,
-        answer: Answer | None,
-    ) -> None:
-        """Keep an answer's calls; one that names its own step and purpose is kept under those."""
-        for call in () if answer is None else answer.calls:
-            place = (call.get("step", step), call.get("purpose", form))
-            log.append((self.episode, *place, call))
+    def _answer(
+        self, step: int, form: str, answer: Answer | None, action: int | None
+    ) -> tuple[int, int, int, int]:
+        """Return the columns of an answer: action that counts, distribution, outcome, attempts."""
+        probs = answer.probs if isinstance(answer, Decision) else None
+        code = NONE if probs is None else self.book.setdefault(probs, len(self.book))
+        outcome, attempts = _NOT_ASKED, 0
+        if answer is not None and not unasked(answer):
+            reason = answer.reason if isinstance(answer, Invalid) else VALID
+            outcome, attempts = OUTCOMES.index(reason), answer.attempts
+        if answer is not None and answer.details is not None:
+            self.details.setdefault((0, step - 1), {})[form] = answer.details
+        self._own.log(step, form, answer)
+        return NONE if action is None else action, code, outcome, attempts
 
     def steps(self, status: str) -> Steps:
         """Return the episode as arrays."""
@@ -193,10 +168,10 @@ class Record:
             predict_attempts=pred_n,
             told=told.astype(bool),
             details=self.details,
-            asked=self.asked,
-            calls=self.calls,
-            other_asked=self.other_asked,
-            other_calls=self.other_calls,
+            asked=self._own.asked,
+            calls=self._own.calls,
+            other_asked=self._other.asked,
+            other_calls=self._other.calls,
         )
 
 
