@@ -66,6 +66,16 @@ def test_bca_is_scipys_without_strata(data: np.ndarray) -> None:
     assert ours.half[0] == pytest.approx((ours.high[0] - ours.low[0]) / 2)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_bca_is_moved_and_scaled_with_the_data(seed: int) -> None:
+    """Thirds have no exact sums: whether a resample equals the mean must not hang on rounding."""
+    data = rng(seed).integers(0, 4, 9).astype(float)
+    plain = estimate(data, "bca", rng=rng(1), resamples=999)
+    other = estimate(100 * data / 3 + 0.1, "bca", rng=rng(1), resamples=999)
+    for ours, theirs in ((plain.low, other.low), (plain.high, other.high)):
+        assert theirs[0] == pytest.approx(100 * ours[0] / 3 + 0.1)
+
+
 def plain_stratified_bca(data, strata, generator, resamples):
     """BCa of a stratified mean from Davison and Hinkley 1997, section 5.3.2, in plain loops.
 

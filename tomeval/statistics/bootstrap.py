@@ -61,6 +61,10 @@ def bootstrap_shifts(
         yield total
 
 
+_TIE = 1e-9
+"""Standard errors by which a bootstrap value may miss the estimate and still equal it."""
+
+
 def bca_ends(
     shifts: FloatArray, cubes: FloatArray, squares: FloatArray, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
@@ -81,8 +85,10 @@ def bca_ends(
     from scipy.special import ndtr, ndtri
 
     count = len(shifts)
-    below = (shifts < 0).mean(axis=0) + 0.5 * (shifts == 0).mean(axis=0)
     varies = squares > 0
+    # Values on a grid, such as shares, have many ties, which rounding must not decide.
+    tie = _TIE * np.sqrt(squares)
+    below = (shifts < -tie).mean(axis=0) + 0.5 * (np.abs(shifts) <= tie).mean(axis=0)
     acceleration = np.divide(cubes, 6 * squares**1.5, out=np.zeros_like(cubes), where=varies)
     bias = ndtri(np.clip(below, 0.5 / count, 1 - 0.5 / count))
     ends = np.zeros((2, shifts.shape[1]))
