@@ -570,6 +570,38 @@ def mumble(folder, workers=1, **changes) -> dict:
     return dump(folder)
 
 
+def test_an_invalid_prediction_voids_too_but_the_action_stands(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run", subject={"act_at": 0, "predict_at": 1})
+    last = [r for r in rows["steps"] if r[12] == "unparsable"]
+    assert last
+    assert all(r[4] == 1 and r[6] == 10 and r[8] is None for r in last)
+
+
+def test_random_replaces_invalid_answers_by_legal_actions(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run", on_invalid="random", episodes=200)
+    assert {row[2] for row in rows["episodes"]} == {"complete"}
+    drawn = [r[4] for r in rows["steps"] if r[11] == "unparsable"]
+    assert 50 < len(drawn) < 150
+    assert 0.3 < np.mean(drawn) < 0.7
+    with tomeval.Run(tmp_path / "run") as opened:
+        assert opened.rows()[0]["invalid_rate"] == pytest.approx(len(drawn) / (200 * 12))
+
+
+def test_a_backend_error_never_becomes_an_action(own_subjects, tmp_path) -> None:
+    rows = mumble(tmp_path / "run", on_invalid="random", subject={"reason": "backend_error"})
+    assert {row[2] for row in rows["episodes"]} == {"complete", "failed"}
+    assert all(r[4] is None for r in rows["steps"] if r[11] == "backend_error")
+
+
+def test_stop_says_where_and_keeps_what_was_finished(own_subjects, tmp_path) -> None:
+    with pytest.raises(TomevalError, match=r"stopped at episode \d+, step 3 \(mumbler") as caught:
+        mumble(tmp_path / "run", on_invalid="stop")
+    assert "'well...'" in str(caught.value)
+    kept = dump(tmp_path / "run")
+    assert {row[2] for row in kept["episodes"]} <= {"complete"}
+    assert len(kept["steps"]) == 6 * len(kept["episodes"])
+
+
 def test_void_episodes_are_kept_and_left_out_of_metrics(own_subjects, tmp_path) -> None:
     rows = mumble(tmp_path / "run")
     statuses = [row[2] for row in rows["episodes"]]

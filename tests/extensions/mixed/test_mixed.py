@@ -254,14 +254,14 @@ def test_without_variances_it_is_ordinary_least_squares() -> None:
     level, partner = (x.ravel() for x in np.indices((3, 4)))
     fixed = np.stack([np.ones(12), level == 1, level == 2], axis=1).astype(float)
     flat = 0
-    for _ in range(20):
+    for _ in range(40):
         values = rng.normal(size=12)
         ratios, residual, _ = variance_ratios(fixed, values, (partner // 2, partner))
         if (ratios < 1e-5).all():
             flat += 1
             _, squares, *_ = np.linalg.lstsq(fixed, values)
             assert residual == pytest.approx(squares[0] / 9, rel=1e-4)
-    assert flat > 4
+    assert flat > 8
 
 
 def restricted(fixed, values, keys, ratios) -> tuple[float, float]:
@@ -300,23 +300,23 @@ def test_nested_and_crossed_factors_give_what_the_whole_matrix_gives(shape) -> N
 
 
 def test_variances_of_many_games_need_little_memory() -> None:
-    """Dense columns of 1,400 games, partners and slopes would be 20 MB; sizes, not speed."""
+    """Dense columns of 9,600 games, partners and slopes would be 412 MB; sizes, not speed."""
     rng = np.random.default_rng(5)
-    shape = (3, 200, 3)
+    shape = (3, 600, 3)
     level, game, partner = (index.ravel() for index in np.indices(shape))
-    values = rng.normal(size=200)[game] + 0.5 * rng.normal(size=shape[:2])[level, game]
+    values = rng.normal(size=600)[game] + 0.5 * rng.normal(size=shape[:2])[level, game]
     values = values + 0.7 * rng.normal(size=shape[1:])[game, partner]
     values = values + 0.6 * rng.normal(size=len(level))
     fixed = np.stack([np.ones(len(level)), level == 1, level == 2], axis=1).astype(float)
-    variance_ratios(fixed[::200], values[::200], [partner[::200]])  # imports
+    variance_ratios(fixed[::600], values[::600], [partner[::600]])  # imports
     tracemalloc.start()
     ratios, residual, _ = variance_ratios(
-        fixed, values, [game, 3 * game + partner, 200 * level + game]
+        fixed, values, [game, 3 * game + partner, 600 * level + game]
     )
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert most < 6e6
-    assert np.sqrt([*ratios * residual, residual]) == pytest.approx([1, 0.7, 0.5, 0.6], rel=0.2)
+    assert most < 40e6
+    assert np.sqrt([*ratios * residual, residual]) == pytest.approx([1, 0.7, 0.5, 0.6], rel=0.1)
 
 
 def test_the_variances_of_a_balanced_sweep_are_those_of_its_mean_squares() -> None:
