@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import sqlite3
 
 import pytest
@@ -18,7 +19,7 @@ from tomeval.domains.decrypto.results import pairings
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seating import play_batch, plays_in_batch, table_of
 from tomeval.domains.decrypto.tables import TABLES, table_rows
-from tomeval.models.base import GenerateRequest, LocalModel, Reply
+from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -443,3 +444,39 @@ def test_facts_name_every_player_and_the_rules_once(tmp_path) -> None:
     (_, [row]), (_, prints) = rules.tables
     assert len({found["words"] for found in prints}) == 1
     assert (row["turns"], row["probes"]) == (3, "eve, eve_reminded, bob, beliefs")
+
+
+def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
+    down = True
+
+    def answer(question):
+        if down and "turn 2 of" in question:
+            raise BackendError("no network")
+        return everything(question)
+
+    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
+    settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
+    run_experiment(experiment(**settings), tmp_path / "a")
+    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"failed"}
+    with Run(tmp_path / "a") as run:
+        (row,) = table_rows("outcomes", run)
+    assert (row["games"], row["failed"]) == (0, 2)
+    down = False
+    assert run_experiment(experiment(**settings), tmp_path / "a") == 2
+    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"complete"}
+
+
+def test_the_call_log_holds_every_prompt(tmp_path) -> None:
+    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 1}
+    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
+    shown: dict[tuple[str, str], str] = {}
+    with Run(tmp_path / "a") as run:
+        calls = list(run.store.calls(0, 0))
+    assert len(calls) == 8 * 6 + 7 * 3
+    for turn, role, form, call in calls:
+        assert form == call["purpose"]
+        key = (role, call["purpose"])
+        shown[key] = shown.get(key, "")[: call["prompt_same"]] + call["prompt_rest"]
+        assert shown[key].startswith("[user]\nYou are playing a word game")
+        assert re.search(rf"[Tt]urn {turn}\b", shown[key])
+        assert call["reply"]["text"]
