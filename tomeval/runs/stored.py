@@ -63,8 +63,8 @@ class Stored:
         table : {"episodes", "steps", "answers", "asked", "calls"}
             ``asked`` holds every question, that for a move included, and what became of it.
         names : sequence of str
-            Columns; ``details/record/game`` is a value in the JSON of one, and ``episodes.partner``
-            a column of the row's episode.
+            Columns; ``details/record/game`` is a value in the JSON of one, ``episodes.partner`` a
+            column of the row's episode, and ``steps.round`` one of the step that an answer is of.
         episode : int, optional
             Of this one alone.
         complete : bool
@@ -72,6 +72,8 @@ class Stored:
         """
         columns = ", ".join(_column(table, name) for name in names)
         source, where, values = table, f"{table}.cell = ?", [cell, episode]
+        if any(name.startswith("steps.") for name in names):
+            source += " JOIN steps USING (cell, episode, step)"
         if table != "episodes" and (complete or any(n.startswith("episodes.") for n in names)):
             source += " JOIN episodes USING (cell, episode)"
         if episode is None:
@@ -79,7 +81,7 @@ class Stored:
         else:
             where += f" AND {table}.episode = ?"
         if complete:
-            where += f" AND status = '{COMPLETE}'"
+            where += f" AND episodes.status = '{COMPLETE}'"
         order = ", ".join(f"{table}.{name}" for name in ("episode", *_ORDER[table]))
         sql = f"SELECT {columns} FROM {source} WHERE {where} ORDER BY {order}"
         return self.iterate(sql, tuple(values))[1]

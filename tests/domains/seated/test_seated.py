@@ -13,7 +13,6 @@ from tomeval.domains.decrypto.llm_options import LLMOptions as DecryptoOptions
 from tomeval.domains.seated.experiment import check_name
 from tomeval.domains.seated.players import check_options
 from tomeval.domains.seated.seats import Door, naming_game
-from tomeval.domains.seated.storing import read_rows
 from tomeval.models.base import Stopped
 from tomeval.runs.domain import get_domain
 
@@ -89,13 +88,13 @@ def test_an_error_names_its_game_unless_it_stops_the_run() -> None:
 def test_rows_are_read_in_order_and_of_complete_games_alone(domain, tmp_path) -> None:
     with tomeval.run({**GAMES[domain], "episodes": 3}, tmp_path / "run") as run:
         store, cell = run.store, run.cells[0].number
-        games = read_rows(store, "episodes", ("episode", "e.steps"), cell, complete=True)
-        steps = read_rows(store, "steps", ("episode", "step", "status"), cell)
+        names = ("episode", "step", "episodes.status")
+        games = list(store.read("episodes", ("episode", "steps"), cell, complete=True))
+        steps = list(store.read("steps", names, cell))
         assert [episode for episode, _ in games] == [0, 1, 2]
         assert steps == [(e, s, "complete") for e, count in games for s in range(1, count + 1)]
-        assert read_rows(store, "steps", ("episode", "step", "status"), cell, 1) == [
-            row for row in steps if row[0] == 1
-        ]
-        answers = read_rows(store, "answers", ("episode", "step", "a.outcome"), cell)
+        assert list(store.read("steps", names, cell, 1)) == [row for row in steps if row[0] == 1]
+        answers = list(store.read("answers", ("episode", "step", "steps.step", "outcome"), cell))
         assert bool(answers) == (domain == "arena")
+        assert [row[1] for row in answers] == [row[2] for row in answers]
         assert answers == sorted(answers)

@@ -10,7 +10,6 @@ from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.retelling import BOUNDS, Decided, Retold, ToldProbe, retell
 from tomeval.domains.arena.solver import Bound
 from tomeval.domains.arena.transcripts import VERDICTS
-from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
@@ -35,7 +34,7 @@ class GameBrowser:
         assert isinstance(cell, ArenaRunCell)
         left = self._share
         columns = ("episode", "steps")
-        games = read_rows(self._store, "episodes", columns, cell.number)
+        games = list(self._store.read("episodes", columns, cell.number))
         for index, (episode, steps) in enumerate(games):
             left -= steps
             if index and left < 0:

@@ -9,7 +9,6 @@ from typing import Any
 from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.outcomes import ErrorRecord, GameRecord, struck_seats
 from tomeval.domains.arena.results import ArenaRunCell
-from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.results import Run
 
 
@@ -33,11 +32,11 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
     table, policy = cell.table, cell.definition["on_invalid"]
     names = [player["name"] for player in cell.definition["players"]]
     errors: dict[int, list[tuple[Any, ...]]] = {}
-    for row in read_rows(cell._store, "steps", _STEP, cell.number):
+    for row in cell._store.read("steps", _STEP, cell.number):
         if row[-1] is not None or row[4] != "valid":
             errors.setdefault(row[0], []).append(row[1:])
-    for episode, status, deal, ending, rounds, *lists in read_rows(
-        cell._store, "episodes", _GAME, cell.number
+    for episode, status, deal, ending, rounds, *lists in cell._store.read(
+        "episodes", _GAME, cell.number
     ):
         seats, roles, teams, rewards, wins, marks = map(json.loads, lists)
         players = [""] * len(seats)

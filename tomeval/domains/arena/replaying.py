@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.streams import Stream
@@ -92,7 +92,7 @@ def replay(
         yield place, state
 
 
-def actions_of(rows: Sequence[tuple[Any, ...]]) -> dict[int, dict[int, Action]]:
+def actions_of(rows: Iterable[tuple[Any, ...]]) -> dict[int, dict[int, Action]]:
     """Return actions by stage and seat from rows of (stage, seat, JSON or None)."""
     found: dict[int, dict[int, Action]] = {}
     for stage, seat, action in rows:

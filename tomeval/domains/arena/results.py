@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tomeval.core.once import held
 from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.named_games import NamedGame, game_from
-from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.cell import IntArray, RunCell
 
 Floats = NDArray[np.float64]
@@ -23,8 +22,8 @@ Bools = NDArray[np.bool_]
 
 _VALUES: tuple[str, ...] = ("regret_low", "regret_high", "tom_regret_low", "tom_regret_high")
 _VALUES += ("step_payoff", "step_best", "step_reply")
-_STEP = ("episode", "step", "slot", "verdict", "action IS reply", *_VALUES)
-_STEP += ("json_extract(details, '$.belief')",)
+_STEP = ("episode", "step", "slot", "verdict", "action", "reply", *_VALUES)
+_STEP += ("details/belief",)
 
 BELIEF = ("right", "complied", "answered", "misleads", "regret_low", "regret_high", "slope")
 """See `planting.belief_facts`; truth values are 0 and 1."""
@@ -140,15 +139,15 @@ class ArenaRunCell(RunCell):
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell._store, cell.number
-    columns = ("episode", "deal", "reward", "won", "rounds", "role", "e.steps")
-    games = read_rows(store, "episodes", columns, number, complete=True)
+    columns = ("episode", "deal", "reward", "won", "rounds", "role", "steps")
+    games = list(store.read("episodes", columns, number, complete=True))
     place = {row[0]: index for index, row in enumerate(games)}
-    rows = read_rows(store, "steps", _STEP, number, complete=True)
+    rows = list(store.read("steps", _STEP, number, complete=True))
     if len(rows) != sum(row[6] for row in games):
         raise store.damaged("the decisions of a complete game are not complete")
     mine = [row for row in rows if row[2] == 0]
-    answer = ("episode", "step", "a.outcome", "value")
-    probes = read_rows(store, "answers", answer, number, complete=True)
+    answer = ("episode", "step", "outcome", "value")
+    probes = list(store.read("answers", answer, number, complete=True))
     told = [json.loads(row[3]) for row in probes]
     asked = {(row[0], row[1]) for row in probes}
 
@@ -168,9 +167,9 @@ def _read(cell: ArenaRunCell) -> Played:
         decision=np.array([place[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
-        acted_on=np.array([bool(row[4]) for row in mine], dtype=bool),
+        acted_on=np.array([row[4] == row[5] for row in mine], dtype=bool),
         values={
-            name: np.array([row[5 + i] for row in mine], dtype=np.float64)
+            name: np.array([row[6 + i] for row in mine], dtype=np.float64)
             for i, name in enumerate(_VALUES)
         },
         probed=np.array([place[row[0]] for row in probes], dtype=np.int64),

@@ -12,7 +12,6 @@ from tomeval.domains.arena.outcomes import struck_seats
 from tomeval.domains.arena.replaying import actions_of, first_state, frozen, replayed
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.solver import Bound
-from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.store import Store
 
 BOUNDS = ("best", "chosen", "regret", "tom_regret")
@@ -20,7 +19,7 @@ _SAID: tuple[str, ...] = ("step", "stage", "round", "seat", "kind", "verdict", "
 _STEP = (*_SAID, "action", "tries", *(f"{n}_{e}" for n in BOUNDS for e in ("low", "high")))
 _STEP += ("reply", "details")
 _GAME: tuple[str, ...] = ("status", "deal", "ending", "seats", "roles", "rewards", "wins", "marks")
-_ANSWER = ("step", "question", "a.outcome", "value")
+_ANSWER = ("step", "question", "outcome", "value")
 
 
 MOOT = "moot"
@@ -117,10 +116,10 @@ class Retold:
 
 def retell(store: Store, cell: ArenaRunCell, episode: int) -> Retold:
     """Return a recorded game, of any status, played again from its record."""
-    [found] = read_rows(store, "episodes", _GAME, cell.number, episode)
+    [found] = store.read("episodes", _GAME, cell.number, episode)
     status, deal, ending, *lists = found
     seats, roles, rewards, wins, marks = map(json.loads, lists)
-    steps = read_rows(store, "steps", _STEP, cell.number, episode)
+    steps = store.read("steps", _STEP, cell.number, episode)
     rows = [dict(zip(_STEP, row, strict=True)) for row in steps]
     struck = struck_seats(marks)
     for row in rows:
@@ -135,7 +134,7 @@ def retell(store: Store, cell: ArenaRunCell, episode: int) -> Retold:
         raise store.damaged(f"game {episode} of cell {cell.number}: {error}") from None
     own = {one.step: one.event for one in happened if one.own}
     probes: dict[int, list[ToldProbe]] = {}
-    for step, *answer in read_rows(store, "answers", _ANSWER, cell.number, episode):
+    for step, *answer in store.read("answers", _ANSWER, cell.number, episode):
         probes.setdefault(step, []).append(_probe(game, *answer))
     decided = [
         _decided(game, row, own.get(row["step"]), probes.get(row["step"], [])) for row in rows

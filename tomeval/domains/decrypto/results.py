@@ -21,7 +21,6 @@ from tomeval.domains.decrypto.played import LISTENERS, NONE, Beliefs, Bools, Int
 from tomeval.domains.decrypto.replays import game_of
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number, number_code, recorded_games
-from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.cell import RunCell
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
@@ -40,8 +39,8 @@ class DecryptoRunCell(RunCell):
         return replace(found, more=more)
 
     def turns(self, *columns: str) -> list[tuple[Any, ...]]:
-        """Return columns of the turns and games of all complete games, in order."""
-        return read_rows(self._store, "steps", columns, self.number, complete=True)
+        """Return columns of the turns of all complete games, in order; see `Stored.read`."""
+        return list(self._store.read("steps", columns, self.number, complete=True))
 
     @property
     def seated(self) -> dict[str, str]:
@@ -70,7 +69,7 @@ class DecryptoRunCell(RunCell):
     def moves(self, episode: int) -> dict[str, list[Any]]:
         """Return hints, codes and guesses turn by turn."""
         columns = ("hints", "code", "bob", "eve")
-        rows = read_rows(self._store, "steps", columns, self.number, episode)
+        rows = list(self._store.read("steps", columns, self.number, episode))
         hints = [None if row[0] is None else ", ".join(json.loads(row[0])) for row in rows]
         names = ("code", "bob", "eve")
         return {"hints": hints} | {n: [row[i] for row in rows] for i, n in enumerate(names, 1)}
@@ -123,9 +122,9 @@ _TURN += (*(f"{role}_outcome" for role in ROLES), "details")
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     """Return the complete games of a cell."""
     columns = ("episode", "outcome", "steps", "keywords")
-    games = read_rows(store, "episodes", columns, cell, complete=True)
+    games = list(store.read("episodes", columns, cell, complete=True))
     place = {row[0]: index for index, row in enumerate(games)}
-    rows = read_rows(store, "steps", _TURN, cell, complete=True)
+    rows = list(store.read("steps", _TURN, cell, complete=True))
     if len(rows) != sum(row[2] for row in games):
         raise store.damaged("the turns of a complete game are not complete")
     turns = (
@@ -189,7 +188,7 @@ def _probes(
     predicted = {q: np.full(len(at), NONE, dtype=np.int64) for q in ENCODER_QUESTIONS}
     said: dict[int, dict[str, tuple[str, ...] | None]] = {}
     columns = ("episode", "step", "question", "value")
-    for game, turn, question, value in read_rows(store, "answers", columns, cell, complete=True):
+    for game, turn, question, value in store.read("answers", columns, cell, complete=True):
         place = at[game, turn]
         answer = None if value is None else tuple(json.loads(value))
         if question not in predicted:

@@ -14,7 +14,6 @@ from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import number_code, number_guess
 from tomeval.domains.decrypto.terminal import ENDINGS, board, result_text, shown
-from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
 
@@ -35,23 +34,23 @@ def record_lines(path: Path, index: int) -> Iterator[str]:
 
 _TURN: tuple[str, ...] = ("step", "code", "hints", "bob", "eve", "best", "details")
 _TURN += tuple(f"{role}_outcome" for role in ROLES)
-_PROBE = ("step", "a.seat", "question", "a.outcome", "value")
+_PROBE = ("step", "seat", "question", "outcome", "value")
 
 
 def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
     """Yield a game of a run: players and ending, every turn with its probes, and the board."""
     store = run.store
-    [(status, outcome, keywords)] = read_rows(
-        store, "episodes", ("status", "outcome", "keywords"), cell.number, game
+    [(status, outcome, keywords)] = store.read(
+        "episodes", ("status", "outcome", "keywords"), cell.number, game
     )
     names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.seated.items())
     yield Line(0, f"{names}; seed {cell.seed}, game {game}: {outcome or status}")
     past: list[Turn] = []
     probes: dict[int, list[str]] = {}
-    for number, *row in read_rows(store, "answers", _PROBE, cell.number, game):
+    for number, *row in store.read("answers", _PROBE, cell.number, game):
         probes.setdefault(number, []).append(_probe_line(*row))
-    for number, code, hints, bob, eve, best, details, *outcomes in read_rows(
-        store, "steps", _TURN, cell.number, game
+    for number, code, hints, bob, eve, best, details, *outcomes in store.read(
+        "steps", _TURN, cell.number, game
     ):
         said = ", ".join(json.loads(hints)) if hints else "no hints"
         yield Line(number, f"code {shown(number_code(code))}, hints {said}")

@@ -18,7 +18,6 @@ from tomeval.domains.arena.game import Stage
 from tomeval.domains.arena.kinds import Seen
 from tomeval.domains.arena.replaying import actions_of, first_state, replayed
 from tomeval.domains.arena.results import ArenaRunCell
-from tomeval.domains.seated.storing import read_rows
 from tomeval.runs.columns import Table, flat, never
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
@@ -85,10 +84,10 @@ def fitted_best(cell: ArenaRunCell) -> float | None:
 def _games(cell: ArenaRunCell) -> Iterator[tuple[tuple[int, ...], list[Stage[Any]]]]:
     """Yield the seats of the players and the stages of every complete game."""
     columns = ("episode", "deal", "seats", "marks")
-    games = read_rows(cell._store, "episodes", columns, cell.number, complete=True)
+    games = cell._store.read("episodes", columns, cell.number, complete=True)
     for episode, deal, seats, marks in games:
         move = ("stage", "seat", "action")
-        actions = actions_of(read_rows(cell._store, "steps", move, cell.number, episode))
+        actions = actions_of(cell._store.read("steps", move, cell.number, episode))
         state = first_state(cell, episode, deal)
         trail = []
         record = json.loads(marks)

@@ -40,8 +40,8 @@ class Heard:
 def heard(cell: DecryptoRunCell) -> Iterator[Heard]:
     """Yield the turns of a cell's complete games."""
     rows = cell.turns(
-        "episode", "keywords", "code", "hints", "bob", "eve", "encoder_outcome", "decoder_outcome",
-        "interceptor_outcome", "details",
+        "episode", "episodes.keywords", "code", "hints", "bob", "eve",
+        "encoder_outcome", "decoder_outcome", "interceptor_outcome", "details",
     )  # fmt: skip
     last, past, rules = None, list[Turn](), Rules(**cell.definition["rules"])
     for episode, keywords, code, hints, bob, eve, *outcomes, details in rows:

@@ -11,7 +11,6 @@ import numpy as np
 from tomeval.core.numbers import number
 from tomeval.domains.arena.figures import INTERVALS
 from tomeval.domains.arena.results import ArenaRunCell, Floats
-from tomeval.domains.seated.storing import read_rows
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import MOST_PANELS, all_words, pages
 from tomeval.plots.settings import in_style
@@ -78,10 +77,8 @@ def lines_by_player(run: Run) -> dict[str, dict[str, Days]]:
     several = len({c.columns["game"] for c in cells}) > 1
     for cell in cells:
         name = f"{cell.player}, {cell.columns['game']}" if several else cell.player
-        columns = ("deal", "s.round", "value")
-        for deal, day, value in read_rows(
-            run.store, "answers", columns, cell.number, complete=True
-        ):
+        columns = ("episodes.deal", "steps.round", "value")
+        for deal, day, value in run.store.read("answers", columns, cell.number, complete=True):
             told = json.loads(value)
             if told["probe"] == PROBE:
                 unit = f"{cell.columns['game']} {cell.seed} {deal}"
