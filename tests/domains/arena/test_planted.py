@@ -138,6 +138,18 @@ def test_a_subject_of_known_use_is_measured(tmp_path) -> None:
     assert complied > 0.9
     assert row["compliance_right_percent"] > 90
     assert row["use_slope"] - row["use_slope_ci95"] > 0.2
+    lost = [fact["regret"] for fact in beliefs]
+    assert all(low == high for low, high in lost)  # no round bears on another one
+    mix = players["mixer"]["allocations"]
+    every = [(x, y, 20 - x - y) for x in range(21) for y in range(21 - x)]
+    worth = {own: np.mean([result(own, tuple(other)) for other in mix]) for own in every}
+    for fact, (low, _) in zip(beliefs, lost, strict=True):
+        [stated] = fact["said"].values()
+        against = {own: result(own, tuple(stated)) for own in every}
+        replies = [own for own in every if against[own] == max(against.values())]
+        gaps = {round((max(worth.values()) - worth[own]) / 9, 9) for own in replies}  # of 9 rounds
+        assert round(low, 9) in gaps
+    assert row["delta_statement_per_decision"] == pytest.approx(np.mean(lost))
 
 
 def test_what_follows_from_moves_is_not_stated(tmp_path) -> None:
