@@ -87,6 +87,9 @@ class Extension:
         Sets of templates: name to a folder with a folder for each domain that it words.
     experiments : mapping of str to Path
         Experiments that can be run by name: TOML files.
+    runs : mapping
+        Recorded runs that can be read by name, as run folders are: name to a function of a path
+        that makes the run folder there.
     docs : str
         Where its manual is: a page of ``docs/``, or an address.
     """
@@ -115,6 +118,7 @@ class Extension:
     domains: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, Any] = field(default_factory=dict)
     experiments: Mapping[str, Any] = field(default_factory=dict)
+    runs: Mapping[str, Any] = field(default_factory=dict)
     docs: str = ""
 
 

@@ -43,6 +43,7 @@ class Shipped:
     domains: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     experiments: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of its parts of a kind that has names here."""
@@ -95,6 +96,10 @@ SHIPPED: dict[str, Shipped] = {
         "tomeval.extensions.inspect:EXTENSION",
         exporters=("inspect", "lm-eval"),
         models=("inspect",),
+    ),
+    "known": Shipped(
+        "tomeval.extensions.known:EXTENSION",
+        runs=(*("known_models", "known_reactive", "known_columns", "known_pairs", "known_people"),),
     ),
     "levels": Shipped(
         "tomeval.extensions.levels:EXTENSION",

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
 import glob
 import json
 import logging
 import platform
 import re
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import filelock
 
-from tomeval.core.errors import TomevalError
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extensions import named as named_parts
+from tomeval.core.extensions import part
 from tomeval.core.files import write_text
 from tomeval.runs.checksums import read_signed, signed
 from tomeval.runs.journal import PROBE
@@ -62,6 +68,33 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
+
+
+def located(folder: Path) -> Path:
+    """Return the folder of a run: the path itself, or a copy of the shipped run of that name.
+
+    A path that exists is never a name. Copies are made once, and live as long as the process.
+
+    Raises
+    ------
+    TomevalError
+        There is no such folder, and the name of a shipped run is near.
+    """
+    if folder.exists() or len(folder.parts) != 1:
+        return folder
+    if part("runs", folder.name) is not None:
+        return _copy(folder.name)
+    if near := did_you_mean(folder.name, named_parts("runs")):
+        raise TomevalError(f"{folder}: no such run folder, and no run that ships{near}")
+    return folder
+
+
+@cache
+def _copy(name: str) -> Path:
+    copies = tempfile.mkdtemp(prefix="tomeval-")
+    atexit.register(shutil.rmtree, copies, ignore_errors=True)
+    part("runs", name)(Path(copies) / name)
+    return Path(copies) / name
 
 
 @contextmanager

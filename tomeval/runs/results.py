@@ -18,7 +18,7 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REASK, flat
-from tomeval.runs.folder import Share, planned, share_of
+from tomeval.runs.folder import Share, located, planned, share_of
 from tomeval.runs.measures import Measure
 from tomeval.runs.origins import PLACE, PLACE_SQL, origins_table
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
@@ -54,7 +54,7 @@ class Run:
     """
 
     def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
-        self.folder = Path(folder)
+        self.folder = located(Path(folder))
         self.where = tuple(where)
         self._where = parse_where(where) if where else []
         self.store = Store(self.folder)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import ODD_GAMES, ROOT, SHIPPED, SPECS, outcome, play_against
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import GAMES
+from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet, reachable
 
@@ -24,6 +24,7 @@ C, D = 0, 1
 
 FOR_TWO_ACTIONS = {"generous_tit_for_tat", "grim_trigger", "tit_for_two_tats"}
 FOR_TWO_ACTIONS |= {"ipd_pair_1", "ipd_pair_2"}  # explicit tables
+FOR_TWO_ACTIONS |= {"defect_once", "hard_tit_for_tat", "naive_prober", "reverse_tit_for_tat"}
 COPY = {"noisy_tit_for_tat", "suspicious_tit_for_tat", "tit_for_tat"}
 # One game of each shape.
 PLACES = [(name, game) for name in SHIPPED for game in (IPD, RPS, *ODD_GAMES)]
@@ -466,3 +467,35 @@ def test_a_bad_table_in_a_file_is_reported_with_the_file(tmp_path):
     path.write_text('start = "a"\n[states.a]\nplay = [0.5, 0.6]\nnext = "a"\n')
     with pytest.raises(TomevalError, match=r"mine\.toml: partner 'mine': state 'a' is not stoch"):
         get_partner(str(path), GAMES["IPD"])
+
+
+def test_the_rest_of_a_list_of_probabilities_can_be_left_open(tmp_path) -> None:
+    game = get_game("IPD")
+    prober = get_partner("naive_prober(0.2)", game)
+    assert prober.emissions == pytest.approx(np.array([[1, 0], [0.8, 0.2], [0, 1]]))
+    file = tmp_path / "mine.toml"
+    for play, said in ((["rest", "rest"], "'rest' is not a probability"), ([1.5, "rest"], "1.5")):
+        file.write_text(
+            f'title = "t"\nsource = "s"\nstart = "a"\n[states.a]\nplay = {play}\nnext = "a"\n'
+        )
+        with pytest.raises(TomevalError, match=said):
+            get_partner(str(file), game)
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "plays"),
+    [
+        ("hard_tit_for_tat(1)", [0, 0, 1, 0, 0, 0, 0], [1, 0, 0, 1, 1, 1, 0]),
+        ("hard_tit_for_tat", [1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 1, 0]),
+        ("reverse_tit_for_tat", [0, 1, 1, 0], [1, 1, 0, 0]),
+        ("defect_once", [1, 1, 0], [1, 0, 0]),
+        ("alternator(1, 0)", [0, 0, 0], [1, 0, 1]),
+    ],
+)
+def test_policies_of_published_games_answer_as_described(name, own, plays) -> None:
+    partner = get_partner(name, get_game("IPD"))
+    state, answers = partner.start, []
+    for action in own:
+        answers.append(int(partner.emissions[state].argmax()))
+        state = partner.next_state[state, action, answers[-1]]
+    assert answers == plays

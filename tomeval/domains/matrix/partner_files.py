@@ -181,12 +181,16 @@ def _probability(where: str, value: Any) -> float:
 
 
 def _emission(where: str, play: Any, m: int) -> NDArray[np.float64]:
-    """Read ``play``: an action index, or a list of m probabilities."""
+    """Read ``play``: an action index, or m probabilities; one may be "rest": 1 minus the others."""
     if not isinstance(play, list):
         point: NDArray[np.float64] = np.eye(m)[_action(f"{where}: play", play, m)]
         return point
     if len(play) != m:
         raise TomevalError(f"{where}: play has {len(play)} probabilities, the game {m} actions")
+    given = [_probability(f"{where}: play", p) for p in play if p != "rest"]
+    if len(given) == m - 1:
+        rest = _probability(f"{where}: play: the rest", 1 - sum(given))
+        play = [rest if p == "rest" else p for p in play]
     return np.array([_probability(f"{where}: play", p) for p in play])
 
 

@@ -1,0 +1,67 @@
+"""The published games that ship: every number against plain Python on the same moves."""
+
+import os
+
+import known_by_hand as hand
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import named
+
+POLICIES = ("models", "reactive", "columns")
+
+
+def test_regret_of_every_model_against_every_policy_is_that_by_hand() -> None:
+    regret = {}
+    for name in POLICIES:
+        with tomeval.Run(f"known_{name}") as run:
+            for row in run.rows():
+                task = row["subject"], row["game"], row["partners"]
+                regret[task] = row["delta_functional_per_step"]
+    by_hand = hand.regrets()
+    assert len(regret) == 57
+    assert regret == pytest.approx(by_hand, abs=1e-12)
+    # and by head: half of ten rounds miss the partner who alternates, worth 7 each
+    assert by_hand["GPT-4", "IBS", "alternator"] == pytest.approx(3.5)
+    assert by_hand["GPT-4", "IPD", "always(0)"] == pytest.approx(10 - 8)
+
+
+def test_points_of_people_are_those_by_hand() -> None:
+    with tomeval.Run("known_people") as run:
+        rows = {(row["game"], row["condition"]): row for row in run.rows()}
+    assert {key: row["reward_per_step"] for key, row in rows.items()} == pytest.approx(
+        hand.people(), abs=1e-12
+    )
+    # the partner has no table, so regret is an estimate against a fit, and has an interval
+    assert all(row["delta_functional_fitted_per_step_ci95"] > 0 for row in rows.values())
+
+
+def test_only_matches_that_their_policy_can_have_played_are_kept(caplog) -> None:
+    played = hand.matches("known_reactive")
+    lost = sum(not hand.possible(key[2], m) for key, found in played.items() for m in found)
+    whole = sum(map(len, played.values()))
+    with tomeval.Run("known_reactive") as run:
+        kept = sum(row["episodes"] for row in run.rows())
+    assert (whole, lost, kept) == (11, 2, 9)
+
+
+def test_every_shipped_run_opens_by_name_and_a_path_goes_first(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in named("runs"):
+        with tomeval.Run(name) as run:
+            assert run.rows()
+            assert run.name == name
+    assert not list(tmp_path.iterdir())
+    os.mkdir("known_models")
+    with pytest.raises(TomevalError, match="not a run folder"):
+        tomeval.Run("known_models")
+    with pytest.raises(TomevalError, match=r"no run that ships .did you mean 'known_people'"):
+        tomeval.Run("known_peple")
+
+
+def test_matches_of_model_against_model_have_no_exact_regret() -> None:
+    with tomeval.Run("known_pairs") as run:
+        rows = run.rows()
+    assert {row["partners"] for row in rows} == {"unknown"}
+    assert not any("delta_functional_per_step" in row for row in rows)

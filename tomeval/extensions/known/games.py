@@ -1,0 +1,31 @@
+"""The shipped logs as runs: models against known policies, against each other, and people.
+
+Built by ``experiments/build_known_models.py``; see NOTICE.txt beside this file for their origin.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+
+from tomeval.domains.matrix.log_fields import Reading
+from tomeval.domains.matrix.recording import LogKeys, recorded_games
+from tomeval.runs.domain import get_domain
+from tomeval.runs.runner import import_games
+
+logger = logging.getLogger(__name__)
+
+
+def _make(name: str, out: Path) -> None:
+    """Make a run in the folder `out`; a match that its policy cannot have played is left out."""
+    labels = None if name == "known_people" else "neutral"  # models chose between J and F
+    log = Path(__file__).with_name(f"{name}.csv")
+    keys = LogKeys(Reading(labels=labels, skip_bad=True))
+    made = import_games(get_domain("matrix"), lambda: recorded_games(log, keys), out)
+    for line in made.notes[1:]:  # the first one counts matches
+        logger.warning(line)
+
+
+NAMES = ("known_models", "known_reactive", "known_columns", "known_pairs", "known_people")
+RUNS = {name: partial(_make, name) for name in NAMES}
