@@ -219,6 +219,14 @@ def import_(
     carry_over: CarryOver = False,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
+    guess: Annotated[
+        bool,
+        typer.Option(
+            "--guess-partners",
+            help="Make no run; list for every match the shipped machines of at most 4 states that "
+            "can have played the partner's moves.",
+        ),
+    ] = False,
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
     from tomeval.domains.matrix.recording import LogKeys, recorded_games
@@ -234,6 +242,11 @@ def import_(
         skip_bad=skip_bad,
         **_how(maps, by, partner_column, values, invalid),
     )
+    if guess:
+        from tomeval.domains.matrix.guessing import guesses
+
+        show_table(guesses(games, reading), "text")
+        return
     folder = out or Path("runs") / games.stem
     keys = LogKeys(reading, reference)
     found = import_games(get_domain("matrix"), lambda: recorded_games(games, keys), folder)

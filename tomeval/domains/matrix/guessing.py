@@ -1,0 +1,81 @@
+"""Which shipped machines can have played the partner's moves of a recorded match."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import read_toml, shipped
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
+from tomeval.domains.matrix.log_matches import Match
+from tomeval.domains.matrix.logs import read_log
+from tomeval.domains.matrix.partner_files import partner_names
+from tomeval.domains.matrix.partner_specs import get_partner
+from tomeval.domains.matrix.partners import Partner
+
+MOST_STATES = 4
+"""States of a machine that is tried: more of them fit any short match."""
+
+
+def guesses(path: Path, reading: Reading) -> list[dict[str, Any]]:
+    """Return, for every match of a log, the machines that can have played the partner's moves.
+
+    Columns: ``subject``, ``condition``, ``game``, ``match``, ``steps``, and ``partners``: the
+    likeliest first, and in brackets the geometric mean of the probabilities of its moves where
+    that is below 1. Tried are the shipped partners of at most `MOST_STATES` states, with different
+    actions for parameters that are actions, and the defaults of all others. What the file says of
+    partners is not looked at.
+    """
+    log = read_log(path, replace(reading, partners=UNKNOWN))
+    rows = []
+    for cell in log.cells:
+        machines = list(_machines(cell.game))
+        for match in cell.matches:
+            chances = {one.name: _chance(one, match) for one in machines}
+            likely = sorted((name for name in chances if chances[name]), key=lambda n: -chances[n])
+            texts = [n if chances[n] == 1 else f"{n} ({chances[n]:.2f})" for n in likely]
+            rows.append(
+                {
+                    "subject": cell.key.subject,
+                    "condition": cell.key.condition,
+                    "game": cell.game.name,
+                    "match": match.name,
+                    "steps": len(match.steps),
+                    "partners": ", ".join(texts) or "none",
+                }
+            )
+    return rows
+
+
+def _machines(game: MatrixGame) -> Iterator[Partner]:
+    """Yield the shipped machines that fit a game."""
+    for name in partner_names():
+        defaults = read_toml(shipped("partners") / f"{name}.toml").get("parameters", {})
+        actions = [key for key, value in defaults.items() if type(value) is int]
+        for values in permutations(range(game.m), len(actions)):
+            given = ", ".join(f"{key}={value}" for key, value in zip(actions, values, strict=True))
+            try:
+                machine = get_partner(f"{name}({given})" if given else name, game)
+            except TomevalError:  # it is for other games, or has no defaults
+                continue
+            if len(machine.emissions) <= MOST_STATES:
+                yield machine
+
+
+def _chance(machine: Partner, match: Match) -> float:
+    """Return the geometric mean of the probabilities of the moves, 0 if one is impossible."""
+    state, total = machine.start, 0.0
+    for step in match.steps:
+        chance = float(machine.emissions[state, step.partner])
+        if not chance:
+            return 0.0
+        total += math.log(chance)
+        if step.own >= 0:
+            state = machine.next_state[state, step.own, step.partner]
+    return math.exp(total / len(match.steps))
