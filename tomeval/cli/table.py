@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -95,6 +95,14 @@ def table(
     label: Annotated[str, typer.Option("--label", help="With --format latex: for \\ref.")] = "",
     interval: IntervalOption = "auto",
     reference: ReferenceOption = None,
+    predict: Annotated[
+        Literal["argmax", "drawn"] | None,
+        typer.Option(
+            "--predict",
+            help="Read predictions of scored labels as the most probable one, or drawn from their "
+            "stored probabilities. Default: as recorded.",
+        ),
+    ] = None,
     against: Annotated[
         Path | None,
         typer.Option("--against", help="Show published results beside the run's, from this CSV."),
@@ -122,6 +130,7 @@ def table(
         few_notes,
         interval_notes,
         lacks_interval,
+        reading_notes,
         weight_notes,
     )
     from tomeval.runs.outside import lacking
@@ -137,7 +146,7 @@ def table(
     named = tuple(part for text in columns or () for part in split(text))
     asked = Asked(tuple(metric or ()), named, sort, pivot, whole)
     _check(asked, against, best)
-    with Run(folder, where or ()) as opened:
+    with Run(folder, where or (), predict or "") as opened:
         of_cells = bool(against or best or reference or interval != "auto" or pivot)
         what = _which_table(opened, what, by, of_cells)
         if against is not None:
@@ -158,7 +167,7 @@ def table(
         if form == "text" and sys.stdout.isatty():
             notes += _more(opened, rows, view) if what == CELLS else []
         if what in (CELLS, opened.domain.show.first_table):
-            notes += [*copies_notes(opened), *enforced_notes(opened)]
+            notes += [*reading_notes(opened), *copies_notes(opened), *enforced_notes(opened)]
             notes += weight_notes(opened, interval)
             if form not in DATA:
                 notes += interval_notes(opened, view.shown or None)

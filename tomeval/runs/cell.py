@@ -42,6 +42,8 @@ class RunCell:
         The measures that the run has data for.
     holding : Holding
         Bounds what the cells of a run hold in memory of their episodes.
+    reading : str
+        How predictions are read, see `tomeval.runs.results.Run`; empty: as recorded.
     """
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
@@ -53,6 +55,7 @@ class RunCell:
         self.title = self.player
         self.names = tuple(self.domain.measures)
         self.holding = Holding()
+        self.reading = ""
         self._totals: dict[tuple[str, str], Totals] = {}
         self._estimates: dict[tuple[str, str, int], dict[str, Ends]] = {}
 
@@ -120,6 +123,11 @@ class RunCell:
     def weights(self) -> Mapping[int, float] | None:
         """Share of each value of `which` in what is measured."""
         return None
+
+    @property
+    def read_anew(self) -> bool:
+        """Whether predictions are not as recorded, but of stored probabilities; see `reading`."""
+        return False
 
     @property
     def knows_attempts(self) -> bool:

@@ -20,6 +20,8 @@ SHARED = {"prompts": "default", "system": "none"}
 WITH_MEMORY = SHARED | {"memory": "restated"}
 """The same where players can also be told the rules once, see ``memory``."""
 
+DECIDES = ("argmax", "sample")
+
 _TOLD = ("model", "strategy")  # what has columns of its own
 
 
@@ -95,6 +97,26 @@ class ModelOptions:
     def templates(self, domain: str, base: Path | None) -> Prompts:
         """Return the templates; a relative folder starts from `base`."""
         return load_prompts(domain, self.prompts, base, templates_of(self.strategy, domain))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredOptions(ModelOptions):
+    """The options where labels can be scored (LM).
+
+    Attributes
+    ----------
+    decide, predict : {"argmax", "sample"}
+        How the labels' probabilities become an action, and how they become a prediction.
+    """
+
+    decide: str = "argmax"
+    predict: str = "argmax"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("decide", "predict"):
+            if getattr(self, name) not in DECIDES:
+                raise unknown(name, getattr(self, name), DECIDES)
 
 
 def templates_of(spec: Any, domain: str) -> tuple[Path, ...]:

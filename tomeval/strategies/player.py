@@ -27,40 +27,42 @@ from tomeval.strategies.questions import (
 
 T = TypeVar("T")
 
-DECIDES = ("argmax", "sample")
-
 
 class LabelAnswer:
-    """LM: compare the probabilities of the labels as the next tokens.
+    """LM: score the labels as the next tokens.
 
-    `decide` is ``argmax``, the most probable label (ties drawn), or ``sample``, a draw from the
-    normalised probabilities.
+    `decide` says how their probabilities become a decision, `predict` how they become what is
+    expected of others: ``argmax``, the most probable label (ties drawn), or ``sample``, a draw from
+    the normalised probabilities.
     """
 
     style = Style("lm")
 
-    def __init__(self, rng: np.random.Generator, decide: str = "argmax") -> None:
-        self.rng, self.decide = rng, decide
+    def __init__(
+        self, rng: np.random.Generator, decide: str = "argmax", predict: str = "argmax"
+    ) -> None:
+        self.rng, self.decide, self.predict = rng, decide, predict
 
     async def ask(
         self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
     ) -> tuple[Said[T] | Invalid, str]:
-        """Score the labels and decide; there is no reply that could hold notes."""
+        """Score the labels and choose one; there is no reply that could hold notes."""
         if not isinstance(question.reader, Labels):
             raise TypeError("only labels can be scored")
         labels = question.reader.labels
         scores = await line.score(question.purpose, prompt, question.step, labels)
         if isinstance(scores, Invalid):
             return scores, ""
-        return cast("Said[T]", self._decide(scores)), ""  # T is int: the reader reads labels
+        how = self.decide if question.form == "functional" else self.predict
+        return cast("Said[T]", self._chosen(scores, how)), ""  # T is int: the reader reads labels
 
-    def _decide(self, scores: Scores) -> Said[int]:
-        """Turn log-probabilities into a decision."""
+    def _chosen(self, scores: Scores, how: str) -> Said[int]:
+        """Turn log-probabilities into one label."""
         logprobs = np.array(scores.logprobs)
         weights = np.exp(logprobs - logprobs.max())
         probs = weights / weights.sum()
         u = self.rng.random()
-        if self.decide == "sample":
+        if how == "sample":
             action = int((u >= np.cumsum(probs)[:-1]).sum())
         else:
             tied = np.flatnonzero(logprobs == logprobs.max())
@@ -94,10 +96,12 @@ class WrittenAnswer:
 AnswerPart = LabelAnswer | WrittenAnswer
 
 
-def make_answer(kind: str, rng: np.random.Generator, decide: str = "argmax") -> AnswerPart:
+def make_answer(
+    kind: str, rng: np.random.Generator, decide: str = "argmax", predict: str = "argmax"
+) -> AnswerPart:
     """Return the answer part of a strategy: ``lm``, ``qa``, ``cot`` or ``cot_3_shot``."""
     if kind == LabelAnswer.style.kind:
-        return LabelAnswer(rng, decide)
+        return LabelAnswer(rng, decide, predict)
     return WrittenAnswer(Style("cot", shots=True) if kind == "cot_3_shot" else Style(kind))
 
 
@@ -139,7 +143,7 @@ class Asked(Generic[T]):
 
 
 class LLMPlayer:
-    """One player in one episode; for `rng` and `decide` see `LabelAnswer`."""
+    """One player in one episode; for `rng`, `decide` and `predict` see `LabelAnswer`."""
 
     def __init__(
         self,
@@ -148,12 +152,13 @@ class LLMPlayer:
         line: Asker,
         rng: np.random.Generator,
         decide: str = "argmax",
+        predict: str = "argmax",
     ) -> None:
         self.scene, self.line = scene, line
-        self._rng, self._decide = rng, decide
+        self._rng, self._decide, self._predict = rng, decide, predict
         self.context = Context(scene, strategy.summarises)
         self.advice = make_advice(strategy)
-        self.answer = make_answer(strategy.answer, rng, decide)
+        self.answer = make_answer(strategy.answer, rng, decide, predict)
 
     @property
     def _desk(self) -> Desk:
@@ -216,7 +221,8 @@ class LLMPlayer:
         part = self.answer
         if kind or rng is not None:
             kind = kind or self.advice.strategy.answer
-            part = make_answer(kind, self._rng if rng is None else rng, self._decide)
+            own = self._rng if rng is None else rng
+            part = make_answer(kind, own, self._decide, self._predict)
         question = replace(question, values={"given": told.given, **question.values})
         phrased = self.scene.phrase(question, part.style, extra)
         parts = (context, self.advice.memory(self._desk), told.text, *phrased.parts)

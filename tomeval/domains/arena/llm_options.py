@@ -11,13 +11,14 @@ from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.sampled import can_be_stated, decision_forms, probe_forms, scorable
 from tomeval.domains.seated.options import SeatedOptions
 from tomeval.strategies.compose import Strategy, parse_strategy
+from tomeval.strategies.options import ScoredOptions
 
 UNFIT = ("-history", "-payoffs", "-rewards")
 """Contexts without meaning here: what happened is all that there is to go by."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMOptions(SeatedOptions):
+class LLMOptions(SeatedOptions, ScoredOptions):
     """How language models play in the arena.
 
     `max_attempts` holds for probes and for what advice asks; the table says how often it asks for

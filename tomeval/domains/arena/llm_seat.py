@@ -45,6 +45,7 @@ class LLMSeat(ModelSeat[int], Seat):
     ) -> None:
         prompts = prompts or options.templates("arena", chair.base)
         super().__init__(chair, options, options.parsed, prompts)
+        self._how = options.decide, options.predict
         self._turn = asyncio.Lock()  # a decision and its probes may be asked side by side
         self._decided: int | None = None  # events seen before the decision of this stage
         self._over: int | None = None  # the same, once its stage is over
@@ -55,7 +56,7 @@ class LLMSeat(ModelSeat[int], Seat):
         self.game = view.game
         opening = options.opening
         self.scene = ArenaScene(self.prompts, view.game, chair.seat, options.conversation, opening)
-        self.player = LLMPlayer(self.scene, self.strategy, self.line, chair.rng)
+        self.player = LLMPlayer(self.scene, self.strategy, self.line, chair.rng, *self._how)
         self.probed = Context(self.scene, self.strategy.summarises)
 
     async def answer(self, view: View[Any], ask: Ask) -> Answer:
@@ -86,7 +87,7 @@ class LLMSeat(ModelSeat[int], Seat):
             await self.probed.text(line, "literal")
         name = (self.chair.name, "probe", probe.question)
         rng = Stream.of(0, *name).episode(self.scene.step)
-        prober = LLMPlayer(self.scene, self.strategy, line, rng)
+        prober = LLMPlayer(self.scene, self.strategy, line, rng, *self._how)
         prober.context, prober.advice = self.probed, self.player.advice
         judged, asked = await self.predict(view, ask, probe, "literal", prober)
         found = judged.answer(asked)

@@ -179,7 +179,7 @@ def _played(
     subject.player.line = recorder
     rounds = set().union(*wanted.values())
     # Of other rounds those are asked about whose notes, lessons or draws later prompts may show.
-    drawn = strategy.predicts_first and subject.settings.decide == "sample"
+    drawn = strategy.predicts_first and subject.settings.predict == "sample"
     all_asked = bool(strategy.part.make) or drawn
     noted = {number - 1 for number in rounds} if strategy.takes_notes else set()
     past: list[Joint] = []

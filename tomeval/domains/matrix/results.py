@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.once import held
+from tomeval.core.streams import Stream
 from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
@@ -36,13 +37,15 @@ from tomeval.domains.matrix.storing import (
     STATED,
     read_other_predictions,
     read_played,
+    read_stated_probabilities,
 )
-from tomeval.domains.matrix.subject_specs import PartnerPlayer
+from tomeval.domains.matrix.subject_specs import LLM, PartnerPlayer
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.compose import parse_strategy
 
 TABULAR = "rmax"
 """The kind of subject that is drawn as the tabular baseline."""
@@ -111,6 +114,8 @@ class MatrixRunCell(RunCell):
         """The complete episodes."""
         read = read_played(self._store, self.number, self.recorded)
         more = readers(self.domain, self._store, self.number, self.definition)
+        if self.read_anew and read["predicted"] is not None:
+            read["predicted"] = self._read_anew(read["predicted"], read["lengths"])
         played = Played(self.game, self.partners, **read, more=more)
         problem = _contradiction(played, len(self.partner_names), self.recorded)
         if problem:
@@ -127,6 +132,39 @@ class MatrixRunCell(RunCell):
             None if groups is None else [groups[episode] for episode in self.episodes.tolist()],
         )
         return replace(played, mixture=mixture)
+
+    @property
+    def read_anew(self) -> bool:
+        """Whether predictions are read from their stored probabilities, see `Run.predict`.
+
+        They are if labels were scored. What a player acted on stays what it was.
+        """
+        told = self.definition
+        if not self.reading or told["kind"] != LLM:
+            return False
+        strategy = parse_strategy(told["strategy"])
+        return strategy.scored and not strategy.predicts_first
+
+    def _read_anew(self, recorded: IntArray, lengths: IntArray) -> IntArray:
+        """Return every prediction as `reading` says: argmax (ties as recorded, or drawn) or drawn.
+
+        What was recorded in the same way is as recorded. All else is drawn from the cell's own
+        stream, so it is the same at every reading.
+        """
+        drawn = self.definition["options"].get("predict", "argmax") == "sample"
+        if drawn == (self.reading == "drawn"):
+            return recorded
+        stream = Stream.of(self.definition["seed"], "read anew", self.player, self.game.name)
+        u = np.concatenate(
+            [stream.episode(e).random(n) for e, n in zip(self.episodes, lengths, strict=True)]
+        )
+        stated = [text for text, _ in read_stated_probabilities(self._store, self.number)]
+        known = {text: _probabilities(text, self._store) for text in set(stated) if text}
+        result = recorded.copy()
+        for step, text in enumerate(stated):
+            if text:
+                result[step] = _choose(known[text], self.reading, int(recorded[step]), u[step])
+        return result
 
     @held
     def other_played(self) -> Played:
@@ -177,6 +215,8 @@ class MatrixRunCell(RunCell):
         """Whether episodes of one partner would be copies, and none was met twice."""
         if self.recorded or not each_once(self._setup):
             return False
+        if self.read_anew and self.reading == "drawn":
+            return False  # alike as played, and not as read
         which = self.which.tolist()
         return 0 < len(which) == len(set(which))
 
@@ -320,6 +360,21 @@ class MatrixRunCell(RunCell):
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
         return curves(self.played, reference or self.reference)
+
+
+def _probabilities(text: str, store: Store) -> FloatArray:
+    try:
+        return np.array(json.loads(text), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise store.damaged(error) from None
+
+
+def _choose(probs: FloatArray, reading: str, recorded: int, u: float) -> int:
+    """Return one prediction given its probabilities."""
+    if reading == "drawn":
+        return int((u >= np.cumsum(probs)[:-1]).sum())
+    tied = np.flatnonzero(probs == probs.max())
+    return recorded if recorded in tied else int(tied[int(u * len(tied))])
 
 
 # The cells of a run share most games and partners: what is equal is checked, and its optimum

@@ -27,8 +27,8 @@ from tomeval.strategies.asking import Asker, request_seed
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
-from tomeval.strategies.options import ModelOptions, templates_of
-from tomeval.strategies.player import DECIDES, Beside, LabelAnswer, LLMPlayer
+from tomeval.strategies.options import ModelOptions, ScoredOptions, templates_of
+from tomeval.strategies.player import Beside, LabelAnswer, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 from tomeval.strategies.templates import load_prompts
 
@@ -36,15 +36,13 @@ LITERAL_ORDERS = ("agent_first", "partner_first")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubjectOptions(ModelOptions):
+class SubjectOptions(ScoredOptions):
     """The options of a subject of kind ``llm``, beside those that all games share.
 
     Attributes
     ----------
     model : str or dict
         Which model; read by the runner, see `tomeval.models.open_model`.
-    decide : {"argmax", "sample"}
-        How scored labels become an action.
     literal_order : {"agent_first", "partner_first"}
         Whether the scored literal probe shows the own action of the round before the partner's
         label. Social LM always asks partner first: its own action is not known yet.
@@ -67,7 +65,6 @@ class SubjectOptions(ModelOptions):
     """
 
     model: str | dict[str, Any] = ""
-    decide: str = "argmax"
     literal_order: str = "agent_first"
     option_order: str = "fixed"
     goal: str = "win"
@@ -81,7 +78,6 @@ class SubjectOptions(ModelOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, known in (
-            ("decide", DECIDES),
             ("literal_order", LITERAL_ORDERS),
             ("option_order", OPTION_ORDERS),
             ("goal", GOALS),
@@ -161,7 +157,8 @@ class LLMSubject(Subject, Foresight):
             prompts, words, strategy, self.settings.opening, self.settings.examples
         )
         line = Asker(seat.model, self.settings.asking(), seat.name)
-        self.player = LLMPlayer(self.scene, strategy, line, seat.rng, self.settings.decide)
+        how = self.settings.decide, self.settings.predict
+        self.player = LLMPlayer(self.scene, strategy, line, seat.rng, *how)
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None
         self._beside: Beside[int] | None = None
