@@ -17,6 +17,7 @@ from tomeval.core.extras import need
 from tomeval.core.files import replacing
 from tomeval.core.printing import Sink, data_stream
 from tomeval.core.text import spreadsheet
+from tomeval.runs.cell import JUDGED
 from tomeval.runs.columns import RATES, is_attainable, is_interval
 from tomeval.runs.results import Run, iterate_export
 
@@ -178,4 +179,4 @@ def column_types(run: Run) -> dict[str, str]:
     found = {name: kind.split()[0].upper() for name, kind in declared.items()}
     for name, value in run.cells[0].columns.items():
         found[name] = "INTEGER" if isinstance(value, int) else "TEXT"
-    return found | _SHARED | dict.fromkeys(run.metric_names, "REAL")
+    return found | _SHARED | JUDGED | dict.fromkeys(run.metric_names, "REAL")

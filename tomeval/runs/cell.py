@@ -31,6 +31,10 @@ Ends = tuple[float, ...]
 """Mean, half-width, lower and upper end of an interval, as `Estimate` has them."""
 
 
+JUDGED = {"correct": "REAL", "regret": "REAL", "best_action": "INTEGER", "tom_regret": "REAL"}
+"""What a step of every domain can be worth, with types; see `RunCell.judged`."""
+
+
 class RunCell:
     """One cell of a run; a domain whose measures read more than numbers by step has a subclass.
 
@@ -79,6 +83,16 @@ class RunCell:
             for row in rows:
                 found[name][place[row[0]], row[1] - 1] = row[column]
         return found
+
+    def judged(self) -> Mapping[str, Sequence[Any]]:
+        """Return what each step of the complete episodes is worth, in the order of the step table.
+
+        Any of `JUDGED`, each of shape (N,): the share of the step's predictions that were right, 0
+        to 1; the regret of the move in the unit of the domain's payoffs; the best move; the regret
+        that a player who follows the predictions would have. NaN or None: not known. Means over an
+        episode's steps are the domain's measures.
+        """
+        return {}
 
     @property
     def player(self) -> str:

@@ -16,7 +16,7 @@ from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
-from tomeval.runs.cell import RunCell
+from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import REASK, flat
 from tomeval.runs.folder import Share, located, planned, share_of
 from tomeval.runs.measures import Measure
@@ -375,11 +375,10 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
     `what` is ``steps``, ``episodes``, ``answers``, ``cells`` or ``origins``.
     """
     mine = [cell.number for cell in run.cells]
-    if what in ("steps", "answers"):
-        store = run.store
-        columns, rows = (
-            store.step_records(mine, PLACE_SQL) if what == "steps" else store.asked(mine)
-        )
+    if what == "steps":
+        return _step_rows(run, mine)
+    if what == "answers":
+        columns, rows = run.store.asked(mine)
         return columns, run.publicly(rows)
     if what == "origins":
         return origins_table(run)
@@ -387,6 +386,28 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
         cells = run.rows()
         return list(cells[0]), (tuple(row[name] for name in cells[0]) for row in cells)
     return _episode_rows(run)
+
+
+def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Return every step as it is stored, and what it is worth, see `RunCell.judged`."""
+    columns, stored = run.store.step_records(numbers, PLACE_SQL)
+    cell_at, status_at, end = columns.index("cell"), columns.index("status"), -len(PLACE)
+    cells = {cell.number: cell for cell in run.cells}
+    judged = run.cells[0].judged() if run.cells else {}
+    names = [name for name in JUDGED if name in judged]
+    unknown_step = (None,) * len(names)
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        number, worth = -1, iter([unknown_step])
+        for row in run.publicly(stored):
+            if row[cell_at] != number:
+                number = row[cell_at]
+                judged = cells[number].judged()
+                worth = iter(list(zip(*(judged[name] for name in names), strict=True)))
+            own = next(worth) if row[status_at] == COMPLETE else unknown_step
+            yield *row[:end], *own, *row[end:]
+
+    return [*columns[:end], *names, *columns[end:]], rows() if names else run.publicly(stored)
 
 
 def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:

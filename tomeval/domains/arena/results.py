@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -103,6 +104,26 @@ class ArenaRunCell(RunCell):
         """The game with its parameters."""
         return game_from(self.definition["game"])
 
+    def judged(self) -> Mapping[str, Sequence[Any]]:
+        """Return the worth of the subject's decisions; regret only where it is exact."""
+        answers = self._store.read("answers", ("episode", "step", "value/hit"), self.number)
+        hits: dict[tuple[int, int], list[float]] = {}
+        for episode, step, hit in answers:
+            if hit is not None:
+                hits.setdefault((episode, step), []).append(float(hit))
+        columns = ("episode", "step", "slot", *_VALUES[:4])
+        found: dict[str, list[float]] = {"correct": [], "regret": [], "tom_regret": []}
+        for episode, step, slot, *ends in self._store.read(
+            "steps", columns, self.number, complete=True
+        ):
+            low, high, tom_low, tom_high = ends
+            said = hits.get((episode, step), []) if slot == 0 else []
+            mine = slot == 0
+            found["correct"].append(sum(said) / len(said) if said else math.nan)
+            found["regret"].append(_exact(low, high) if mine else math.nan)
+            found["tom_regret"].append(_exact(tom_low, tom_high) if mine else math.nan)
+        return found
+
     @property
     def clusters(self) -> NDArray[Any]:
         """Games on one deal are one sampling unit, shape (E,)."""
@@ -134,6 +155,11 @@ class ArenaRunCell(RunCell):
         """Names of the language models by slot."""
         players = self.definition["players"]
         return {str(i): p["model"] for i, p in enumerate(players) if p.get("model")}
+
+
+def _exact(low: float | None, high: float | None) -> float:
+    """Return a value that is known exactly; NaN for one that is known between bounds."""
+    return math.nan if low is None or low != high else low
 
 
 def _read(cell: ArenaRunCell) -> Played:

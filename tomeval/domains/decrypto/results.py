@@ -42,6 +42,13 @@ class DecryptoRunCell(RunCell):
         """Return columns of the turns of all complete games, in order; see `Stored.read`."""
         return list(self._store.read("steps", columns, self.number, complete=True))
 
+    def judged(self) -> Mapping[str, Sequence[Any]]:
+        """Return whether Alice predicted Eve's guess, as ``tom_eve_percent`` counts it."""
+        played = self.played
+        predicted, guessed = played.predicted["eve"], played.eve
+        among = (predicted != NONE) & played.guessed["eve"]
+        return {"correct": np.where(among, predicted == guessed, np.nan).tolist()}
+
     @property
     def seated(self) -> dict[str, str]:
         """Who sits where."""

@@ -25,7 +25,8 @@ from tomeval.domains.matrix.limits import (
     measure_limits,
     one_horizon,
 )
-from tomeval.domains.matrix.measures import curves
+from tomeval.domains.matrix.measures import curves, step_metrics
+from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
@@ -349,6 +350,37 @@ class MatrixRunCell(RunCell):
         """Whether belief, response and foresight are of the same steps, all of the episodes'."""
         predicted = self.played.predicted
         return predicted is None or bool((predicted != NONE).all())
+
+    def judged(self) -> Mapping[str, Sequence[Any]]:
+        """Return the steps' worth: `best_action` as the best response over the horizon plays it.
+
+        `regret` is the step's part of ΔFunctional/T, `tom_regret` of ΔToM/T (best response).
+        `best_action` is that of the partner's state, the lowest of several, and missing where the
+        partner is known up to probabilities or not at all.
+        """
+        by_step = step_metrics(self.played, self.reference)
+        return {
+            "correct": (by_step["tom_percent"] / 100).tolist(),
+            "regret": by_step["delta_functional_per_step"].tolist(),
+            "best_action": self._best_actions(),
+            "tom_regret": by_step["delta_tom_best_response_per_step"].tolist(),
+        }
+
+    def _best_actions(self) -> list[int | None]:
+        played = self.played
+        if not self.partners or played.mixture is not None:
+            return [None] * len(played.own)
+        states = iter(
+            state
+            for (state,) in self._store.read(
+                "steps", ("partner_state",), self.number, complete=True
+            )
+        )
+        best: list[int | None] = []
+        for which, length in zip(played.which.tolist(), played.lengths.tolist(), strict=True):
+            plan = known_best_response(self.game, self.partners[which], length)
+            best += [int(plan.policy[t, next(states)]) for t in range(length)]
+        return best
 
     def has_curve(self, name: str) -> bool:
         """Tell whether a measure can be shown by step; without a partner's table some cannot."""
