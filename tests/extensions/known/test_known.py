@@ -8,6 +8,7 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named
+from tomeval.domains.matrix.listing import experiment_bounds
 
 POLICIES = ("models", "reactive", "columns")
 
@@ -65,3 +66,12 @@ def test_matches_of_model_against_model_have_no_exact_regret() -> None:
         rows = run.rows()
     assert {row["partners"] for row in rows} == {"unknown"}
     assert not any("delta_functional_per_step" in row for row in rows)
+
+
+def test_what_is_attainable_in_the_tasks_is_that_by_hand() -> None:
+    rows = experiment_bounds(tomeval.load_experiment("known_models").cells)
+    assert len(rows) == 6
+    for row in rows:
+        wanted = hand.best(row["partners"], row["game"], 10) / 10
+        assert row["best"] == pytest.approx(wanted, abs=1e-12)
+        assert row["horizon"] == 10

@@ -309,5 +309,6 @@ MATRIX = Domain(
         keys=described_keys,
         other_file=kind_of_file,
         lists=listing.LISTS,
+        bounds=listing.experiment_bounds,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -12,10 +12,12 @@ from tomeval.core.extensions import parts, resolved
 from tomeval.core.resources import read_toml
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.ceilings import CEILINGS
-from tomeval.domains.matrix.games import GAMES, get_game
+from tomeval.domains.matrix.experiment import MatrixCell
+from tomeval.domains.matrix.games import GAMES, MatrixGame, get_game
 from tomeval.domains.matrix.optima import bounds, relevance
 from tomeval.domains.matrix.partner_files import partner_file, partner_names
 from tomeval.domains.matrix.partner_specs import SETS, get_partner_set
+from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.subjects import all_subjects
 
 Rows = list[dict[str, Any]]
@@ -112,7 +114,17 @@ def bounds_rows(
         raise TomevalError(f"--horizon must be at least 1, is {horizon}")
     found = get_game(game)
     partners = get_partner_set(partner_set, found)
-    rows = [dataclasses.asdict(row) for row in bounds(found, partners, horizon, reference)]
+    rows = _of_set(found, partners, horizon, reference)
+    what = "relevance (regret per step of the best response to the wrong partner)"
+    said = f"{relevance(found, partners, horizon):.6g}"
+    if len(partners.partners) == 1:
+        said += ", as for every set of one partner: there is no other to take it for"
+    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
+
+
+def _of_set(game: MatrixGame, partners: PartnerSet, horizon: int, reference: str) -> Rows:
+    """Return the bounds of each partner of a set, and last, if there are several, their mean."""
+    rows = [dataclasses.asdict(row) for row in bounds(game, partners, horizon, reference)]
     if len(rows) > 1:
         weighted = ("best", "worst", "stationary", "regret_min", "regret_max", *CEILINGS)
         whole: dict[str, Any] = {"partner": f"{partners.name} (mean)", "weight": 1.0}
@@ -120,11 +132,24 @@ def bounds_rows(
         whole["misprediction_min"] = min(row["misprediction_min"] for row in rows)
         whole["misprediction_max"] = max(row["misprediction_max"] for row in rows)
         rows.append({key: whole[key] for key in rows[0]})
-    what = "relevance (regret per step of the best response to the wrong partner)"
-    said = f"{relevance(found, partners, horizon):.6g}"
-    if len(partners.partners) == 1:
-        said += ", as for every set of one partner: there is no other to take it for"
-    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
+    return rows
+
+
+def experiment_bounds(cells: Sequence[MatrixCell]) -> Rows:
+    """Return what is attainable in each task of an experiment, one row for a set of partners.
+
+    Tasks with a player in the partner's seat have no row: it has no table.
+    """
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for cell in cells:
+        setup, partners = cell.setup, cell.setup.partners
+        task = (setup.game.name, partners.name, setup.horizon, cell.reference)
+        if task not in found and isinstance(partners, PartnerSet):
+            names = ("game", "partners", "horizon", "reference")
+            row = _of_set(setup.game, partners, setup.horizon, cell.reference)[-1]
+            told = {key: value for key, value in row.items() if key not in ("partner", "weight")}
+            found[task] = dict(zip(names, task, strict=True)) | told
+    return list(found.values())
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
