@@ -208,12 +208,12 @@ def test_prompts_beyond_the_context_are_named_before_anything_is_spent(capsys, t
     assert [row["context"] for row in planned] == [None, None]
     code, _, err = tomeval("plan", path, "--context", one)
     assert code == 1
-    assert "cell 1: its longest prompt and reply" in err
+    assert "cell 1: the context of" in err
     assert "cell 0" not in err
     assert tomeval("plan", path, "--context", two)[0] == 0
     code, _, err = tomeval("plan", path, "--model", "pocket", "--set", "horizon=600")
     assert code == 1
-    assert "the model's context has 8,192" in err
+    assert "the context of 8,192 tokens may end as early as step" in err
 
 
 def test_what_models_tell_without_being_loaded():
@@ -222,7 +222,8 @@ def test_what_models_tell_without_being_loaded():
     assert look_ahead(SERVED) == (True, None, None, 0)
     assert look_ahead("hf:no-such-org/no-such-model").context is None
     rows = plan_rows(experiment({"strategy": "QA", "model": "hf:no/model"}), context=100)
-    assert too_long(rows) == [0]
+    assert rows[0]["context_ends"] == 1
+    assert len(too_long(rows)) == 1
 
 
 @pytest.mark.parametrize(

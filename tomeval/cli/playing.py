@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tomeval.runs.runner import Part
 
 
+CAUTIOUS = ", by a cautious guess (--tokenizer counts exactly)"
 WIDTH = 116
 """Of sentences below a table."""
 
@@ -252,13 +253,7 @@ def plan(
     tell_notes(own_numbers(loaded, overrides or []))
     if missing := lacks(loaded):
         tell_notes([f"this cannot run here: {missing}"])
-    found = too_long(rows)
-    guess = "" if tokenizer else ", by a cautious guess (--tokenizer counts exactly)"
-    for number in found:
-        row = rows[number]
-        tell(
-            f"cell {number}: its longest prompt and reply have up to {row['longest']:,} tokens"
-            f"{guess}; the model's context has {row['context']:,}"
-        )
-    if found:
+    long = too_long(rows, "" if tokenizer else CAUTIOUS)
+    tell_notes(long)
+    if long:
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.prefixes import common_prefix
 from tomeval.models import Ahead
@@ -56,15 +57,16 @@ class Needs:
     calls_most, most
         Upper bounds: every question takes all its attempts and every reply its whole allowance;
         nothing is cached.
-    longest : int
-        Tokens of the longest prompt and the longest reply to it, on the cautious side.
+    by_step : ndarray of int, shape (T,)
+        Tokens of the longest prompt of each step with the longest reply to it, on the cautious
+        side.
     """
 
     calls: int
     expected: Usage
     calls_most: int
     most: Usage
-    longest: int
+    by_step: NDArray[np.int64]
 
 
 class _Call(NamedTuple):
@@ -118,7 +120,8 @@ class _Seat:
         self._sums: dict[str, float] = dict.fromkeys(
             ("calls", "prompt", "cached", "written", "calls_most", "prompt_most", "most"), 0.0
         )
-        self._longest = 0.0
+        last = max((steps[-1] for steps in self._forms.values()), default=0)
+        self._by_step = np.zeros(last)
         self._share = domain.describe.asked_share(cell, seat)
 
     def needs(self) -> Needs:
@@ -133,7 +136,7 @@ class _Seat:
             Usage(found["prompt"], found["written"], found["cached"]),
             found["calls_most"],
             Usage(found["prompt_most"], found["most"]),
-            round(self._longest),
+            np.rint(self._by_step).astype(np.int64),
         )
 
     def _longest_note(self) -> str:
@@ -199,4 +202,6 @@ class _Seat:
             ("most", doing.attempts * most),
         ):
             self._sums[name] += float(np.broadcast_to(each, (len(steps),)).sum())
-        self._longest = max(self._longest, *(call.longest for call in calls))
+        longest = np.interp(steps, points, [call.longest for call in calls])
+        at = np.asarray(steps) - 1
+        self._by_step[at] = np.maximum(self._by_step[at], longest)

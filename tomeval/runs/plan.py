@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tomeval.models import Ahead
 from tomeval.models.base import Usage
 from tomeval.runs.columns import heading
@@ -51,7 +53,8 @@ def plan_rows(
         ``cached_percent`` (what of these caches save), ``completion_tokens``, and ``cost`` if any
         model has a price (NaN where a served one has none); the same with ``_most``, upper bounds,
         see `tomeval.runs.needs.Needs`; ``longest``, the tokens of the longest prompt and its reply,
-        and ``context``, the least that the cell's models can read (None: not known).
+        ``context``, the least that the cell's models can read (None: not known), and
+        ``context_ends``, the first step with a prompt and reply of more tokens (None: all fit).
 
     Raises
     ------
@@ -81,8 +84,14 @@ def plan_rows(
             each = [(a, need[seat]) for seat, a in seats.items()]
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
             limits = [ahead.context or context for ahead in seats.values()]
-            row["longest"] = max((need.longest for _, need in each), default=0)
+            row["longest"] = max((int(need.by_step.max()) for _, need in each), default=0)
             row["context"] = min((limit for limit in limits if limit is not None), default=None)
+            over = [
+                int(np.argmax(need.by_step > limit)) + 1
+                for limit, (_, need) in zip(limits, each, strict=True)
+                if limit is not None and need.by_step.max() > limit
+            ]
+            row["context_ends"] = min(over, default=None)
         rows.append(row)
     return rows
 
@@ -95,7 +104,7 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
     """
     keys = list(rows[0])
     first, about = keys[0], keys[: keys.index("episodes")]
-    hidden = {"longest", "context", "cost_uncached", "steps"}
+    hidden = {"longest", "context", "context_ends", "cost_uncached", "steps"}
     hidden |= {key for key in keys if key.endswith("_most")}
     if not any(row["copies"] for row in rows):
         hidden.add("copies")
@@ -196,12 +205,18 @@ def structured_words(experiment: Experiment) -> list[str]:
     ]
 
 
-def too_long(rows: Sequence[Row]) -> list[int]:
-    """Return the cells whose longest prompt and reply may be longer than a model's context."""
+def too_long(rows: Sequence[Row], guess: str = "") -> list[str]:
+    """Say of each cell that may not fit a model's context in which step it ends; a line each.
+
+    `guess` says how tokens were counted, if not exactly.
+    """
+    ends = "may end as early as" if guess else "ends at about"
     return [
-        number
+        f"cell {number}: the context of {row['context']:,} tokens {ends} step "
+        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)}: its longest prompt "
+        f"and reply have up to {row['longest']:,} tokens{guess}"
         for number, row in enumerate(rows)
-        if row.get("context") and row["longest"] > row["context"]
+        if row.get("context_ends")
     ]
 
 
