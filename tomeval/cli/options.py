@@ -72,6 +72,10 @@ RunFolder = Annotated[
     Path,
     typer.Argument(help="A run folder.", metavar="RUN"),
 ]
+RunFolders = Annotated[
+    list[Path],
+    typer.Argument(help="A run folder, or several.", metavar="RUN..."),
+]
 ExperimentFile = Annotated[
     str,
     typer.Argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from tomeval.cli.options import (
     Format,
     IntervalOption,
     ReferenceOption,
-    RunFolder,
+    RunFolders,
     WhereOption,
     show_grids,
     tell_notes,
@@ -34,7 +35,7 @@ SUFFIXES: dict[str, Format] = {".csv": "csv", ".json": "json", ".md": "markdown"
 
 
 def table(
-    folder: RunFolder,
+    folders: RunFolders,
     what: Annotated[
         str | None,
         typer.Option(
@@ -121,7 +122,7 @@ def table(
         ),
     ] = None,
 ) -> None:
-    """Print a table of a run: by default one measure, players down and tasks across."""
+    """Print a table of a run, or of several: by default one measure, players down, tasks across."""
     from tomeval.report.tables import DATA, WORDS, data
     from tomeval.report.views import Asked, View, cells_view, chosen_rows, needed
     from tomeval.runs.notes import (
@@ -146,14 +147,23 @@ def table(
     named = tuple(part for text in columns or () for part in split(text))
     asked = Asked(tuple(metric or ()), named, sort, pivot, whole)
     _check(asked, against, best)
-    with Run(folder, where or (), predict or "") as opened:
+    with ExitStack() as stack:
+        runs = [stack.enter_context(Run(one, where or (), predict or "")) for one in folders]
+        if len(runs) > 1:
+            if what not in (None, CELLS) or by or against or best:
+                raise TomevalError(
+                    "several runs have one table, of cells: leave out --what, --by, --against and "
+                    "--best-of"
+                )
+            what = CELLS
+        opened = _joined(runs)
         of_cells = bool(against or best or reference or interval != "auto" or pivot)
         what = _which_table(opened, what, by, of_cells)
         if against is not None:
             rows, notes = _beside(opened, against, as_model, interval, reference)
         elif what == CELLS:
             names = needed(opened, asked, data=form in DATA)
-            rows, notes = _of_cells(opened, names, best, interval, reference)
+            rows, notes = _of_cells(runs, names, best, interval, reference)
         else:
             table = opened.table_of(what)
             rows, notes = table.rows(opened, by or []), table.notes(opened)
@@ -167,15 +177,15 @@ def table(
         if form == "text" and sys.stdout.isatty():
             notes += _more(opened, rows, view) if what == CELLS else []
         if what in (CELLS, opened.domain.show.first_table):
-            notes += [*reading_notes(opened), *copies_notes(opened), *enforced_notes(opened)]
-            notes += weight_notes(opened, interval)
-            if form not in DATA:
-                notes += interval_notes(opened, view.shown or None)
-                notes += opened.domain.show.notes_of_measures(opened, view.shown or opened.measures)
-            notes += [
-                *opened.domain.show.table_notes(opened),
-                *lacking(opened.domain, opened.store),
-            ]
+            for one in runs:
+                shown = [name for name in view.shown or one.measures if name in one.measures]
+                notes += [*reading_notes(one), *copies_notes(one), *enforced_notes(one)]
+                notes += weight_notes(one, interval)
+                if form not in DATA:
+                    notes += interval_notes(one, shown if view.shown else None)
+                    notes += one.domain.show.notes_of_measures(one, shown)
+                notes += [*one.domain.show.table_notes(one), *lacking(one.domain, one.store)]
+            notes = list(dict.fromkeys(notes))
         elif form not in DATA and lacks_interval(rows):
             notes += few_notes(opened)
     tell_notes(notes)
@@ -224,16 +234,50 @@ def _beside(
     return rows
 
 
+def _joined(runs: Sequence[Run]) -> Run:
+    """Return the cells of several runs of one domain as those of one."""
+    first, *others = runs
+    for run in others:
+        if run.domain.name != first.domain.name:
+            raise TomevalError(
+                f"{run.folder} is of {run.domain.title}, {first.folder} of {first.domain.title}: "
+                "they have no table in common"
+            )
+    return first.part([cell for run in runs for cell in run.cells]) if others else first
+
+
 def _of_cells(
-    run: Run, names: list[str] | None, best: list[str] | None, interval: str, reference: str | None
+    runs: Sequence[Run],
+    names: list[str] | None,
+    best: list[str] | None,
+    interval: str,
+    reference: str | None,
 ) -> tuple[Rows, list[str]]:
-    """Return the rows of the cells, or of the best of several players, and notes."""
+    """Return the rows of the cells, or of the best of several players, and notes.
+
+    Of several runs they name their run, and have the columns of all of them, NaN where a run has
+    no such measure.
+    """
     from tomeval.runs.best_of import best_of
 
-    run.check_reference(reference)
-    # A bootstrap takes all measures together.
-    rows = run.rows(interval, reference, names=None if best or interval == "bca" else names)
-    return best_of(run, rows, best) if best else (rows, [])
+    of_runs = []
+    for run in runs:
+        run.check_reference(reference)
+        own = None if names is None else [name for name in names if name in run.measures]
+        # A bootstrap takes all measures together.
+        of_runs.append(
+            run.rows(interval, reference, names=None if best or interval == "bca" else own)
+        )
+    if len(runs) == 1:
+        return best_of(runs[0], of_runs[0], best) if best else (of_runs[0], [])
+    columns = dict.fromkeys(key for rows in of_runs for row in rows for key in row)
+    first, *others = columns
+    order = [first, "run", *others]
+    return [
+        {key: {**row, "run": run.folder.name}.get(key, math.nan) for key in order}
+        for run, rows in zip(runs, of_runs, strict=True)
+        for row in rows
+    ], []
 
 
 def _as_it_is(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str]) -> View:

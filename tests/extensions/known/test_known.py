@@ -1,11 +1,15 @@
 """The published games that ship: every number against plain Python on the same moves."""
 
+import csv
+import io
 import os
 
 import known_by_hand as hand
 import pytest
+from typer.testing import CliRunner
 
 import tomeval
+from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named
 from tomeval.domains.matrix.listing import experiment_bounds
@@ -75,3 +79,23 @@ def test_what_is_attainable_in_the_tasks_is_that_by_hand() -> None:
         wanted = hand.best(row["partners"], row["game"], 10) / 10
         assert row["best"] == pytest.approx(wanted, abs=1e-12)
         assert row["horizon"] == 10
+
+
+def test_a_row_of_ones_own_stands_beside_theirs(tmp_path) -> None:
+    overrides = ["subjects=['rmax']", "episodes=5"]
+    tomeval.run(tomeval.load_experiment("known_models", overrides), tmp_path / "mine").close()
+    asked = ["table", "known_models", str(tmp_path / "mine"), "--format", "csv"]
+    done = CliRunner().invoke(app, asked)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == 33 + 6
+    assert {row["run"] for row in rows if row["subject"] == "rmax"} == {"mine"}
+    assert {row["run"] for row in rows if row["subject"] != "rmax"} == {"known_models"}
+    value = {(row["subject"], row["game"], row["partners"]): row for row in rows}
+    own = value["GPT-4", "IBS", "alternator"]
+    assert float(own["delta_functional_per_step"]) == pytest.approx(3.5)
+    with tomeval.Run(tmp_path / "mine") as run:
+        for row in run.rows():
+            same = value["rmax", row["game"], row["partners"]]
+            assert float(same["delta_functional_per_step"]) == row["delta_functional_per_step"]
+    other = CliRunner().invoke(app, [*asked, "--what", "fitted"])
+    assert "several runs have one table" in str(other.exception)
