@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import difflib
 import glob
 import json
 import logging
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 
 import filelock
 
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named as named_parts
 from tomeval.core.extensions import part
 from tomeval.core.files import write_text
@@ -84,8 +85,8 @@ def located(folder: Path) -> Path:
         return folder
     if part("runs", folder.name) is not None:
         return _copy(folder.name)
-    if near := did_you_mean(folder.name, named_parts("runs")):
-        raise TomevalError(f"{folder}: no such run folder, and no run that ships{near}")
+    if near := difflib.get_close_matches(folder.name, named_parts("runs"), 1, cutoff=0.8):
+        raise TomevalError(f"{folder}: not a run folder; did you mean the run {near[0]!r}?")
     return folder
 
 

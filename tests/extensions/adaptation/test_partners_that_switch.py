@@ -93,7 +93,13 @@ def test_two_single_actions_are_the_switcher():
         assert played == [0, 2]
 
 
-@pytest.mark.parametrize("name", sorted(set(SPECS) - {"switcher"}))
+def test_a_partner_that_defects_once_is_one_that_changes_in_the_second_step():
+    change = change_of(get_partner("defect_once", IPD))
+    assert change.step == 2
+    assert [one.emissions.argmax() for one in (change.first, change.second)] == [1, 0]
+
+
+@pytest.mark.parametrize("name", sorted(set(SPECS) - {"switcher", "defect_once"}))
 def test_no_other_shipped_partner_shows_a_change(name):
     partner = get_partner(SPECS[name], IPD)
     assert change_of(partner) is None

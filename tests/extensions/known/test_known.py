@@ -61,7 +61,7 @@ def test_every_shipped_run_opens_by_name_and_a_path_goes_first(tmp_path, monkeyp
     os.mkdir("known_models")
     with pytest.raises(TomevalError, match="not a run folder"):
         tomeval.Run("known_models")
-    with pytest.raises(TomevalError, match=r"no run that ships .did you mean 'known_people'"):
+    with pytest.raises(TomevalError, match="did you mean the run 'known_people'"):
         tomeval.Run("known_peple")
 
 
