@@ -1,9 +1,11 @@
 """Predictions of scored labels, read as the most probable label or drawn, from one run."""
 
 import json
+import sqlite3
 
 import numpy as np
 import pytest
+from support import renew_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -67,6 +69,16 @@ def test_only_what_follows_from_predictions_moves(folder) -> None:
             assert before[name] == after[name]
         moved = before["tom_percent"] != after["tom_percent"]
         assert moved == (before["subject"] == "compared")
+
+
+def test_a_cell_without_complete_episodes_is_read_anew_too(folder, tmp_path) -> None:
+    experiment = {"games": "IPD", "subjects": [LM, {"name": "other", **LM}], "model": "pocket"}
+    tomeval.run({**experiment, "horizon": 2, "episodes": 1}, tmp_path / "run").close()
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
+        db.execute("UPDATE episodes SET status = 'void' WHERE cell = 0")
+    renew_checksums(tmp_path / "run")
+    with tomeval.Run(tmp_path / "run", predict="drawn") as run:
+        assert [row["episodes"] for row in run.rows()] == [0, 1]
 
 
 def test_draws_have_the_stored_probabilities_and_ties_favour_none() -> None:

@@ -156,9 +156,8 @@ class MatrixRunCell(RunCell):
         if drawn == (self.reading == "drawn"):
             return recorded
         stream = Stream.of(self.definition["seed"], "read anew", self.player, self.game.name)
-        u = np.concatenate(
-            [stream.episode(e).random(n) for e, n in zip(self.episodes, lengths, strict=True)]
-        )
+        each = zip(self.episodes.tolist(), lengths.tolist(), strict=True)
+        u = [x for episode, length in each for x in stream.episode(episode).random(length)]
         stated = [text for text, _ in read_stated_probabilities(self._store, self.number)]
         known = {text: _probabilities(text, self._store) for text in set(stated) if text}
         result = recorded.copy()
@@ -379,7 +378,8 @@ class MatrixRunCell(RunCell):
         best: list[int | None] = []
         for which, length in zip(played.which.tolist(), played.lengths.tolist(), strict=True):
             plan = known_best_response(self.game, self.partners[which], length)
-            best += [int(plan.policy[t, next(states)]) for t in range(length)]
+            here = [next(states) for _ in range(length)]
+            best += [None if s == NONE else int(plan.policy[t, s]) for t, s in enumerate(here)]
         return best
 
     def has_curve(self, name: str) -> bool:
