@@ -205,12 +205,12 @@ def test_the_command(reflected, tmp_path, monkeypatch, capsys) -> None:
     from tomeval.cli.table import table
 
     folder = reflected.folder
-    table(folder, best=["Reflexion"], form="csv")
+    table([folder], best=["Reflexion"], form="csv")
     out, err = capsys.readouterr()
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["best"] for row in rows] == ["", "Reflexion 2 = Reflexion 3"]
     assert err.startswith("note: best of: the lowest ΔFunctional/T of the task")
-    table(folder, best=["Reflexion"])
+    table([folder], best=["Reflexion"])
     assert "Reflexion (best of 1, 2, 3)" in capsys.readouterr().out
     with pytest.raises(TomevalError, match="leave out --best-of"):
-        table(folder, best=["Reflexion"], against=tmp_path / "x.csv")
+        table([folder], best=["Reflexion"], against=tmp_path / "x.csv")
