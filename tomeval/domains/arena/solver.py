@@ -60,22 +60,27 @@ class Values(ABC):
         """
         return None
 
-    def guess(self, probe: Probe) -> Action | None:
-        """Return the answer to a probe that attains `attainable`; None where it is not computed.
+    def answer(self, probe: Probe) -> tuple[Action, float] | None:
+        """Return the answer to a probe that scores most in expectation, and its score, 0 to 1.
 
-        Default: the likeliest one, of several the first in the order of their text.
+        None where it is not computed. Default: the likeliest one, of several the first in the order
+        of their text; games whose `ArenaGame.hit` gives parts of 1 have their own.
         """
-        found = self.observer(probe)
-        return None if not found else max(sorted(found, key=str), key=lambda said: found[said])
+        chances = self.observer(probe)
+        if not chances:
+            return None
+        likeliest = max(sorted(chances, key=str), key=lambda said: chances[said])
+        return likeliest, chances[likeliest]
+
+    def guess(self, probe: Probe) -> Action | None:
+        """Return the answer to a probe that scores most in expectation; None: not computed."""
+        best = self.answer(probe)
+        return None if best is None else best[0]
 
     def attainable(self, probe: Probe) -> float | None:
-        """Return the most that answers to a probe can score in expectation, from 0 to 1.
-
-        Default: the probability of the likeliest answer; games whose `ArenaGame.hit` gives parts
-        of 1 have their own.
-        """
-        found = self.observer(probe)
-        return None if not found else max(found.values())
+        """Return the most that answers to a probe can score in expectation, from 0 to 1."""
+        best = self.answer(probe)
+        return None if best is None else best[1]
 
 
 class ListedValues(Values):

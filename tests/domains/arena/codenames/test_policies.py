@@ -238,3 +238,11 @@ def test_best_answers_by_enumeration(weights):
         answer, value = best(chances)
         assert value == pytest.approx(max(expected(score, other) for other in answers))
         assert value == pytest.approx(expected(score, answer))
+
+
+def test_of_equally_good_sequences_the_first_in_alphabetical_order_is_taken():
+    """Not the first of a set, whose order changes from process to process."""
+    for words in (("oak", "sea", "tax"), ("tax", "oak", "sea")):
+        assert best_sequence({(word,): 1 / 3 for word in words}) == (("oak",), 1 / 3)
+        pairs = {(word, "end"): 1 / 3 for word in words}
+        assert best_sequence(pairs) == (("oak", "end"), 1 / 3)

@@ -205,19 +205,11 @@ class OperativeValues(Values):
             found[word] = found.get(word, 0.0) + weight / self._sum
         return found
 
-    def guess(self, probe: Probe) -> Action | None:
+    def answer(self, probe: Probe) -> tuple[Action, float] | None:
         """Return the words that score most in expectation, or the likeliest assassin."""
-        found = self.observer(probe)
-        if not found or probe.name != "meant":
-            return super().guess(probe)
-        return best_set(found)[0]
-
-    def attainable(self, probe: Probe) -> float | None:
-        """Return the most that a word or a set of words can score in expectation."""
-        found = self.observer(probe)
-        if not found:
-            return None
-        return best_set(found)[1] if probe.name == "meant" else max(found.values())
+        if probe.name != "meant":
+            return super().answer(probe)
+        return best_set(self.meant) if self.meant else None
 
 
 class OperativeFollower(Follower):

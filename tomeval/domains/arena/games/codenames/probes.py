@@ -95,7 +95,7 @@ def best_sequence(chances: Mapping[Words, float]) -> tuple[Words, float]:
 
     For each length the score is a sum over the starts that the answer has in common with sequences
     that may come true, so the best answer of a length is a path among these starts, filled up with
-    anything.
+    anything. Of several best the shortest, and of these the first in alphabetical order.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def best_sequence(chances: Mapping[Words, float]) -> tuple[Words, float]:
                 gain = chance / max(length, len(words))
                 shares[words[:cut]] = shares.get(words[:cut], 0.0) + gain
         scores: dict[Words, float] = {(): 0.0}
-        for start in sorted(starts - {()}, key=len):
+        for start in sorted(starts - {()}, key=lambda words: (len(words), words)):
             scores[start] = scores[start[:-1]] + shares[start]
         for start, score in scores.items():
             if len(start) == length and score > best[1] + 1e-12:

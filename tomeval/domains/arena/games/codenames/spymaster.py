@@ -286,15 +286,10 @@ class SpymasterValues(Values):
             found[words] = found.get(words, 0.0) + weight
         return found
 
-    def guess(self, probe: Probe) -> Action | None:
+    def answer(self, probe: Probe) -> tuple[Action, float] | None:
         """Return the sequence that scores most in expectation."""
-        found = self.observer(probe)
-        return None if not found else best_sequence(found)[0]
-
-    def attainable(self, probe: Probe) -> float | None:
-        """Return the most that a sequence can score in expectation."""
-        found = self.observer(probe)
-        return None if not found else best_sequence(found)[1]
+        chances = self.observer(probe)
+        return best_sequence(chances) if chances else None
 
 
 class SpymasterFollower(Follower):

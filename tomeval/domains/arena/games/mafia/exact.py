@@ -220,28 +220,20 @@ class MafiaValues(Values):
             found[fate] = found.get(fate, 0.0) + p
         return found
 
-    def guess(self, probe: Probe) -> Action | None:
-        """Return the likeliest answer; of the Mafia, the seats that are each the likeliest."""
-        if probe.name != "mafia":
-            return super().guess(probe)
-        return tuple(sorted(seat for seat, _ in self._likeliest()))
+    def answer(self, probe: Probe) -> tuple[Action, float] | None:
+        """Return the likeliest answer; of the Mafia, the seats that are each the likeliest.
 
-    def attainable(self, probe: Probe) -> float | None:
-        """Return the most that an answer can score; of the Mafia, the expected share named."""
+        Of equally likely seats the lowest; the score is the expected share of the Mafia named.
+        """
         if probe.name != "mafia":
-            return super().attainable(probe)
-        likeliest = self._likeliest()
-        return sum(p for _, p in likeliest) / len(likeliest)
-
-    def _likeliest(self) -> list[tuple[int, float]]:
-        """Return as many seats as there are Mafia, the likeliest and then the lowest first."""
-        states, single = self._beliefs.positions.states, dict[int, float]()
+            return super().answer(probe)
+        positions, single = self._beliefs.positions, dict[int, float]()
         for at, weight in self._at:
-            for seat, role in enumerate(states[at].roles):
+            for seat, role in enumerate(positions.states[at].roles):
                 if role == MAFIA:
                     single[seat] = single.get(seat, 0.0) + weight
-        ranked = sorted(single.items(), key=lambda item: (-item[1], item[0]))
-        return ranked[: self._beliefs.positions.game.mafia]
+        named = sorted(single, key=lambda seat: (-single[seat], seat))[: positions.game.mafia]
+        return tuple(sorted(named)), sum(single[seat] for seat in named) / len(named)
 
 
 def solver(game: ArenaGame[Any], seat: int, policies: Mapping[int, Policy]) -> MafiaSolver | None:
