@@ -139,6 +139,51 @@ def test_a_person_is_one_unit_however_many_matches(tmp_path, by):
         assert row["p_t"] == pytest.approx(welch.pvalue)
 
 
+@pytest.mark.parametrize("within", [False, True], ids=["groups", "pairs"])
+def test_a_person_is_one_unit_over_all_tasks(tmp_path, within):
+    """Who plays the same again in a second task adds nothing: all numbers are those of one task."""
+    people = [(f"P{i}", c) for i in range(8) for c in ("calm", "hurried")] if within else ALONE
+    path = tmp_path / "two.csv"
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        head = ["participant", "condition", "partner", "episode", "step"]
+        table.writerow([*head, "own_action", "partner_action", "predicted_action"])
+        for person, condition, name, own, _, predicted in games(people):
+            for partner in ("always(0)", "alternator(0, 0)"):
+                for step, (mine, said) in enumerate(zip(own, predicted, strict=True), 1):
+                    table.writerow([person, condition, partner, name, step, mine, 0, said])
+    with tomeval.import_log(path, tmp_path / "run", "IPD", by=("condition",)) as run:
+        found = compare(run, "subject", "calm", metrics=NAMES, resamples=99)
+    names = ("pairs", "difference", "difference_low", "difference_high", "p_t")
+    names += ("improvement", "improvement_low", "improvement_high")
+    assert len(found.scopes) == 3
+    for metric in NAMES:
+        whole, one, other = (found.at("hurried", metric, scope) for scope in range(3))
+        assert whole["pairs"] == (8 if within else 16)
+        for name in names:
+            assert whole[name] == pytest.approx(one[name], rel=1e-9), name
+            assert other[name] == pytest.approx(one[name], rel=1e-9), name
+
+
+def test_people_who_change_sides_between_tasks_stay_units_of_each(tmp_path):
+    """In the group of a level in one game and in the baseline's in the other."""
+    path = tmp_path / "crossed.csv"
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(
+            ["participant", "condition", "game", "episode", "step", "own_action", "partner_action"]
+        )
+        for person, condition, name, own, theirs, _ in games(ALONE):
+            other = {"calm": "hurried", "hurried": "calm"}[condition]
+            for game, played in (("IPD", condition), ("IBS", other)):
+                for step, joint in enumerate(zip(own, theirs, strict=True), 1):
+                    table.writerow([person, played, game, name, step, *joint])
+    with tomeval.import_log(path, tmp_path / "run", None, "unknown", by=("condition",)) as run:
+        found = compare(run, "subject", "calm", metrics=NAMES[:1])
+    pairs = [found.at("hurried", NAMES[0], scope)["pairs"] for scope in range(3)]
+    assert pairs == [32, 16, 16]
+
+
 def test_people_in_both_conditions_are_their_own_pairs(tmp_path):
     matches = games([(f"P{i}", c) for i in range(7) for c in ("calm", "hurried")], each=2)
     extra = games([("X", "calm")], seed=9, each=2)

@@ -115,6 +115,8 @@ CASES = {
     "greedy Reflexion": ({"strategy": "Reflexion 2 + LM", **GREEDY}, {}, True),
     "greedy Plans": ({"strategy": "Plans + Insights + LM", **GREEDY}, {}, True),
     "LM sampled": ({"strategy": "LM", "decide": "sample"}, {}, False),
+    "LM, predictions sampled": ({"strategy": "LM", "predict": "sample"}, {}, False),
+    "Social LM sampled": ({"strategy": "Social LM", "predict": "sample", **GREEDY}, {}, False),
     "LM shuffled": ({"strategy": "LM", "option_order": "shuffled"}, {}, False),
     "LM, partner draws": ({"strategy": "LM"}, {"partners": "uniform_random"}, False),
     "LM, unequal weights": (

@@ -226,6 +226,21 @@ def test_what_models_tell_without_being_loaded():
     assert len(too_long(rows)) == 1
 
 
+@pytest.mark.parametrize("strategy", ["LM", "QA"])
+def test_a_context_ends_at_the_first_step_that_does_not_fit(strategy):
+    """Second way: an experiment of one step less fits, and one that ends there does not."""
+
+    def row(horizon, context=None):
+        made = experiment({"strategy": strategy, "model": SERVED}, horizon=horizon)
+        return plan_rows(made, context=context)[0]
+
+    context = row(40)["longest"]
+    assert row(40, context)["context_ends"] is None
+    ends = row(90, context)["context_ends"]
+    assert 35 < ends < 45
+    assert row(ends - 2)["longest"] <= context < row(ends + 1)["longest"]
+
+
 @pytest.mark.parametrize(
     "spec",
     [

@@ -1,5 +1,7 @@
 """The step table holds the claim: what each step is worth adds up to the measures, everywhere."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,11 @@ def test_decisions_of_the_arena_add_up_to_its_measures(tmp_path) -> None:
     assert "best_action" not in steps
     mine = steps[steps["slot"] == 0]
     assert steps[steps["slot"] != 0][["correct", "regret", "tom_regret"]].isna().all(axis=None)
+    told = [[probe["hit"] for probe in json.loads(text).values()] for text in mine["probes"]]
+    hits = [[hit for hit in each if hit is not None] for each in told]
+    by_hand = [sum(each) / len(each) if each else np.nan for each in hits]
+    assert any(0 < share < 1 for share in by_hand)
+    assert mine["correct"].tolist() == pytest.approx(by_hand, nan_ok=True)
     games = mine.groupby(["cell", "episode"])["regret"].mean()
     means = games.groupby("cell").mean().to_numpy(dtype=float)
     wanted = np.array([row["delta_functional_per_decision"] for row in rows])

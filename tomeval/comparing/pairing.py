@@ -25,7 +25,7 @@ from tomeval.statistics.paired import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """All tasks whose episodes of one seed and number met the same chance.
+    """All tasks whose episodes of one seed and number met the same chance, or of the same people.
 
     In matrix games: one game with one partner set. Units of different meetings are independent.
 
@@ -176,9 +176,11 @@ class _Table:
             )
         tasks = self._tasks(keys)
         alone = np.zeros((len(keys), len(self.levels)), dtype=np.int64)
+        people = self._of_people(keys)
         meetings: dict[tuple[Any, ...], list[int]] = {}
         for number, key in enumerate(keys):
-            meetings.setdefault(self.pairs[key][0][0].draws, []).append(number)
+            draws = ("people",) if key in people else self.pairs[key][0][0].draws
+            meetings.setdefault(draws, []).append(number)
         laid = [self._meeting(mine, keys, len(measures), alone) for mine in meetings.values()]
         of_task: dict[tuple[Any, ...], list[Side]] = {}
         for side in (*self.lonely, *self.base):
@@ -194,6 +196,23 @@ class _Table:
             for key in keys
         ]
         return Pairing(*fixed, names, tasks, laid, alone, np.stack(sizes), unmet)
+
+    def _of_people(self, keys: Sequence[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
+        """Return the tasks that people played, one unit each over all of their tasks.
+
+        None if anybody is in the group of a level in one task and in the baseline's in another: an
+        exchange of people between the groups would then mean nothing.
+        """
+        found = {key for key in keys if all(a.persons and b.persons for a, b in self.pairs[key])}
+        sides: dict[tuple[str, Any], int] = {}
+        for a, b in (pair for key in found for pair in self.pairs[key]):
+            met = _met(a, b)
+            for unit, side in zip(
+                met.units, np.broadcast_to(met.side, len(met.units)), strict=True
+            ):
+                if side and sides.setdefault((a.level, unit), int(side)) != side:
+                    return set()
+        return found
 
     def _join_bare(self) -> None:
         """Join pairs that nothing else is held for, such as a model, with the others of their task.

@@ -44,6 +44,8 @@ class Side:
         How large the numbers are that each is computed from, which its rounding is relative to.
     run : str
         The run folder.
+    persons : bool
+        Whether sampling units are people, who may have played other tasks, too.
     """
 
     level: str
@@ -57,6 +59,7 @@ class Side:
     sizes: FloatArray
     cell: RunCell
     run: str
+    persons: bool = False
 
     @property
     def by_number(self) -> bool:
@@ -240,12 +243,18 @@ def _elsewhere(sides: Sequence[Side]) -> Side:
     values, which, people, chance = (part[order] for part in (values, which, people, chance))
     names = [f"{first.run} {first.cell.name} {place:09d}" for place in range(len(order))]
     clusters = np.array([f"alone {name}" for name in names], dtype=np.str_)
-    if len(set(people.tolist())) > 1:
+    persons = len(set(people.tolist())) > 1
+    if persons:
         clusters = np.array([f"person {name}" for name in people], dtype=np.str_)
     elif (chance != "").all() and len(chance):
         clusters = np.array([f"chance {name}" for name in chance], dtype=np.str_)
     return replace(
-        first, episodes=np.arange(len(order)), which=which, clusters=clusters, values=values
+        first,
+        episodes=np.arange(len(order)),
+        which=which,
+        clusters=clusters,
+        values=values,
+        persons=persons,
     )
 
 

@@ -99,7 +99,7 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "known": Shipped(
         "tomeval.extensions.known:EXTENSION",
-        runs=(*("known_models", "known_reactive", "known_columns", "known_pairs", "known_people"),),
+        runs=("known_models", "known_reactive", "known_columns", "known_pairs", "known_people"),
     ),
     "levels": Shipped(
         "tomeval.extensions.levels:EXTENSION",

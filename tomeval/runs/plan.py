@@ -84,12 +84,12 @@ def plan_rows(
             each = [(a, need[seat]) for seat, a in seats.items()]
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
             limits = [ahead.context or context for ahead in seats.values()]
-            row["longest"] = max((int(need.by_step.max()) for _, need in each), default=0)
+            row["longest"] = max((int(need.by_step.max(initial=0)) for _, need in each), default=0)
             row["context"] = min((limit for limit in limits if limit is not None), default=None)
             over = [
                 int(np.argmax(need.by_step > limit)) + 1
                 for limit, (_, need) in zip(limits, each, strict=True)
-                if limit is not None and need.by_step.max() > limit
+                if limit is not None and need.by_step.max(initial=0) > limit
             ]
             row["context_ends"] = min(over, default=None)
         rows.append(row)

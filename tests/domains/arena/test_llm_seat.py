@@ -393,6 +393,25 @@ def test_labels_are_scored_and_free_probes_are_not_asked(prompts):
     assert asked["vote_1"].action == 2
 
 
+@pytest.mark.parametrize("drawn", ["decide", "predict"])
+def test_decisions_and_predictions_are_drawn_apart(prompts, drawn):
+    """Of two labels with chances of 0.4 and 0.6 the first comes in draws alone."""
+    game, answers = Toy(), []
+    state = State(0, (("talk", 0, ""), ("talk", 1, ""), ("talk", 2, "")))
+    view, ask = game.view(state, 0), game.due(state)[0]
+    script = Logged(lambda q, r: [math.log(0.4), math.log(0.6)])
+    player = seat(0, script, prompts, strategy="LM", **{drawn: "sample"})
+    player.begin(view)
+    probe = next(p for p in game.probes(view, ask) if p.question == "vote_1")
+    for _ in range(60):
+        decided = asyncio.run(player.answer(view, ask)).action
+        player.scene._decided += 1  # a probe's draw is its own at every decision
+        answers.append((decided, asyncio.run(player.probe(view, ask, probe)).action))
+    said = {name: {one[i] for one in answers} for i, name in enumerate(("decide", "predict"))}
+    assert len(said.pop(drawn)) == 2
+    assert set(map(len, said.values())) == {1}
+
+
 def test_a_free_answer_that_nobody_foresaw_stops_a_scored_player(prompts):
     game = Toy()
     player = seat(0, Logged(lambda q, r: [0.0, 0.0]), prompts, strategy="LM")

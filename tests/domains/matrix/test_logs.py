@@ -429,3 +429,14 @@ def test_partners_that_can_have_played_are_listed_likeliest_first(tmp_path, monk
     assert "naive_prober (0.45)" in other
     assert "noisy_tit_for_tat (0.43)" in other
     assert not (tmp_path / "runs").exists()
+    # numbers of matches begin anew with every partner; a step is no action to try
+    path.write_text(
+        "who,episode,step,own_action,partner_action,bot,game\n"
+        "p,1,1,0,2,x,RPS\np,1,2,0,2,x,RPS\np,1,1,0,0,y,RPS\np,1,2,0,1,y,RPS\n"
+    )
+    asked = ["--by", "who", "--partner-column", "bot", "--guess-partners"]
+    done = CliRunner().invoke(app, ["import", str(path), *asked], terminal_width=300)
+    one, other = done.stdout.split("p, y")
+    assert "always(k=2)" in one
+    assert "switcher" not in done.stdout
+    assert "cycler" in other

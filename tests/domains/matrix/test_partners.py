@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import ODD_GAMES, ROOT, SHIPPED, SPECS, outcome, play_against
+from support import ODD_GAMES, ROOT, SHIPPED, SPECS, make_game, outcome, play_against
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES, get_game
@@ -474,6 +474,11 @@ def test_the_rest_of_a_list_of_probabilities_can_be_left_open(tmp_path) -> None:
     prober = get_partner("naive_prober(0.2)", game)
     assert prober.emissions == pytest.approx(np.array([[1, 0], [0.8, 0.2], [0, 1]]))
     file = tmp_path / "mine.toml"
+    four = make_game(np.eye(4))
+    head = 'title = "t"\nsource = "s"\nstart = "a"\n[states.a]\nnext = "a"\n'
+    for others in ((0.7, 0.2, 0.1), (0.1, 0.2, 0.7), (0.6, 0.3, 0.1)):  # whose sums round
+        file.write_text(f'{head}play = [{", ".join(map(str, others))}, "rest"]\n')
+        assert get_partner(str(file), four).emissions[0].tolist() == [*others, 0.0]
     for play, said in ((["rest", "rest"], "'rest' is not a probability"), ([1.5, "rest"], "1.5")):
         file.write_text(
             f'title = "t"\nsource = "s"\nstart = "a"\n[states.a]\nplay = {play}\nnext = "a"\n'

@@ -62,6 +62,32 @@ def test_the_most_probable_label_is_read_from_what_is_stored(folder) -> None:
     assert row["tom_percent"] == pytest.approx(100 * hits.mean())
 
 
+def test_actions_are_drawn_and_predictions_compared(folder) -> None:
+    """What was recorded, held against the probabilities that stand beside it."""
+    for player, share in (("compared", 1.0), ("drawn", 0.9)):
+        with tomeval.Run(folder, f"subject={player}") as run:
+            steps = run.steps()
+        said, predicted = (
+            np.array([json.loads(text) for text in steps[f"{name}_probs"]]).argmax(axis=1)
+            for name in ("own", "predicted")
+        )
+        # 120 actions whose best label has some 0.5 to 0.9 of the mass: not all of them are it
+        assert (said == steps["own_action"].to_numpy(dtype=int)).mean() < 0.95
+        same = (predicted == steps["predicted_action"].to_numpy(dtype=int)).mean()
+        assert same == 1.0 if share == 1.0 else same < share
+
+
+def test_a_cell_that_was_not_asked_has_nothing_to_read_anew(tmp_path) -> None:
+    subject = {**LM, "literal": False}
+    experiment = {"games": "IPD", "subjects": subject, "model": "pocket", "horizon": 2}
+    tomeval.run({**experiment, "episodes": 1}, tmp_path / "run").close()
+    with (
+        tomeval.Run(tmp_path / "run", predict="drawn") as run,
+        pytest.raises(TomevalError, match=r"no cell of .* has predictions"),
+    ):
+        run.rows()
+
+
 def test_only_what_follows_from_predictions_moves(folder) -> None:
     plain, drawn = read(folder, "")[1], read(folder, "drawn")[1]
     for before, after in zip(plain, drawn, strict=True):

@@ -111,18 +111,16 @@ class ArenaRunCell(RunCell):
         for episode, step, hit in answers:
             if hit is not None:
                 hits.setdefault((episode, step), []).append(float(hit))
+        worth: dict[str, list[float]] = {"correct": [], "regret": [], "tom_regret": []}
         columns = ("episode", "step", "slot", *_VALUES[:4])
-        found: dict[str, list[float]] = {"correct": [], "regret": [], "tom_regret": []}
-        for episode, step, slot, *ends in self._store.read(
-            "steps", columns, self.number, complete=True
-        ):
-            low, high, tom_low, tom_high = ends
-            said = hits.get((episode, step), []) if slot == 0 else []
+        decisions = self._store.read("steps", columns, self.number, complete=True)
+        for episode, step, slot, low, high, tom_low, tom_high in decisions:
             mine = slot == 0
-            found["correct"].append(sum(said) / len(said) if said else math.nan)
-            found["regret"].append(_exact(low, high) if mine else math.nan)
-            found["tom_regret"].append(_exact(tom_low, tom_high) if mine else math.nan)
-        return found
+            told = hits.get((episode, step), []) if mine else []
+            worth["correct"].append(sum(told) / len(told) if told else math.nan)
+            worth["regret"].append(_exact(low, high) if mine else math.nan)
+            worth["tom_regret"].append(_exact(tom_low, tom_high) if mine else math.nan)
+        return worth
 
     @property
     def clusters(self) -> NDArray[Any]:

@@ -49,8 +49,9 @@ def _nothing_drawn(setup: Setup) -> bool:
     strategy = parse_strategy(_option(setup, "strategy"))
     if strategy.part.belief is not None:  # what is stated is drawn for every step
         return False
-    drawn = {name for name in ("decide", "predict") if _option(setup, name) == "sample"}
-    if (strategy.scored and drawn) or (strategy.scores and "predict" in drawn):
+    if strategy.scored and _option(setup, "decide") != "argmax":
+        return False
+    if strategy.scores and _option(setup, "predict") != "argmax":
         return False
     served, greedy = is_served(spec), _option(setup, "temperature") == 0
     if setup.on_invalid == "random" and (strategy.writes or served):

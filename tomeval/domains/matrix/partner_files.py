@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -189,7 +190,7 @@ def _emission(where: str, play: Any, m: int) -> NDArray[np.float64]:
         raise TomevalError(f"{where}: play has {len(play)} probabilities, the game {m} actions")
     given = [_probability(f"{where}: play", p) for p in play if p != "rest"]
     if len(given) == m - 1:
-        rest = _probability(f"{where}: play: the rest", 1 - sum(given))
+        rest = _probability(f"{where}: play: the rest", 1 - math.fsum(given))
         play = [rest if p == "rest" else p for p in play]
     return np.array([_probability(f"{where}: play", p) for p in play])
 

@@ -141,7 +141,7 @@ class MatrixRunCell(RunCell):
         They are if labels were scored. What a player acted on stays what it was.
         """
         told = self.definition
-        if not self.reading or told["kind"] != LLM:
+        if not self.reading or told["kind"] != LLM or not told["options"].get("literal", True):
             return False
         strategy = parse_strategy(told["strategy"])
         return strategy.scored and not strategy.predicts_first
@@ -155,7 +155,7 @@ class MatrixRunCell(RunCell):
         drawn = self.definition["options"].get("predict", "argmax") == "sample"
         if drawn == (self.reading == "drawn"):
             return recorded
-        stream = Stream.of(self.definition["seed"], "read anew", self.player, self.game.name)
+        stream = Stream.of(self.seed, "read anew", *map(str, self.columns.values()))
         each = zip(self.episodes.tolist(), lengths.tolist(), strict=True)
         u = [x for episode, length in each for x in stream.episode(episode).random(length)]
         stated = [text for text, _ in read_stated_probabilities(self._store, self.number)]
