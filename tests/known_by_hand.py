@@ -97,3 +97,31 @@ def people() -> dict[tuple[str, str], float]:
         points = [sum(PAYOFFS[game][pair] for pair in match) / len(match) for match in played]
         result[game, against] = sum(points) / len(points)
     return result
+
+
+def points(condition: str) -> dict[str, dict[str, float]]:
+    """Return the points per step of each person by game, of those who met one of the two."""
+    result: dict[str, dict[str, float]] = defaultdict(dict)
+    with (CSV / "known_people.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["condition"] == condition:
+                pair = int(row["own_action"]), int(row["partner_action"])
+                mine = result[row["participant"]]
+                mine[row["game"]] = mine.get(row["game"], 0.0) + PAYOFFS[row["game"]][pair] / 10
+    return result
+
+
+def gained(games: tuple[str, ...], level: str, baseline: str) -> tuple[float, float]:
+    """Return the mean difference over games and its standard error, a person being one unit."""
+    difference = variance = 0.0
+    for sign, condition in ((1, level), (-1, baseline)):
+        people = points(condition)
+        part: dict[str, float] = defaultdict(float)
+        for game in games:
+            mine = {person: p[game] for person, p in people.items() if game in p}
+            mean = sum(mine.values()) / len(mine)
+            difference += sign * mean / len(games)
+            for person, value in mine.items():
+                part[person] += (value - mean) / len(mine) / len(games)
+        variance += len(part) / (len(part) - 1) * sum(x * x for x in part.values())
+    return difference, variance**0.5

@@ -6,6 +6,8 @@ import os
 
 import known_by_hand as hand
 import pytest
+import scipy.stats
+from support import ROOT
 from typer.testing import CliRunner
 
 import tomeval
@@ -14,6 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named
 from tomeval.domains.matrix.listing import experiment_bounds
 
+PAGE = (ROOT / "docs" / "known_models.md").read_text()
 POLICIES = ("models", "reactive", "columns")
 
 
@@ -39,7 +42,10 @@ def test_points_of_people_are_those_by_hand() -> None:
         hand.people(), abs=1e-12
     )
     # the partner has no table, so regret is an estimate against a fit, and has an interval
-    assert all(row["delta_functional_fitted_per_step_ci95"] > 0 for row in rows.values())
+    for row in rows.values():
+        name = "delta_functional_fitted_per_step"
+        assert row[f"{name}_ci95"] > 0
+        assert f"{row[name]:.2f} ± {row[f'{name}_ci95']:.2f}" in PAGE
 
 
 def test_only_matches_that_their_policy_can_have_played_are_kept(caplog) -> None:
@@ -99,3 +105,69 @@ def test_a_row_of_ones_own_stands_beside_theirs(tmp_path) -> None:
             assert float(same["delta_functional_per_step"]) == row["delta_functional_per_step"]
     other = CliRunner().invoke(app, [*asked, "--what", "fitted"])
     assert "several runs have one table" in str(other.exception)
+
+
+PLAIN, PREDICTS = "against GPT-4", "against GPT-4, predicts first"
+
+
+@pytest.mark.parametrize("games", [("IPD", "IBS"), ("IPD",), ("IBS",)])
+def test_what_people_gain_against_a_model_that_predicts_first_is_that_by_hand(games) -> None:
+    with tomeval.Run("known_people", f"game={','.join(games)}") as run:
+        row = run.compare("condition", PLAIN, metrics="reward", resamples=99).rows()[0]
+    difference, error = hand.gained(games, PREDICTS, PLAIN)
+    half = (row["difference_high"] - row["difference_low"]) / 2
+    assert row["difference"] == pytest.approx(difference, abs=1e-12)
+    assert half == pytest.approx(scipy.stats.t.ppf(0.975, row["pairs"] - 2) * error, rel=2e-3)
+    assert f"{difference:.2f} ± {half:.2f}" in PAGE
+
+
+def test_the_claims_of_the_page_are_those_of_the_moves() -> None:
+    columns, models = hand.matches("known_columns"), hand.matches("known_models")
+    (unforgiving,) = models["GPT-4", "IPD", "defect_once", ""]
+    assert [own for own, _ in unforgiving] == [0] + [1] * 9
+    assert "9 of 9 rounds" in PAGE
+    (stubborn,) = models["GPT-4", "IBS", "alternator", ""]
+    assert {own for own, _ in stubborn} == {0}
+    by_hand = hand.regrets()
+    for subject, game, policy, said in (
+        ("GPT-4", "IBS", "alternator", "3.50"),
+        ("GPT-4, predicts first", "IBS", "alternator", "1.40"),
+        ("GPT-4", "IBS", "always(1)", "2.80"),
+        ("GPT-4, predicts first", "IBS", "always(1)", "0.70"),
+        ("GPT-4", "IBS (column)", "alternator(1, 0)", "3.50"),
+        ("GPT-4, predicts first", "IBS (column)", "alternator(1, 0)", "5.50"),
+        ("GPT-4", "IPD", "defect_once", "0.50"),
+        ("GPT-4", "IPD", "tit_for_two_tats", "1.10"),
+    ):
+        assert f"{by_hand[subject, game, policy]:.2f}" == said
+        assert said in PAGE
+    # constant players against one who alternates: 10 or 7 in half of the rounds
+    best = hand.best("alternator", "IBS", 10) / 10
+    assert (best - 10 / 2, best - 7 / 2) == pytest.approx((3.5, 5.0))
+    for name, count in (("models", 33), ("columns", 18), ("reactive", 9), ("pairs", 98)):
+        log = hand.matches(f"known_{name}")
+        kept = [
+            m
+            for key, all_ in log.items()
+            for m in all_
+            if key[2] == "unknown" or hand.possible(key[2], m)
+        ]
+        assert len(kept) == count
+        assert f"| {count} |" in PAGE
+    assert len(columns) == 18
+
+
+def test_the_first_table_of_the_readme_is_that_by_hand() -> None:
+    by_hand = hand.regrets()
+    readme = (ROOT / "README.md").read_text()
+    for subject, line in (
+        ("GPT-4, predicts first", "GPT-4, asked to predict first"),
+        ("GPT-4", "GPT-4"),
+        ("Claude 2", "Claude 2"),
+        ("Llama 2 70B", "Llama 2 70B, text-davinci-002, text-davinci-003"),
+        ("text-davinci-002", "Llama 2 70B, text-davinci-002, text-davinci-003"),
+        ("text-davinci-003", "Llama 2 70B, text-davinci-002, text-davinci-003"),
+    ):
+        policies = ("always(0)", "always(1)", "alternator")
+        numbers = " | ".join(f"{by_hand[subject, 'IBS', policy]:.1f}" for policy in policies)
+        assert f"| {line} | {numbers} |" in readme
