@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.decrypto.batch import simulate
-from tomeval.domains.decrypto.embedding_players import MATCHINGS, EncoderSpec, ListenerSpec
-from tomeval.domains.decrypto.seats import seat_stream
-from tomeval.lexicon.embeddings import SHIPPED, shipped_embedding
-from tomeval.lexicon.words import shipped_lists
+from tomeval.domains.decrypto.embedding_players import MATCHINGS
+from tomeval.domains.decrypto.seating import play_one
+from tomeval.domains.seated.play import at_once
+from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.report.tables import render
+from tomeval.runs.experiment import make_experiment
 from tomeval.statistics.shares import wilson
 
 SEED = 1
@@ -41,24 +41,29 @@ def main(games: int) -> None:
 
 def row(careful: bool, matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, Any]:
     """Play one pairing."""
-    players = (
-        EncoderSpec(shipped_embedding(alice), 16, careful),
-        ListenerSpec(shipped_embedding(bob), matching),
-        ListenerSpec(shipped_embedding(eve), matching),
-    )
-    stream = seat_stream(SEED, "encoder", alice)
-    played = simulate(shipped_lists(), players, stream, seed=SEED, count=games)
-    lost = int(np.isin(played.outcomes, [0, 2]).sum())
+    seats = {"encoder": alice, "decoder": bob, "interceptor": eve}
+    options = {"careful": careful, "matching": matching}
+    data = {
+        "domain": "decrypto",
+        "seed": SEED,
+        "players": {name: {"embedding": name, **options} for name in SHIPPED},
+        "pairings": [seats],
+    }
+    [cell] = make_experiment(data).cells
+    played = [at_once(play_one(cell, game, {}, lambda: None)) for game in range(games)]
+    turns = np.array([len(game.turns) for game in played])
+    lost = sum(game.outcome in ("miscommunication", "both") for game in played)
+    survived = sum(game.outcome == "survived" for game in played)
     low, high = (100 * bound for bound in wilson(lost, games))
-    half = 1.96 * played.turns.std(ddof=1) / np.sqrt(games)
+    half = 1.96 * turns.std(ddof=1) / np.sqrt(games)
     return {
         "matching": matching,
         "Eve": eve,
         "Alice": alice,
         "Bob": bob,
         "lost, %": f"{100 * lost / games:.1f} [{low:.1f}, {high:.1f}]",
-        "survived, %": f"{100 * played.rates()['survived']:.1f}",
-        "turns": f"{played.turns.mean():.2f} ± {half:.2f}",
+        "survived, %": f"{100 * survived / games:.1f}",
+        "turns": f"{turns.mean():.2f} ± {half:.2f}",
     }
 
 

@@ -1,7 +1,7 @@
 """How K trades miscommunication against interception: python figures/decrypto_k.py OUT [GAMES].
 
 Plays embedding players with the same embedding in Alice's and Bob's seats against either Eve, for
-K from 4 to 256 (2,000 games a point, seconds in all), and writes decrypto_k.csv, .png and .svg.
+K from 4 to 256 (2,000 games a point, minutes in all), and writes decrypto_k.csv, .png and .svg.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.decrypto.batch import Batch, simulate
-from tomeval.domains.decrypto.embedding_players import EncoderSpec, ListenerSpec
-from tomeval.domains.decrypto.seats import seat_stream
-from tomeval.lexicon.embeddings import SHIPPED, shipped_embedding
-from tomeval.lexicon.words import shipped_lists
+from tomeval.domains.decrypto.play import PlayedGame
+from tomeval.domains.decrypto.seating import play_one
+from tomeval.domains.seated.play import at_once
+from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, WIDTHS, new_figure
+from tomeval.runs.experiment import make_experiment
 from tomeval.statistics.shares import wilson
 
 KS = (4, 8, 16, 32, 64, 128, 256)
 SEED = 1
-SHARES = {"miscommunication": (0, 2), "interception": (1, 2)}
+SHARES = {name: (name, "both") for name in ("miscommunication", "interception")}
 """Outcomes that count: a game lost both ways counts for both."""
 
 
@@ -46,14 +46,17 @@ def main(out: Path, games: int) -> None:
 
 def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict[str, Any]]:
     """Return a row per measure: share of games lost either way, and mean turns."""
-    both = ListenerSpec(shipped_embedding(pair))
-    players = (
-        EncoderSpec(shipped_embedding(pair), k, careful),
-        both,
-        ListenerSpec(shipped_embedding(eve)),
-    )
-    stream = seat_stream(SEED, "encoder", pair)
-    played = simulate(shipped_lists(), players, stream, seed=SEED, count=games)
+    data = {
+        "domain": "decrypto",
+        "seed": SEED,
+        "players": {
+            pair: {"embedding": pair, "k": k, "careful": careful},
+            "listening": {"embedding": eve},
+        },
+        "pairings": [{"encoder": pair, "decoder": pair, "interceptor": "listening"}],
+    }
+    [cell] = make_experiment(data).cells
+    played = [at_once(play_one(cell, game, {}, lambda: None)) for game in range(games)]
     about = {"alice_and_bob": pair, "eve": eve, "careful": careful, "k": k, "games": games}
     return [
         {
@@ -67,15 +70,16 @@ def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict
     ]
 
 
-def summary(played: Batch) -> dict[str, tuple[float, float, float]]:
+def summary(played: list[PlayedGame]) -> dict[str, tuple[float, float, float]]:
     """Return each measure with its 95 % interval."""
-    games = len(played.turns)
+    games = len(played)
+    turns = np.array([len(game.turns) for game in played])
     found = {}
     for name, counted in SHARES.items():
-        hits = int(np.isin(played.outcomes, counted).sum())
+        hits = sum(game.outcome in counted for game in played)
         found[name] = (hits / games, *wilson(hits, games))
-    mean = float(played.turns.mean())
-    half = 1.96 * float(played.turns.std(ddof=1)) / games**0.5
+    mean = float(turns.mean())
+    half = 1.96 * float(turns.std(ddof=1)) / games**0.5
     found["turns"] = (mean, mean - half, mean + half)
     return found
 

@@ -7,8 +7,8 @@ from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.play import Table, _scored, play_game
 from tomeval.domains.arena.scripted_seats import PolicySeat
-from tomeval.domains.arena.seating import at_once
 from tomeval.domains.arena.seats import Answer
+from tomeval.domains.seated.play import at_once
 from tomeval.domains.seated.seats import Chair
 
 

@@ -15,10 +15,11 @@ from tomeval.domains.decrypto.embedding_players import (
     MATCHINGS,
     EncoderSpec,
     ListenerSpec,
+    encoder_candidates,
     history_scores,
+    history_sums,
     match,
 )
-from tomeval.domains.decrypto.embedding_seats import encoder_candidates, history_sums
 from tomeval.domains.decrypto.game import CODES, EncoderView, Rules, Turn, hint_fault
 from tomeval.lexicon.embeddings import on_score_grid, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists

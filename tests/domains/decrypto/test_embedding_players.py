@@ -1,4 +1,4 @@
-"""Embedding players against definitions written out, in seats and in batch."""
+"""Embedding players against definitions written out."""
 
 from __future__ import annotations
 
@@ -11,33 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.batch import candidates, deal_games, outcomes, play_games, simulate
 from tomeval.domains.decrypto.embedding_players import (
     ENCODER_DRAWS,
     MATCHINGS,
+    EmbeddingEncoder,
+    EmbeddingListener,
     EncoderSpec,
     ListenerSpec,
+    bank_vectors,
+    encoder_candidates,
     forms,
     history_scores,
     match,
-    nearest,
-    table,
-)
-from tomeval.domains.decrypto.embedding_seats import (
-    EmbeddingEncoder,
-    EmbeddingListener,
 )
 from tomeval.domains.decrypto.game import (
     CODES,
-    OUTCOMES,
     Deal,
     Game,
     Rules,
-    Turn,
     deal,
     deal_stream,
     hint_fault,
-    outcome_of,
 )
 from tomeval.domains.decrypto.seats import seat_stream
 from tomeval.domains.seated.seats import Chair
@@ -76,61 +70,63 @@ def play_in_seats(players, seed, game, rules=None, lists=LISTS) -> Game:
     return asyncio.run(play(state))
 
 
-class TestBatchEqualsSeats:
-    @pytest.mark.parametrize("careful", [False, True])
-    @pytest.mark.parametrize(("bob", "eve"), [("assignment", "greedy"), ("greedy", "assignment")])
-    @pytest.mark.parametrize("k", [1, 40])
-    def test_shipped_embeddings(self, k, careful, bob, eve) -> None:
-        players = (
-            EncoderSpec(MINILM, k, careful),
-            ListenerSpec(WORDNET, bob),
-            ListenerSpec(MINILM, eve),
-        )
-        for rules in (Rules(), LOOSE):
-            alice = seat_stream(4, "encoder", "a")
-            played = simulate(LISTS, players, alice, seed=4, first=3, count=2, rules=rules)
-            for number in range(2):
-                game = play_in_seats(players, 4, 3 + number, rules)
-                assert played.game(number) == game.turns
-                assert OUTCOMES[played.outcomes[number]] == game.outcome
-                places = [LISTS.keywords[i] for i in played.keywords[number]]
-                assert tuple(places) == game.deal.keywords
+def scores_of(embedding, lists=LISTS):
+    """Scores of all keywords with all hints of the bank."""
+    return embedding.vectors[embedding.rows(lists.keywords)] @ bank_vectors(embedding, lists).T
 
-    @settings(max_examples=25, deadline=None)
-    @given(
-        seed=st.integers(0, 2**32),
-        levels=st.sampled_from([2, 3, 1000]),
-        k=st.integers(1, 30),
-        careful=st.booleans(),
-        bob=st.sampled_from(MATCHINGS),
-        eve=st.sampled_from(MATCHINGS),
+
+def drawn_by_definition(state: Game, spec, lists, draws):
+    """Alice's hints, from the words of `EncoderSpec`."""
+    scores = scores_of(spec.embedding, lists)[
+        [lists.keywords.index(w) for w in state.deal.keywords]
+    ]
+    hints = []
+    for place, digit in enumerate(state.code):
+        past = [h for t in state.turns for d, h in zip(t.code, t.hints, strict=True) if d == digit]
+        legal = [
+            number
+            for number, hint in enumerate(lists.hints)
+            if hint_fault((hint,) * 3, state.deal.keywords, state.code) is None
+        ]
+        own, rest = scores[digit - 1], np.delete(scores, digit - 1, axis=0).max(axis=0)
+        near = sorted(legal, key=lambda number: -own[number])[: spec.k + len(past)]
+        left = [number for number in near if lists.hints[number] not in past]
+        if spec.careful:
+            nearer = [number for number in left if own[number] > rest[number]]
+            left = nearer or [max(left, key=lambda number: own[number] - rest[number])]
+        draw = draws[3 * len(state.turns) + place]
+        hints.append(lists.hints[left[int(draw * len(left))]])
+    return tuple(hints)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    levels=st.sampled_from([2, 3, 1000]),
+    k=st.integers(1, 30),
+    careful=st.booleans(),
+    matching=st.sampled_from(MATCHINGS),
+)
+def test_games_over_random_embeddings_with_ties(seed, levels, k, careful, matching) -> None:
+    """Alice's hints from her definition; Bob's guess from cosines with the keywords."""
+    rng = np.random.default_rng(seed)
+    letters = "bcdfghjklmnpqrtvwxz"
+    words = ["".join(row) for row in itertools.islice(itertools.permutations(letters, 3), 60)]
+    lists = WordLists(tuple(words[:6]), tuple(words))
+    one, two = (
+        Embedding.of("r", words, rng.integers(0, levels, (60, 3)) + np.eye(3)[0]) for _ in range(2)
     )
-    def test_random_embeddings_with_ties(self, seed, levels, k, careful, bob, eve) -> None:
-        rng = np.random.default_rng(seed)
-        letters = "bcdfghjklmnpqrtvwxz"
-        words = ["".join(row) for row in itertools.islice(itertools.permutations(letters, 3), 60)]
-        lists = WordLists(tuple(words[:6]), tuple(words))
-        one, two = (
-            Embedding.of("r", words, rng.integers(0, levels, (60, 3)) + np.eye(3)[0])
-            for _ in range(2)
-        )
-        players = (EncoderSpec(one, k, careful), ListenerSpec(two, bob), ListenerSpec(one, eve))
-        played = simulate(lists, players, seat_stream(1, "encoder", "a"), seed=1, count=5)
-        for number in range(5):
-            assert played.game(number) == play_in_seats(players, 1, number, lists=lists).turns
-
-    def test_blocks_do_not_matter(self) -> None:
-        players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(WORDNET))
-        alice = seat_stream(2, "encoder", "a")
-        whole = simulate(LISTS, players, alice, seed=2, count=1100)
-        part = simulate(LISTS, players, alice, seed=2, first=1000, count=100)
-        assert np.array_equal(whole.hints[1000:], part.hints)
-        assert np.array_equal(whole.eve[1000:], part.eve)
-        other = simulate(LISTS, players, alice, seed=3, count=100)
-        assert not np.array_equal(other.keywords, whole.keywords[:100])
-        again = simulate(LISTS, players, seat_stream(3, "encoder", "a"), seed=2, count=100)
-        assert np.array_equal(again.keywords, whole.keywords[:100])
-        assert not np.array_equal(again.hints, whole.hints[:100])
+    players = (EncoderSpec(one, k, careful), ListenerSpec(two, matching), ListenerSpec(one))
+    for number in range(3):
+        played = play_in_seats(players, 1, number, lists=lists)
+        draws = seat_stream(1, "encoder", "a").block(number, 1, ENCODER_DRAWS)[0]
+        keywords = [lists.keywords.index(word) for word in played.deal.keywords]
+        for past, turn in enumerate(played.turns):
+            state = Game(played.deal, played.rules, played.turns[:past])
+            assert turn.hints == drawn_by_definition(state, players[0], lists, draws)
+            hints = [lists.hints.index(hint) for hint in turn.hints]
+            cosines = scores_of(two, lists)[keywords][:, hints].T
+            assert turn.bob == CODES[match(cosines[None], matching)[0]]
 
 
 class TestMatch:
@@ -175,14 +171,6 @@ def test_history_scores_are_cosines_with_the_mean() -> None:
         assert row[1] == row[3] == 0
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32), st.integers(1, 40), st.sampled_from([3, 10_000]))
-def test_nearest_is_a_stable_sort(seed, count, levels) -> None:
-    scores = np.random.default_rng(seed).integers(-levels, levels, (4, 30)) / 2.0**20
-    expected = np.argsort(-scores, axis=1, kind="stable")[:, :count]
-    assert np.array_equal(nearest(scores, count), expected)
-
-
 def test_forms_are_those_of_the_rules() -> None:
     """For each hint, whether the game calls it a form of the keyword."""
     keywords = ("run", "dance", "bus", "berry")
@@ -200,30 +188,28 @@ def test_forms_are_those_of_the_rules() -> None:
 
 
 class TestEncoder:
-    def hints_of(self, spec, game, played) -> list[tuple[int, int, int]]:
+    def hints_of(self, turns) -> list[tuple[int, int, int]]:
         """Digit, earlier times that it came up, and position of the hint, in order."""
-        found, count = [], [0] * 4
-        for turn in played.game(game):
+        given, count = [], [0] * 4
+        for turn in turns:
             for digit, hint in zip(turn.code, turn.hints, strict=True):
-                found.append((digit - 1, count[digit - 1], LISTS.hints.index(hint)))
+                given.append((digit - 1, count[digit - 1], LISTS.hints.index(hint)))
             for digit in turn.code:
                 count[digit - 1] += 1
-        return found
+        return given
 
     @pytest.mark.parametrize("careful", [False, True])
     def test_hints_are_among_the_nearest_legal_ones(self, careful) -> None:
         """Ranks counted from the definition: K, plus one for each time the digit came up."""
         spec = EncoderSpec(MINILM, 4, careful)
         players = (spec, ListenerSpec(MINILM), ListenerSpec(MINILM))
-        alice = seat_stream(6, "encoder", "a")
-        played = simulate(LISTS, players, alice, seed=6, count=15, rules=LOOSE)
-        scores = table(MINILM, LISTS).scores
+        scores = scores_of(MINILM)
         reached = set()
-        for game in range(15):
-            keywords = played.keywords[game]
-            legal = ~forms([LISTS.keywords[i] for i in keywords], LISTS.hints).any(axis=0)
-            for digit, before, hint in self.hints_of(spec, game, played):
-                own = scores[keywords[digit]]
+        for number in range(15):
+            game = play_in_seats(players, 6, number, LOOSE)
+            legal = ~forms(game.deal.keywords, LISTS.hints).any(axis=0)
+            for digit, before, hint in self.hints_of(game.turns):
+                own = scores[LISTS.keywords.index(game.deal.keywords[digit])]
                 rank = int((own[legal] > own[hint]).sum())
                 assert legal[hint]
                 assert rank < 4 + before
@@ -232,30 +218,28 @@ class TestEncoder:
 
     def test_every_candidate_is_as_likely(self) -> None:
         """First hints of one deal under many streams: 8 candidates, 4,000 draws."""
-        rules = Rules(turns=1)
-        words = [LISTS.keywords[i] for i in (17, 170, 320, 512)]
-        spec = EncoderSpec(WORDNET, 8)
-        players = (spec, ListenerSpec(WORDNET), ListenerSpec(WORDNET))
-        deals = deal_games(LISTS, rules, 1, 0, 4000)
-        deals.keywords[:] = [LISTS.keywords.index(word) for word in words]
-        deals.codes[:] = CODES.index((3, 1, 2))
-        draws = seat_stream(1, "encoder", "b").block(0, 4000, ENCODER_DRAWS)
-        given_hints = play_games(LISTS, players, deals, draws, rules).hints[:, 0, 0]
+        words = tuple(LISTS.keywords[i] for i in (17, 170, 320, 512))
+        view = Game(Deal(words, ((3, 1, 2),)), Rules(turns=1)).encoder_view()
+        stream, spec = seat_stream(1, "encoder", "b"), EncoderSpec(WORDNET, 8)
+        rngs = [stream.episode(game, ENCODER_DRAWS) for game in range(4000)]
+        alices = [EmbeddingEncoder(Chair("encoder", rng), spec, LISTS) for rng in rngs]
+        given_hints = [asyncio.run(alice.answer(view)).value[0] for alice in alices]
         words_given, counts = np.unique(given_hints, return_counts=True)
         assert len(words_given) == 8
         assert ((counts - 500) ** 2 / 500).sum() < 24.3  # chi-square, 7 df, p = 0.001
 
     def test_careful_hints_are_nearest_to_their_own_keyword(self) -> None:
-        scores = table(WORDNET, LISTS).scores
+        scores = scores_of(WORDNET)
         shares = []
         for careful in (False, True):
             spec = EncoderSpec(WORDNET, 64, careful)
             players = (spec, ListenerSpec(WORDNET), ListenerSpec(MINILM))
-            played = simulate(LISTS, players, seat_stream(1, "encoder", "a"), seed=1, count=200)
             own = []
-            for game in range(200):
-                for digit, _, hint in self.hints_of(spec, game, played):
-                    own.append(scores[played.keywords[game], hint].argmax() == digit)
+            for number in range(200):
+                game = play_in_seats(players, 1, number)
+                keywords = [LISTS.keywords.index(word) for word in game.deal.keywords]
+                for digit, _, hint in self.hints_of(game.turns):
+                    own.append(scores[keywords, hint].argmax() == digit)
             shares.append(np.mean(own))
         assert shares[0] < 0.97
         assert shares[1] > 0.995
@@ -279,8 +263,6 @@ class TestEncoder:
         lists = WordLists(words[:4], words[4:])
         players = (EncoderSpec(toy), ListenerSpec(toy), ListenerSpec(toy))
         rules = Rules(turns=8, miscommunications=24, interceptions=24)
-        with pytest.raises(TomevalError, match="no hint left"):
-            simulate(lists, players, seat_stream(1, "encoder", "a"), seed=1, count=1, rules=rules)
         with pytest.raises(TomevalError, match="no hint left for 'k"):
             play_in_seats(players, 1, 0, rules, lists)
 
@@ -289,11 +271,12 @@ class TestEncoder:
         with pytest.raises(TomevalError, match="k must be a whole number"):
             EncoderSpec(MINILM, k)
 
-    def test_candidates_of_a_tiny_bank_end_in_minus_one(self) -> None:
+    def test_candidates_of_a_tiny_bank_are_all_that_is_legal(self) -> None:
         lists = WordLists(LISTS.keywords[:4], LISTS.hints[:20])
-        found = candidates(lists, EncoderSpec(MINILM, 30), np.array([[0, 1, 2, 3]]), 8)
+        view = Game(Deal(lists.keywords, CODES[:8])).encoder_view()
+        drawn_from = encoder_candidates(view, 0, EncoderSpec(MINILM, 30), lists)
         legal = ~forms(lists.keywords, lists.hints).any(axis=0)
-        assert (np.sort(found[found >= 0].reshape(4, -1), axis=1) == np.flatnonzero(legal)).all()
+        assert sorted(drawn_from) == np.flatnonzero(legal).tolist()
 
 
 class TestListeners:
@@ -317,15 +300,15 @@ class TestListeners:
 
     def test_without_history_eve_guesses_the_first_code(self) -> None:
         players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM))
-        played = simulate(LISTS, players, seat_stream(1, "encoder", "a"), seed=1, count=300)
-        assert (played.eve[:, 0] == 0).all()
+        assert {play_in_seats(players, 1, number).turns[0].eve for number in range(30)} == {
+            CODES[0]
+        }
 
     def test_eve_uses_the_history_and_nothing_else(self) -> None:
         """Other keywords, same hints: the same guess."""
         players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(WORDNET))
-        played = simulate(LISTS, players, seat_stream(1, "encoder", "a"), seed=1, count=20)
         for number in range(20):
-            turns = played.game(number)
+            turns = play_in_seats(players, 1, number).turns
             state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))
             for turn in turns:
                 eve = seats(players, 9, 9)[2]
@@ -340,31 +323,15 @@ class TestListeners:
             asyncio.run(bob.answer(game.decoder_view(("violin", "king", "sand"))))
 
 
-def test_outcomes_are_those_of_the_game() -> None:
-    right, wrong = CODES[0], CODES[1]
-    rules = Rules(turns=3)
-    seen = set()
-    for length in (1, 2, 3):
-        for ends in itertools.product([right, wrong], repeat=2 * length):
-            pairs = list(zip(ends[::2], ends[1::2], strict=True))
-            turns = [Turn(right, ("a", "b", "c"), bob, eve) for bob, eve in pairs]
-            expected = outcome_of(turns, rules)
-            if expected is not None:
-                missed = np.array([sum(bob != right for bob, _ in pairs)])
-                caught = np.array([sum(eve == right for _, eve in pairs)])
-                assert OUTCOMES[outcomes(missed, caught, rules)[0]] == expected
-                seen.add(expected)
-    assert seen == set(OUTCOMES)
-
-
 def test_scores_are_on_the_grid() -> None:
-    scores = table(MINILM, LISTS).scores[:5]
+    scores = scores_of(MINILM)[:5]
     assert np.array_equal(on_score_grid(scores), scores)
 
 
 class TestFacts:
     """What the reference reports of embedding pairs, with 1,000 games each."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("matching", MATCHINGS)
     @pytest.mark.parametrize("eve", [MINILM, WORDNET], ids=lambda e: e.name)
     def test_pairs_with_one_embedding_are_clearly_better(self, eve, matching) -> None:
@@ -375,11 +342,10 @@ class TestFacts:
                 ListenerSpec(bob, matching),
                 ListenerSpec(eve, matching),
             )
-            stream = seat_stream(1, "encoder", alice.name)
-            played = simulate(LISTS, players, stream, seed=1, count=1000)
-            lost = np.isin(played.outcomes, [0, 2])
+            played = [play_in_seats(players, 1, number) for number in range(1000)]
+            lost = [game.outcome in ("miscommunication", "both") for game in played]
             miscommunicated[alice is bob, alice.name] = interval(lost)
-            turns[alice is bob, alice.name] = interval(played.turns)
+            turns[alice is bob, alice.name] = interval([len(game.turns) for game in played])
         for one in ("minilm", "wordnet"):
             for other in ("minilm", "wordnet"):
                 assert miscommunicated[True, one][1] < miscommunicated[False, other][0]

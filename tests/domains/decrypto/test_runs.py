@@ -13,12 +13,12 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.domain import DECRYPTO
 from tomeval.domains.decrypto.game import CODES, Turn
-from tomeval.domains.decrypto.play import play_game
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.results import pairings
 from tomeval.domains.decrypto.scripts import play_decrypto
-from tomeval.domains.decrypto.seating import play_batch, plays_in_batch, table_of
+from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.tables import TABLES, table_rows
+from tomeval.domains.seated.play import at_once
 from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import make_experiment
@@ -121,32 +121,9 @@ def test_another_seed_gives_other_games(tmp_path) -> None:
     assert len({row[2] for row in found}) == 4
 
 
-@pytest.mark.parametrize("options", [{}, {"careful": True, "k": 4}, {"matching": "greedy"}])
-def test_batches_are_the_games_that_seats_play_one_by_one(options) -> None:
-    data = {
-        "domain": "decrypto",
-        "players": {
-            "a": {"embedding": "minilm", **options},
-            "b": {"embedding": "wordnet", **options},
-        },
-        "episodes": 4,
-        "seed": 11,
-    }
-    for cell in make_experiment(data).cells:
-        assert plays_in_batch(cell)
-        batch = play_batch(cell, 1, 3)
-        for game in batch:
-            deal, _, _ = cell.deal(game.index)
-            alone = asyncio.run(play_game(table_of(cell, game.index, {}, None), game.index, deal))
-            assert alone == game
-
-
-def test_batches_search_for_the_best_turn_as_seats_do() -> None:
-    made = experiment(players={"minilm": {"embedding": "minilm"}}, best_turn=True)
-    (cell,) = made.cells
-    (game,) = play_batch(cell, 1, 1)
-    deal, _, _ = cell.deal(1)
-    assert asyncio.run(play_game(table_of(cell, 1, {}, None), 1, deal)) == game
+def test_games_without_models_search_for_the_best_turn() -> None:
+    (cell,) = experiment(players={"minilm": {"embedding": "minilm"}}, best_turn=True).cells
+    game = at_once(play_one(cell, 1, {}, lambda: None))
     assert all(turn.best is not None for turn in game.turns)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tomeval.domains.arena.browsing import GameBrowser
-from tomeval.domains.arena.cells import SUBJECT, ArenaCell
+from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.measures import MEASURES, PLANTED
@@ -15,16 +15,15 @@ from tomeval.domains.arena.players import together
 from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.scripts import SCRIPTS
-from tomeval.domains.arena.seating import play_many, play_one
+from tomeval.domains.arena.seating import play_one
 from tomeval.domains.arena.storing import SCHEMA, as_block
 from tomeval.domains.arena.tables import ASIDE, result_rows, with_tracks
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.domains.seated.described import worded
-from tomeval.models.base import Model
+from tomeval.domains.seated.play import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Play,
     Rate,
     Read,
     Score,
@@ -34,13 +33,10 @@ from tomeval.runs.capabilities import (
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
-from tomeval.runs.domain import Block, Domain
+from tomeval.runs.domain import Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-
-GAMES_PER_CHUNK = 50
-"""Games without a language model that are played and stored together."""
 
 
 def _won(cell: RunCell) -> FloatArray:
@@ -52,20 +48,6 @@ def _meets_models(store: Store) -> bool:
     return any(
         player["model"] for _, definition in store.cells() for player in definition["players"][1:]
     )
-
-
-async def _play(
-    cell: ArenaCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
-) -> Block:
-    return as_block([await play_one(cell, episode, models, on_step)])
-
-
-def _together(cell: ArenaCell) -> int:
-    return 0 if cell.models else GAMES_PER_CHUNK
-
-
-def _many(cell: ArenaCell, first: int, count: int) -> Block:
-    return as_block(play_many(cell, first, count))
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -122,7 +104,7 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    play=Play(_play, _together, _many),
+    play=play_of(play_one, as_block),
     read=Read(
         SCHEMA,
         columns=_columns,

@@ -17,7 +17,8 @@ from tomeval.domains.arena.played import Decision, PlayedGame, Probed, Worth
 from tomeval.domains.arena.scripted_seats import PlannerSeat
 from tomeval.domains.arena.seats import Answer, Seat
 from tomeval.domains.arena.solver import Follower, Solver, Values
-from tomeval.domains.seated.seats import Door, together
+from tomeval.domains.seated.play import together
+from tomeval.domains.seated.seats import Door
 
 SUBJECT_SLOT = 0
 

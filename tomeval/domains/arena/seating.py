@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Any, TypeVar
 
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
@@ -21,10 +20,9 @@ from tomeval.domains.arena.scripted_seats import (
 )
 from tomeval.domains.arena.seats import Seat
 from tomeval.domains.arena.solver import Solver
-from tomeval.domains.seated.seats import Chair, Door, naming_game
+from tomeval.domains.seated.play import naming_game
+from tomeval.domains.seated.seats import Chair, Door
 from tomeval.models.base import Model
-
-T = TypeVar("T")
 
 
 def deal_stream(cell: ArenaCell) -> Stream:
@@ -133,22 +131,3 @@ async def play_one(
     with naming_game(f"{', '.join(cell.key)}, game {episode}"):
         table = table_of(cell, episode, models, on_step)
         return await play_game(table, episode, cell.seated(episode)[0])
-
-
-def play_many(cell: ArenaCell, first: int, count: int) -> list[PlayedGame]:
-    """Play consecutive games without a language model."""
-    return [
-        at_once(play_one(cell, episode, {}, lambda: None))
-        for episode in range(first, first + count)
-    ]
-
-
-def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits for nothing, without an event loop."""
-    try:
-        work.send(None)
-    except StopIteration as over:
-        result: T = over.value
-        return result
-    work.close()
-    raise RuntimeError("a player without a model waits for something")

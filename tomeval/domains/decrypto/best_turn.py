@@ -68,12 +68,10 @@ from tomeval.domains.decrypto.embedding_players import (
     Floats,
     Ints,
     ListenerSpec,
+    bank_vectors,
+    encoder_candidates,
     forms,
     history_scores,
-    table,
-)
-from tomeval.domains.decrypto.embedding_seats import (
-    encoder_candidates,
     history_sums,
     keyword_vector,
 )
@@ -123,8 +121,8 @@ class BestTurnSearch:
 
     def search(self, view: EncoderView) -> BestTurn:
         """Return the best value of the coming turn and hints that reach it."""
-        bob_hints = table(self.bob.embedding, self.lists).hint_vectors
-        eve_hints = table(self.eve.embedding, self.lists).hint_vectors
+        bob_hints = bank_vectors(self.bob.embedding, self.lists)
+        eve_hints = bank_vectors(self.eve.embedding, self.lists)
         keywords = [keyword_vector(self.bob.embedding, keyword) for keyword in view.keywords]
         sums = history_sums(self.eve.embedding, view.turns)
         positions = best_hints(

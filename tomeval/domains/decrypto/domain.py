@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.domains.decrypto.experiment import DecryptoExperiment
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -15,19 +15,18 @@ from tomeval.domains.decrypto.measures import (
 )
 from tomeval.domains.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.domains.decrypto.scripts import SCRIPTS
-from tomeval.domains.decrypto.seating import play_batch, play_one, plays_in_batch
+from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.domains.seated.described import worded
+from tomeval.domains.seated.play import play_of
 from tomeval.lexicon.embeddings import SHIPPED
-from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
     Parts,
-    Play,
     Read,
     Score,
     Show,
@@ -36,13 +35,10 @@ from tomeval.runs.capabilities import (
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, always, never
-from tomeval.runs.domain import Block, Domain
+from tomeval.runs.domain import Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-
-GAMES_PER_CHUNK = 1000
-"""Games of embedding players that are played and stored together."""
 
 TEAM = "team"
 
@@ -104,20 +100,6 @@ _TABLES = {
 }
 
 
-async def _play(
-    cell: DecryptoCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
-) -> Block:
-    return as_block([await play_one(cell, episode, models, lambda _: on_step())])
-
-
-def _together(cell: DecryptoCell) -> int:
-    return GAMES_PER_CHUNK if plays_in_batch(cell) else 0
-
-
-def _many(cell: DecryptoCell, first: int, count: int) -> Block:
-    return as_block(play_batch(cell, first, count))
-
-
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
     return {role: definition["players"][role]["name"] for role in ROLES}
 
@@ -165,7 +147,7 @@ DECRYPTO = Domain(
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures=MEASURES,
-    play=Play(_play, _together, _many),
+    play=play_of(play_one, as_block),
     read=Read(
         SCHEMA,
         columns=_columns,

@@ -1,8 +1,7 @@
-"""What embedding players compute: scores, matchings, and the candidates of the encoder.
+"""Embedding players: scores, matchings, the candidates of the encoder, and their seats.
 
-After the word-embedding baselines of Lupu, Willi and Foerster 2025, arXiv 2506.20664. Arrays have a
-leading axis for games, so the functions serve one game and thousands alike; scores lie on a grid,
-see `lexicon.embeddings`, so that both give equal results.
+After the word-embedding baselines of Lupu, Willi and Foerster 2025, arXiv 2506.20664. Scores lie on
+a grid, see `lexicon.embeddings`, so that they are equal on every machine.
 """
 
 from __future__ import annotations
@@ -15,9 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.decrypto.game import CODES
+from tomeval.core.outcomes import Said
+from tomeval.domains.decrypto.game import (
+    CODES,
+    Code,
+    DecoderView,
+    EncoderView,
+    Hints,
+    Keywords,
+    Turn,
+    View,
+    hint_history,
+)
+from tomeval.domains.decrypto.seats import Seat
+from tomeval.domains.seated.seats import Chair
 from tomeval.lexicon.embeddings import Embedding, on_score_grid
-from tomeval.lexicon.forms import traces
+from tomeval.lexicon.forms import hint_letters, traces
 from tomeval.lexicon.words import WordLists
 
 MATCHINGS = ("assignment", "greedy")
@@ -128,29 +140,11 @@ def history_scores(hints: Floats, sums: Floats) -> Floats:
     return on_score_grid(cosines)
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """An embedding's scores of all keywords with all hints of the lists.
-
-    `scores` are cosines on the score grid, (keywords, hints); `hint_vectors` has shape (hints, d).
-    """
-
-    scores: Floats
-    hint_vectors: Floats
-
-
 @lru_cache(maxsize=16)
-def table(embedding: Embedding, lists: WordLists) -> Table:
-    """Return an embedding's `Table`, computed once."""
-    hints = embedding.vectors[embedding.rows(lists.hints)]
-    keywords = embedding.vectors[embedding.rows(lists.keywords)]
-    return Table(keywords @ hints.T, hints)
-
-
-@lru_cache(maxsize=16)
-def forms_table(lists: WordLists) -> Bools:
-    """Return which hints of the bank are a keyword or a form of it, shape (keywords, hints)."""
-    return forms(lists.keywords, lists.hints)
+def bank_vectors(embedding: Embedding, lists: WordLists) -> Floats:
+    """Return the vectors of all hints of the bank, shape (hints, d); every word must have one."""
+    embedding.rows(lists.keywords)
+    return np.asarray(embedding.vectors[embedding.rows(lists.hints)])
 
 
 def forms(keywords: Sequence[str], hints: tuple[str, ...]) -> Bools:
@@ -178,15 +172,117 @@ def _hints_by_stem(hints: tuple[str, ...]) -> dict[str, list[int]]:
     return by_stem
 
 
-def nearest(scores: Floats, count: int) -> Ints:
-    """Return the positions of the `count` highest scores of each row (at most all), highest first.
+class EmbeddingEncoder(Seat):
+    """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
 
-    `scores`, shape (rows, n), must lie on the score grid; of equals, the lower position is first.
+    def __init__(self, chair: Chair[str], spec: EncoderSpec, lists: WordLists) -> None:
+        super().__init__(chair)
+        self.spec, self.lists = spec, lists
+        self._draws = chair.rng.random(ENCODER_DRAWS)
+
+    async def answer(self, view: View) -> Said[Hints]:
+        """Draw a hint for each digit of the code; asked again in a turn, draw the same."""
+        assert isinstance(view, EncoderView)
+        one, two, three = (self._hint(view, place) for place in range(3))
+        return Said((one, two, three))
+
+    def _hint(self, view: EncoderView, place: int) -> str:
+        candidates = encoder_candidates(view, place, self.spec, self.lists)
+        if not candidates:
+            keyword = view.keywords[view.code[place] - 1]
+            raise TomevalError(f"the hint bank has no hint left for {keyword!r}")
+        draw = self._draws[3 * len(view.turns) + place]
+        return self.lists.hints[candidates[int(draw * len(candidates))]]
+
+
+def encoder_candidates(
+    view: EncoderView, place: int, spec: EncoderSpec, lists: WordLists
+) -> list[int]:
+    """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
+
+    Positions in ``lists.hints``; empty if the bank has no legal hint left.
     """
-    n = scores.shape[1]
-    count = min(count, n)
-    # one whole number orders by score, then by position: |score| <= 1.01 and n < 2**22 fit 63 bits
-    keys = (scores * -(2.0**40)).astype(np.int64) * n + np.arange(n)
-    if count < n:
-        keys = np.partition(keys, count - 1, axis=1)[:, :count]
-    return np.asarray(np.sort(keys, axis=1) % n)
+    digit = view.code[place] - 1
+    history = hint_history(view.turns)[digit]
+    scores, ranked = _scored(spec.embedding, lists, view.keywords)
+    had = {hint_letters(hint) for hint in history}
+    near = ranked[digit][: spec.k + len(history)].tolist()
+    left = [hint for hint in near if hint_letters(lists.hints[hint]) not in had]
+    return _nearer(left, scores, digit) if spec.careful and left else left
+
+
+def _nearer(near: list[int], scores: Floats, digit: int) -> list[int]:
+    """Return the hints nearest to their own keyword, or else the one that comes closest to it."""
+    others = [other for other in range(4) if other != digit]
+    margins = [scores[digit, hint] - scores[others, hint].max() for hint in near]
+    kept = [hint for hint, margin in zip(near, margins, strict=True) if margin > 0]
+    return kept or [near[int(np.argmax(margins))]]
+
+
+@lru_cache(maxsize=64)
+def _scored(
+    embedding: Embedding, lists: WordLists, keywords: Keywords
+) -> tuple[Floats, list[Ints]]:
+    """Return the bank's scores with the keywords, and each one's legal hints, nearest first."""
+    each = [_of_keyword(embedding, lists, keyword) for keyword in keywords]
+    legal = ~np.any([is_form for _, _, is_form in each], axis=0)
+    return np.stack([scores for scores, *_ in each]), [row[legal[row]] for _, row, _ in each]
+
+
+@lru_cache(maxsize=1024)
+def _of_keyword(embedding: Embedding, lists: WordLists, keyword: str) -> tuple[Floats, Ints, Bools]:
+    """Return the bank's scores, its order by them (of equals, as listed), and forms."""
+    # Of one vector, BLAS would wake its threads, which takes longer than the sum.
+    vector = keyword_vector(embedding, keyword)
+    scores = np.einsum("hd,d->h", bank_vectors(embedding, lists), vector)
+    return scores, np.argsort(-scores, kind="stable"), forms((keyword,), lists.hints)[0]
+
+
+class EmbeddingListener(Seat):
+    """Bob matches hints with keywords, Eve with each digit's past hints; see `ListenerSpec`.
+
+    A hint without a vector scores 0 and is named in the details.
+    """
+
+    def __init__(self, chair: Chair[str], spec: ListenerSpec) -> None:
+        super().__init__(chair)
+        self.spec = spec
+
+    async def answer(self, view: View) -> Said[Code]:
+        """Match the hints."""
+        assert not isinstance(view, EncoderView)
+        embedding = self.spec.embedding
+        known = [embedding.hint_vector(hint) for hint in view.hints]
+        nothing = np.zeros(embedding.vectors.shape[1])
+        vectors = np.stack([nothing if vector is None else vector for vector in known])
+        if isinstance(view, DecoderView):
+            keywords = [keyword_vector(embedding, keyword) for keyword in view.keywords]
+            scores = (vectors @ np.stack(keywords).T)[None]
+        else:
+            scores = history_scores(vectors[None], history_sums(embedding, view.turns)[None])
+        unknown = [hint for hint, vector in zip(view.hints, known, strict=True) if vector is None]
+        details = {"unknown_hints": unknown} if unknown else None
+        return Said(CODES[int(match(scores, self.spec.matching)[0])], details=details)
+
+
+def history_sums(embedding: Embedding, turns: tuple[Turn, ...]) -> Floats:
+    """Return the sum of the vectors of each digit's past hints, shape (4, d).
+
+    A hint without a vector adds nothing.
+    """
+    sums = np.zeros((4, embedding.vectors.shape[1]))
+    for digit, hints in enumerate(hint_history(turns)):
+        for hint in hints:
+            vector = embedding.hint_vector(hint)
+            if vector is not None:
+                sums[digit] += vector
+    return sums
+
+
+def keyword_vector(embedding: Embedding, keyword: str) -> Floats:
+    """Return a keyword's vector, found as for hints; without one, a `TomevalError` names it."""
+    vector = embedding.hint_vector(keyword)
+    if vector is None:
+        embedding.rows([keyword])  # raises, with a near match
+        raise AssertionError(keyword)
+    return vector

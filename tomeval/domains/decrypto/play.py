@@ -33,7 +33,7 @@ from tomeval.domains.decrypto.probes import (
 )
 from tomeval.domains.decrypto.replays import RecordedGame, turn_json
 from tomeval.domains.decrypto.seats import ROLES, Seat
-from tomeval.domains.seated.seats import together
+from tomeval.domains.seated.play import together
 
 T = TypeVar("T")
 

@@ -14,6 +14,8 @@ from tomeval.core.extensions import named, part, parts, player_kind, resolved
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.embedding_players import (
     ENCODER_DRAWS,
+    EmbeddingEncoder,
+    EmbeddingListener,
     EncoderSpec,
     ListenerSpec,
 )
@@ -156,14 +158,12 @@ class DecryptoPlayer(SeatedPlayer):
             return RandomSeat(chair, lists)
         if self.brought:
             return self.brought.seats[chair.seat](chair, self.brought.spec(self, lists), lists)
-        from tomeval.domains.decrypto import embedding_seats as seats
-
         if chair.seat == "encoder":
-            return seats.EmbeddingEncoder(chair, self.encoder_spec(lists), lists)
-        return seats.EmbeddingListener(chair, self.listener_spec(lists))
+            return EmbeddingEncoder(chair, self.encoder_spec(lists), lists)
+        return EmbeddingListener(chair, self.listener_spec(lists))
 
     def draws_per_game(self, role: str) -> int | None:
-        """Return how many uniform numbers a seat that also plays in batch takes per game."""
+        """Return how many uniform numbers a seat takes per game, if that is known."""
         return ENCODER_DRAWS if self.kind == "embedding" and role == "encoder" else None
 
 

@@ -1,18 +1,17 @@
-"""Seat a pairing for one game, and play it; three embedding players play many games at once."""
+"""Seat a pairing for one game, and play it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.core.streams import Stream
-from tomeval.domains.decrypto.batch import Batch, simulate
 from tomeval.domains.decrypto.experiment import DecryptoCell
-from tomeval.domains.decrypto.game import CODES, OUTCOMES, EncoderView, Turn
-from tomeval.domains.decrypto.play import Best, PlayedGame, PlayedTurn, Table, play_game
+from tomeval.domains.decrypto.game import CODES, Turn
+from tomeval.domains.decrypto.play import Best, PlayedGame, Table, play_game
 from tomeval.domains.decrypto.seats import ROLES, Seat, seat_stream
-from tomeval.domains.seated.seats import Chair, Door, naming_game
+from tomeval.domains.seated.play import naming_game
+from tomeval.domains.seated.seats import Chair, Door
 from tomeval.models.base import Model
 
 
@@ -55,6 +54,7 @@ def table_of(
         rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
         best=best_of(cell),
         on_turn=on_turn,
+        side_by_side=bool(models),
     )
 
 
@@ -66,63 +66,11 @@ def _belief_chance(seed: int, index: int, turn: int) -> tuple[float, float]:
 
 
 async def play_one(
-    cell: DecryptoCell, index: int, models: Mapping[str, Model], on_turn: Callable[[Turn], None]
+    cell: DecryptoCell, index: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> PlayedGame:
     """Play one game of a pairing."""
     deal, record, _ = cell.deal(index)
     names = ", ".join(cell.name(role) for role in ROLES)
     with naming_game(f"{names}, seed {cell.seed}, game {index}"):
-        return await play_game(table_of(cell, index, models, on_turn), index, deal, record)
-
-
-def plays_in_batch(cell: DecryptoCell) -> bool:
-    """Tell whether a pairing is one of three embedding players in new games.
-
-    Embedding encoders never repeat a hint for a digit, so the rule against repeats changes nothing.
-    """
-    players = cell.players.values()
-    return not cell.experiment.records and all(p and p.kind == "embedding" for p in players)
-
-
-def play_batch(cell: DecryptoCell, first: int, count: int) -> list[PlayedGame]:
-    """Play consecutive games of three embedding players."""
-    lists = cell.experiment.lists
-    alice, bob, eve = (cell.players[role] for role in ROLES)
-    assert alice is not None
-    assert bob is not None
-    assert eve is not None
-    batch = simulate(
-        lists,
-        (alice.encoder_spec(lists), bob.listener_spec(lists), eve.listener_spec(lists)),
-        seat_stream(cell.seed, "encoder", alice.name),
-        seed=cell.seed,
-        first=first,
-        count=count,
-        rules=cell.rules,
-    )
-    best = best_of(cell)
-    return [_from_batch(cell, batch, index, first + index, best) for index in range(count)]
-
-
-def _from_batch(
-    cell: DecryptoCell, batch: Batch, place: int, index: int, best: Best | None
-) -> PlayedGame:
-    """Return one game of a batch as the turn loop would."""
-    deal, _, rules = cell.deal(index)
-    turns = batch.game(place)
-    rows = [
-        PlayedTurn(
-            number,
-            turn.code,
-            turn.hints,
-            turn.bob,
-            turn.eve,
-            outcomes=dict.fromkeys(ROLES, VALID),
-            attempts=dict.fromkeys(ROLES, 1),
-            best=best(EncoderView(deal.keywords, turn.code, turns[: number - 1], rules))
-            if best
-            else None,
-        )
-        for number, turn in enumerate(turns, start=1)
-    ]
-    return PlayedGame(index, deal, COMPLETE, OUTCOMES[int(batch.outcomes[place])], rows)
+        table = table_of(cell, index, models, lambda _: on_step())
+        return await play_game(table, index, deal, record)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
-from tomeval.models.base import Model, Stopped
+from tomeval.models.base import Model
 
 SeatName = TypeVar("SeatName", bound=int | str)
 
@@ -79,32 +76,3 @@ class Chair(Generic[SeatName]):
     base: Path | None = None
     door: Door = field(default_factory=Door, repr=False)
     attempts: int = 0
-
-
-@contextmanager
-def naming_game(name: str) -> Iterator[None]:
-    """Name the game in an error that is raised inside; what stops a run stays as it is."""
-    try:
-        yield
-    except Stopped:
-        raise
-    except TomevalError as error:
-        raise TomevalError(f"{name}: {error}") from None
-
-
-async def together(*tasks: Coroutine[Any, Any, Any], at_once: bool = True) -> list[Any]:
-    """Await all; an error is raised only once all have ended, so that no paid reply is lost.
-
-    Unless `at_once`, one after the other, which needs no event loop.
-    """
-    if not at_once:
-        try:
-            return [await task for task in tasks]
-        finally:
-            for task in tasks:  # those that were not come to, if one broke off
-                task.close()
-    answers = await asyncio.gather(*tasks, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
-    return answers

@@ -6,8 +6,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from tomeval.domains.decrypto.embedding_players import Bools, Floats, forms, history_scores
-from tomeval.domains.decrypto.embedding_seats import history_sums, keyword_vector
+from tomeval.domains.decrypto.embedding_players import (
+    Bools,
+    Floats,
+    forms,
+    history_scores,
+    history_sums,
+    keyword_vector,
+)
 from tomeval.domains.decrypto.game import (
     CODES,
     DecoderView,
