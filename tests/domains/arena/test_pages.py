@@ -1,4 +1,4 @@
-"""Pages of the arena: tables, facts and notes, figures, and games in the report's browser."""
+"""Pages of the arena: tables, facts and notes, and figures."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from arena_runs import MAFIA, played, talking
-from hostile import PLANTED
+from arena_runs import played
 from layout import check
 
-from tomeval.domains.arena.browsing import GameBrowser
 from tomeval.domains.arena.domain import ARENA
 from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.figures.beliefs import lines_by_player
@@ -18,7 +16,6 @@ from tomeval.domains.arena.figures.roles import points
 from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.tables import SHOWN, result_rows
 from tomeval.plots import FIGURES, Options, draw
-from tomeval.report import ReportOptions, write_report
 from tomeval.report.tables import render
 from tomeval.runs.columns import is_interval
 
@@ -211,69 +208,3 @@ def test_belief_by_day_is_the_mean_of_the_day(mafia):
     assert dict(zip(lines["hit"].day, lines["hit"].share, strict=True)) == pytest.approx(
         {day: 100 * np.mean(values) for day, values in sorted(hits.items())}
     )
-
-
-# The browser
-
-
-def test_a_report_tells_of_as_many_games_as_fit(dilemma):
-    browser = GameBrowser(dilemma, most=12 * 30)  # 30 decisions a line-up: 5 games of 6
-    cell = dilemma.cells[0]
-    told = [("untold" not in game) for game in browser.packed(cell)]
-    assert told == [True] * 5 + [False] * 7
-    assert len([g for g in GameBrowser(dilemma, most=1).packed(cell) if "turns" in g]) == 1
-
-
-def test_packed_games_are_whole(dilemma):
-    cell = dilemma.cells[1]
-    for place, game in enumerate(GameBrowser(dilemma).packed(cell)):
-        json.dumps(game, allow_nan=False)
-        episode = cell.episodes[place]
-        rows = dilemma.store.query(
-            "SELECT step, seat, regret_low FROM steps WHERE cell = 1 AND episode = ? ORDER BY step",
-            (int(episode),),
-        )
-        assert [(turn["n"], turn["s"]) for turn in game["turns"]] == [row[:2] for row in rows]
-        regrets = [turn["w"][2][0] for turn in game["turns"] if "w" in turn]
-        assert regrets == pytest.approx([r for *_, r in rows if r is not None], rel=1e-4)
-
-
-def test_the_page_shows_what_one_seat_knew(chromium, tmp_path):
-    with played(tmp_path / "run", **MAFIA) as run:
-        page_file = write_report(run, tmp_path / "report.html", ReportOptions(figures=False))
-    with talking(tmp_path / "talk", f"{PLANTED}</script>") as run:
-        nasty = write_report(run, tmp_path / "nasty.html", ReportOptions(figures=False))
-    page = chromium.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text))
-    page.goto(f"{page_file.as_uri()}#episode=0/0")
-    page.wait_for_selector("#seen")
-
-    def shown():
-        return list(page.locator("#step-rows .told > div:visible").all_inner_texts())
-
-    assert sum("is dealt the role" in text for text in shown()) == 6
-    page.select_option("#seen", "2")
-    dealt = [text for text in shown() if "is dealt the role" in text]
-    assert len(dealt) == 1
-    assert "Player 2" in dealt[0]
-    page.select_option("#seen", "public")
-    assert not any("only Player" in text or "is dealt" in text for text in shown())
-    assert page.locator("[data-role]").all_inner_texts() == ["not known"] * 6
-    page.select_option("#seen", "everything")
-    page.click("#step-first")
-    assert page.locator("#step-rows > tr:visible").count() == 1
-    page.click("#step-on")
-    assert page.locator("#step-rows > tr:visible").count() == 2
-    page.click("#step-all")
-    rows = page.locator("#step-rows > tr:visible").count()
-    assert rows > 5
-    page.goto(f"{nasty.as_uri()}#episode=0/0")
-    page.reload()
-    page.wait_for_selector("#seen")
-    page.click("#episode button:has-text('Show all questions')")
-    assert any(PLANTED.strip()[:30] in text for text in shown())
-    assert "planted" not in page.evaluate("Object.keys(window).join()")
-    assert problems == []
-    page.close()

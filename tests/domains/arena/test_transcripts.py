@@ -8,8 +8,7 @@ from arena_runs import MAFIA, played, talking
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.game import Event
 from tomeval.domains.arena.replaying import actions_of, replay
-from tomeval.domains.arena.retelling import retell
-from tomeval.domains.arena.transcripts import game_lines, known_to
+from tomeval.domains.arena.transcripts import game_lines, known_to, retell
 from tomeval.runs.transcripts import transcript_lines
 
 DILEMMA = {"g": {"game": "ipd3", "rounds": 2, "talk": 1}}
@@ -157,8 +156,8 @@ def test_what_models_wrote_is_all_there_and_acts_on_nothing(tmp_path):
 def test_predictions_stand_beside_their_decision(tmp_path):
     """It predicts defection of all: right of who never cooperates, wrong of who repays."""
     with talking(tmp_path / "run", "") as run:
-        told = retell(run.store, run.cells[0], 0)
         lines = [line for line in game_lines(run, run.cells[0], 0) if "predicts" in line.text]
+        asked = {step for (step,) in run.store.query("SELECT step FROM answers WHERE episode = 0")}
     first = [line for line in lines if line.step == 4]
     assert [line.text for line in first] == [
         "[predicts move of Player 1: defect; true: cooperate (certain to an exact observer)]",
@@ -168,4 +167,4 @@ def test_predictions_stand_beside_their_decision(tmp_path):
         "[predicts move of Player 2 toward the third player: defect; right (certain to an exact "
         "observer)]",
     ]
-    assert {row.step for row in told.decided if row.probes} == {line.step for line in lines}
+    assert asked == {line.step for line in lines}

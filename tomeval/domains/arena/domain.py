@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.domains.arena.browsing import GameBrowser
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
@@ -115,7 +114,6 @@ ARENA = Domain(
     show=Show(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
         lines=game_lines,
-        browser=lambda run, reference: GameBrowser(run),
         tables={
             "results": Table("the measures that say most, and errors", result_rows, reported=never),
         },
