@@ -43,11 +43,7 @@ PANELS: dict[str, dict[str, str | dict[str, str]]] = {
     },
     "People, and games played elsewhere": {
         "play": {name: f"domains.{name}.commands:PLAY" for name in ("arena", "decrypto")},
-        "import": {
-            "matrix": "domains.matrix.commands:import_",
-            "decrypto": "domains.decrypto.commands:IMPORT",
-        },
-        "replay": {"decrypto": "domains.decrypto.commands:replay"},
+        "import": {"matrix": "domains.matrix.commands:import_"},
     },
     "Keep and share": {
         "export": "cli.share:export",
@@ -63,7 +59,6 @@ with an option, see `Joined`.
 ABOUT = {
     "play": "Play a game yourself, at the terminal: matrix games, the arena, Decrypto.",
     "import": "Make a run folder of games that were played elsewhere, or print their table.",
-    "replay": "Put other players into seats of recorded games; the other seats do as recorded.",
     "verify": "Check a run folder against its checksums, or published results against what can be.",
 }
 """What commands are for, if their parts differ."""

@@ -205,7 +205,7 @@ def test_exports_name_the_models_of_all_seats(small, tmp_path, monkeypatch, caps
     assert folders == {"scripted-decrypto_script", "scripted-decrypto_minilm", "minilm"}
 
 
-def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:
+def test_play_and_show(tmp_path, monkeypatch, capsys) -> None:
     games = tmp_path / "games.json"
     play = ("play", "decrypto", "--seed", "4", "--out", games, "--set", "rules.turns=2")
     code, out, _ = call(monkeypatch, capsys, *play, stdin="9\n123\n134\n")
@@ -214,29 +214,6 @@ def test_play_import_replay_show(tmp_path, monkeypatch, capsys) -> None:
     assert len(read_games(games)) == 1
     code, out, _ = call(monkeypatch, capsys, "transcript", games)
     assert "game 1: Alice minilm, Bob minilm, Eve human" in out
-    replay = ("replay", games, "--out", tmp_path / "r")
-    assert call(monkeypatch, capsys, *replay)[0] == 2
-    code, _, err = call(
-        monkeypatch, capsys, *replay, "--interceptor", "scripted:decrypto", "--probes"
-    )
-    assert code == 0
-    assert "1 episodes played" in err
-    _, out, _ = call(
-        monkeypatch, capsys, "table", tmp_path / "r", "--what", "replay", "--format", "json",
-    )  # fmt: skip
-    (row,) = json.loads(out)
-    assert (row["turns"], row["bob_agrees_percent"]) == (2, 100.0)
-    turns = tmp_path / "turns.json"
-    turns.write_text(
-        json.dumps([{"keywords": ["a", "b", "c", "d"], "code": "123", "hints": ["x", "y", "z"],
-                     "bob": "123", "eve": "124"}])
-    )  # fmt: skip
-    made = tmp_path / "made.json"
-    code, _, err = call(monkeypatch, capsys, "import", turns, "--out", made)
-    assert (code, len(read_games(made))) == (0, 1)
-    assert "1 games, 1 turns" in err
-    code, _, err = call(monkeypatch, capsys, "import", turns, "--out", made)
-    assert (code, "exists already" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -186,33 +186,3 @@ def test_records_with_different_players_are_not_named(tmp_path) -> None:
     assert [row[role] for role in HUMAN] == ["as recorded"] * 3
     assert [row[name] for name in COUNTS] == [1, 0, 0, 0, 1]
     assert row["turns_per_game"] == 3.0  # of the one that ended
-
-
-def test_import_replay_and_table_in_one_go(tmp_path, monkeypatch, capsys) -> None:
-    head = "game,keyword_1,keyword_2,keyword_3,keyword_4,code,hint_1,hint_2,hint_3,bob,eve\n"
-    start = ",river,violin,bread,winter,"
-    lines = [f"a{start}241,x,y,z,112,123", f"b{start}9,x,y,z,241,123",
-             f"a{start}134,x,y,z,,123", f"a{start}143,x,y,z,143,143"]  # fmt: skip
-    (tmp_path / "turns.csv").write_text(head + "\n".join(lines) + "\n")
-    command = ("import", tmp_path / "turns.csv", "--out", tmp_path / "games.json")
-    code, _, err = call(monkeypatch, capsys, *command)
-    assert (code, len(err.splitlines())) == (2, 1)
-    assert "line 3: code must be" in err
-    assert "(game 'b', turn 1)" in err
-    assert not (tmp_path / "games.json").exists()
-    code, _, err = call(monkeypatch, capsys, *command, "--skip-bad")
-    assert code == 0
-    said = err.splitlines()
-    assert [line.partition(":")[0] for line in said[:4]] == ["note", "note", "note", "left out"]
-    assert "1 games, 2 turns: 1 miscommunication, 0 interception" in said[-1]
-    assert said[-1].endswith("1 games left out")
-    replay = ("replay", tmp_path / "games.json", "--out", tmp_path / "r")
-    assert call(monkeypatch, capsys, *replay, "--interceptor", "scripted:decrypto")[0] == 0
-    shown = ("--what", "outcomes", "--format", "json")
-    _, out, _ = call(monkeypatch, capsys, "table", tmp_path / "r", *shown)
-    recorded, row = json.loads(out)
-    assert [recorded[name] for name in COUNTS] == [1, 0, 0, 0, 0]
-    assert [row[name] for name in COUNTS] == [1, 0, 0, 0, 0]
-    assert recorded["bob_no_code_percent"] == 100.0
-    code, out, _ = call(monkeypatch, capsys, "transcript", tmp_path / "games.json")
-    assert (code, "2-4-1  no code! 1-2-3" in out) == (0, True)

@@ -1,28 +1,30 @@
-"""Recorded games: one JSON schema, read and written."""
+"""Recorded games: one JSON schema, read and written, its fields checked one by one."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
-from tomeval.core.errors import TomevalError
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
-from tomeval.domains.decrypto.fields import (
-    code_of,
-    guess_json,
-    hints_of,
-    keywords_of,
-    object_of,
-    read_guess,
-    read_json,
-    show,
-    text_of,
+from tomeval.core.resources import read_text
+from tomeval.domains.decrypto.game import (
+    Code,
+    Guess,
+    Keywords,
+    NoCode,
+    Rules,
+    Turn,
+    as_code,
+    clean_hint,
+    outcome_of,
 )
-from tomeval.domains.decrypto.game import Keywords, Rules, Turn, outcome_of
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.runs.experiment import located
 
@@ -30,6 +32,11 @@ FORMAT = "tomeval-decrypto-games"
 VERSION = 1
 _GAME_KEYS = ("name", "keywords", "rules", "players", "source", "turns")
 _TURN_KEYS = ("code", "hints", "bob", "eve")
+MAX_TEXT = 200
+"""Longest text of a file: keywords, hints, names."""
+
+_OPEN, _CLOSE = r"[\s\[({<\"'“‘]*", r"(?:\.0+)?[\s.\])}>\"'”’]*"
+_CODE = re.compile(rf"{_OPEN}([1-4])([\W_]*)([1-4])([\W_]*)([1-4]){_CLOSE}")
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,11 @@ class RecordedGame:
 
 
 def turn_json(turn: Turn) -> dict[str, Any]:
-    """Return a turn as the schema has it."""
-    guesses = {"bob": guess_json(turn.bob), "eve": guess_json(turn.eve)}
+    """Return a turn as the schema has it, a guess that is no code as the text in its place."""
+    guesses = {
+        name: guess.said if isinstance(guess, NoCode) else list(guess)
+        for name, guess in (("bob", turn.bob), ("eve", turn.eve))
+    }
     return {"code": list(turn.code), "hints": list(turn.hints), **guesses}
 
 
@@ -95,15 +105,17 @@ def read_games(path: Path) -> list[RecordedGame]:
         Names file, game, turn and field of what is missing, unknown, of the wrong kind or against
         the rules; a game that goes on after its end is against the rules.
     """
-    data = read_json(path)
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise TomevalError(f"{path}: not valid JSON: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise TomevalError(
-            f"{path}: is not a file of recorded games (format {FORMAT!r}); "
-            "for a plain list of turns see tomeval import"
+            f"{path}: is not a file of recorded games (format {FORMAT!r}), see docs/decrypto.md"
         )
     if data.get("version") != VERSION:
         raise TomevalError(f"{path}: version {data.get('version')!r}, this tomeval reads {VERSION}")
-    object_of(data, ("format", "version", "games"), f"{path}")
+    _object_of(data, ("format", "version", "games"), f"{path}")
     if not isinstance(data.get("games"), list) or not data["games"]:
         raise TomevalError(f"{path}: 'games' must be a list of at least one game")
     games = [game_of(entry, f"{path}: game {i}") for i, entry in enumerate(data["games"], 1)]
@@ -115,41 +127,47 @@ def read_games(path: Path) -> list[RecordedGame]:
 
 def game_of(entry: Any, where: str) -> RecordedGame:
     """Return one game of a file, checked."""
-    object_of(entry, _GAME_KEYS, where, ("keywords", "turns"))
-    keywords = keywords_of(entry["keywords"], where)
-    rules = object_of(entry.get("rules", {}), [*Rules.__dataclass_fields__], f"{where}: rules")
-    players = object_of(entry.get("players", {}), ROLES, f"{where}: players")
+    _object_of(entry, _GAME_KEYS, where, ("keywords", "turns"))
+    one, two, three, four = _list_of(entry["keywords"], 4, "keywords", where)
+    if len({word.casefold() for word in (one, two, three, four)}) < 4:
+        raise TomevalError(f"{where}: the keywords must differ, are {_show(entry['keywords'])}")
+    rules = _object_of(entry.get("rules", {}), [*Rules.__dataclass_fields__], f"{where}: rules")
+    players = _object_of(entry.get("players", {}), ROLES, f"{where}: players")
     if not isinstance(entry["turns"], list) or not entry["turns"]:
         raise TomevalError(f"{where}: 'turns' must be a list of at least one turn")
     with located(where):
         checked = Rules(**rules)
     turns = [_turn(turn, f"{where}: turn {n}") for n, turn in enumerate(entry["turns"], 1)]
-    check_end(tuple(turns), checked, where)
+    _check_end(tuple(turns), checked, where)
     return RecordedGame(
-        keywords,
+        (one, two, three, four),
         tuple(turns),
         checked,
-        text_of(entry.get("name", ""), "name", where),
-        {role: text_of(name, role, where) for role, name in players.items()},
-        text_of(entry.get("source", ""), "source", where),
+        _text_of(entry.get("name", ""), "name", where),
+        {role: _text_of(name, role, where) for role, name in players.items()},
+        _text_of(entry.get("source", ""), "source", where),
     )
 
 
 def _turn(entry: Any, where: str) -> Turn:
-    object_of(entry, _TURN_KEYS, where, _TURN_KEYS)
-    code = code_of(entry["code"], where)
+    _object_of(entry, _TURN_KEYS, where, _TURN_KEYS)
+    code = read_code(entry["code"])
+    if code is None:
+        raise TomevalError(
+            f"{where}: code must be three different digits from 1 to 4, is {_show(entry['code'])}"
+        )
     for name in ("bob", "eve"):
         value = entry[name]
         if not isinstance(value, list | str | int) or isinstance(value, bool):
             raise TomevalError(
                 f"{where}: {name} must be a code, or the text that was said in place of one, empty "
-                f"if there was none; is {show(value)}"
+                f"if there was none; is {_show(value)}"
             )
-    hints = hints_of(entry["hints"], where)
-    return Turn(code, hints, read_guess(entry["bob"]), read_guess(entry["eve"]))
+    one, two, three = _list_of(entry["hints"], 3, "hints", where)
+    return Turn(code, (one, two, three), read_guess(entry["bob"]), read_guess(entry["eve"]))
 
 
-def check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
+def _check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
     """Refuse turns after the end of a game, and a code that comes twice."""
     for count in range(1, len(turns)):
         ended = outcome_of(turns[:count], rules)
@@ -159,3 +177,85 @@ def check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
             )
     if len({turn.code for turn in turns}) < len(turns):
         raise TomevalError(f"{where}: a code comes twice")
+
+
+def read_code(value: Any) -> Code | None:
+    """Return a code as people and programs write it, None for anything else.
+
+    Three different digits from 1 to 4: a list, a number or text, with or without signs between
+    them, in brackets or quotes, and with the ``.0`` that spreadsheets add.
+
+    Examples
+    --------
+    >>> read_code([2, 4, 1]) == read_code("2-4-1") == read_code(241) == read_code("(2, 4, 1)")
+    True
+    >>> read_code("1,1,2"), read_code("7 1 2"), read_code("24 1"), read_code("")
+    (None, None, None, None)
+    """
+    match = _CODE.fullmatch(normalize("NFKC", as_said(value)))
+    if match is None or bool(match[2]) != bool(match[4]):
+        return None
+    return as_code([int(match[group]) for group in (1, 3, 5)])
+
+
+def as_said(value: Any) -> str:
+    """Return any JSON value as one line of text; of a list its items, with commas between them."""
+    if isinstance(value, list):
+        return as_said(",".join(map(_word, value)))
+    text = normalize("NFC", _word(value))
+    printable = (c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
+    line = " ".join("".join(printable).split())
+    return line if len(line) <= MAX_TEXT else f"{line[: MAX_TEXT - 1]}…"
+
+
+def _word(value: Any) -> str:
+    """Return one item; what has items of its own is no part of a code."""
+    if isinstance(value, list | dict):
+        return "[…]"
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+
+
+def read_guess(value: Any) -> Guess:
+    """Return a guess: a code, or what was said in place of one."""
+    return read_code(value) or NoCode(as_said(value))
+
+
+def _text_of(value: Any, what: str, where: str) -> str:
+    """Return a short text on one line."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT or not value.isprintable():
+        raise TomevalError(
+            f"{where}: {what} must be text on one line, at most {MAX_TEXT} characters, "
+            f"is {_show(value)}"
+        )
+    return value
+
+
+def _object_of(
+    value: Any, known: Sequence[str], where: str, needed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return an object whose keys are known, with all that are needed."""
+    if not isinstance(value, dict):
+        raise TomevalError(f"{where}: must be an object, is {_show(value)}")
+    for key in value:
+        if key not in known:
+            raise unknown("key", str(key)[:80], known, where)
+    for key in needed:
+        if key not in value:
+            raise TomevalError(f"{where}: missing {key!r}")
+    return value
+
+
+def _list_of(value: Any, size: int, what: str, where: str) -> list[str]:
+    """Return some filled texts, `what` in the plural."""
+    if not isinstance(value, list) or len(value) != size:
+        raise TomevalError(f"{where}: {what} must be a list of {size}, is {_show(value)}")
+    texts = [clean_hint(_text_of(text, f"a {what[:-1]}", where)) for text in value]
+    if not all(texts):
+        raise TomevalError(f"{where}: a {what[:-1]} is empty")
+    return texts
+
+
+def _show(value: Any) -> str:
+    """Return a value as messages show it."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
