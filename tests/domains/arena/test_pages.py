@@ -11,8 +11,7 @@ from layout import check
 
 from tomeval.domains.arena.domain import ARENA
 from tomeval.domains.arena.facts import run_facts, run_notes
-from tomeval.domains.arena.figures.beliefs import lines_by_player
-from tomeval.domains.arena.figures.roles import points
+from tomeval.domains.arena.figures import points
 from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.tables import SHOWN, result_rows
 from tomeval.plots import FIGURES, Options, draw
@@ -38,15 +37,6 @@ def dilemma(tmp_path_factory):
     ]
     folder = tmp_path_factory.mktemp("dilemma") / "run"
     with played(folder, lineups, games, players=players, episodes=12) as run:
-        yield run
-
-
-@pytest.fixture(scope="module")
-def mafia(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mafia") / "run"
-    lineups = [{"game": "quiet", "subject": ["planner", "chance"], "others": "band"}]
-    games = {"quiet": {"game": "mafia", "players": 4}}
-    with played(folder, lineups, games, values=True) as run:
         yield run
 
 
@@ -149,25 +139,14 @@ def test_nothing_is_said_of_a_run_without_gaps(dilemma):
 
 @pytest.mark.parametrize("column", ["double", "single"])
 @pytest.mark.parametrize("name", [*FIGURES, *ARENA.show.figures])
-def test_nothing_overlaps(dilemma, mafia, name, column):
-    run = mafia if name == "belief" else dilemma
-    drawings = draw(run, [name], Options(column))
+def test_nothing_overlaps(dilemma, name, column):
+    drawings = draw(dilemma, [name], Options(column))
     assert drawings
     for drawing in drawings:
         check(drawing.figure)
         assert drawing.figure.get_figheight() < 9.6
         assert drawing.caption
         assert drawing.description
-
-
-def test_errors_are_counted_by_hand(dilemma):
-    """Only one player errs, so it causes what all others at its tables witness."""
-    records = game_records(dilemma)
-    [drawing] = draw(dilemma, ["errors"])
-    mine = [r for r in records if r.game == "first" and f"{LONG}0" in r.players]
-    erred = sum(bool(record.errors) for record in mine)
-    assert f"{LONG}0 {100 * erred / len(mine):.0f} and 0 of {len(mine)}" in drawing.description
-    assert 0 < erred < len(mine)
 
 
 def test_points_by_role_are_those_of_the_records(dilemma):
@@ -192,19 +171,3 @@ def test_points_by_role_are_those_of_the_records(dilemma):
     assert point.regret[0] == pytest.approx(mean)
     assert point.tom[0] == pytest.approx(100 * np.mean(hits))
     assert found["first"]["planner", "player"].regret[0] == pytest.approx(0)
-
-
-def test_belief_by_day_is_the_mean_of_the_day(mafia):
-    lines = lines_by_player(mafia)["planner"]
-    rows = mafia.store.query(
-        "SELECT s.round, a.value FROM answers a JOIN step_records s USING (cell, episode, step) "
-        "WHERE s.player = 'planner'"
-    )
-    hits: dict[int, list[float]] = {}
-    for day, value in rows:
-        told = json.loads(value)
-        if told["probe"] == "mafia" and told["hit"] is not None:
-            hits.setdefault(day, []).append(told["hit"])
-    assert dict(zip(lines["hit"].day, lines["hit"].share, strict=True)) == pytest.approx(
-        {day: 100 * np.mean(values) for day, values in sorted(hits.items())}
-    )

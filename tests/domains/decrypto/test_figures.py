@@ -125,7 +125,7 @@ def test_lines_and_points_show_the_rows_of_the_table(opened, drawn) -> None:
     ):
         (row,) = [r for r in table_rows(what, opened, [role]) if r[role] == "script"]
         (axes,) = drawn[stem].figure.axes
-        dots = [float(line.get_ydata()[0]) for line in axes.lines if line.get_marker() == "o"]
+        dots = [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
         shown = [f"{measure}_percent" for measure in words]
         assert dots == pytest.approx([row[name] for name in shown if row[name] == row[name]])
 

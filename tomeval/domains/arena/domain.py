@@ -119,14 +119,7 @@ ARENA = Domain(
         },
         first_table="results",
         aside=ASIDE,
-        figures={
-            name: f"tomeval.domains.arena.figures.{where}"
-            for name, where in {
-                "errors": "errors:error_flow",
-                "literal_against_functional": "roles:roles",
-                "belief": "beliefs:belief_by_day",
-            }.items()
-        },
+        figures={"literal_against_functional": "tomeval.domains.arena.figures:roles"},
         first_figures=("forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,

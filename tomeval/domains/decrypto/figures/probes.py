@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,20 +12,18 @@ from tomeval.domains.decrypto.figures import INTERVALS
 from tomeval.domains.decrypto.measures import CHANCE, IN_VIEW, turn_share
 from tomeval.domains.decrypto.played import NONE, Played, pool
 from tomeval.domains.decrypto.results import pairings
+from tomeval.plots.dots import Panel, Series, dots_figure
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import all_words
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import (
-    COLOURS,
     add_head,
-    add_legend,
     fold,
     line_style,
     new_figure,
     point_style,
 )
 from tomeval.runs.results import Run
-from tomeval.statistics.shares import Share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +88,6 @@ def _has(measures: Iterable[str], played: Played) -> bool:
     return any(turn_share(played, name).items for name in measures)
 
 
-@in_style
 def _drawing(
     stem: str,
     players: Mapping[str, Played],
@@ -100,32 +96,35 @@ def _drawing(
     caption: str,
     options: Options,
 ) -> Drawing:
-    """Draw shares of turns with intervals: a group of points per measure."""
-    shares = {
-        name: {measure: turn_share(played, measure) for measure in words}
-        for name, played in players.items()
+    """Draw shares of turns with intervals: a row per measure, a dot per player."""
+    shares = [[turn_share(played, name) for played in players.values()] for name in words]
+    marks = {
+        (row, player): (100 * share.share, 100 * share.low, 100 * share.high)
+        for row, of_players in enumerate(shares)
+        for player, share in enumerate(of_players)
+        if share.items
     }
-    shown = [m for m in words if any(of_player[m].items for of_player in shares.values())]
-    width = options.width
-    figure, (axis,) = new_figure(width, 2.5)
-    step = 0.7 / max(len(shares), 1)
-    told = []
-    for index, (name, of_player) in enumerate(shares.items()):
-        offset = (index - (len(shares) - 1) / 2) * step
-        for column, measure in enumerate(shown):
-            share: Share = of_player[measure]
-            if math.isfinite(share.low):
-                ends = [100 * share.low, 100 * share.high]
-                colour = COLOURS[index % len(COLOURS)]
-                axis.plot([column + offset] * 2, ends, color=colour, lw=1.4)
-            label = name if column == 0 else None
-            axis.plot([column + offset], [100 * share.share], label=label, **point_style(index))
-            told.append(f"{name}, {words[measure]}: {100 * share.share:.0f} % of {share.items}")
-    axis.set_xticks(range(len(shown)), [fold(words[m], options.fits(10, 16)) for m in shown])
-    axis.set_ylim(-3, 103)
-    axis.set_ylabel("share of turns (%)")
-    add_head(figure, title)
-    add_legend(figure, axis.get_legend_handles_labels()[0])
+    series = [Series(name, point_style(index)) for index, name in enumerate(players)]
+
+    def whole(axes: Axes, number: int) -> None:
+        axes.set_xlim(-3, 103)
+
+    figure = dots_figure(
+        title,
+        [Panel("", marks)],
+        list(words.values()),
+        "share of turns (%)",
+        series,
+        options,
+        row_height=0.12 + 0.1 * len(players),
+        gap=0.7 / len(players),
+        finish=whole,
+    )
+    told = [
+        f"{name}, {said}: {100 * share.share:.0f} % of {share.items}"
+        for said, of_players in zip(words.values(), shares, strict=True)
+        for name, share in zip(players, of_players, strict=True)
+    ]
     return Drawing("probes", stem, figure, title, caption, "; ".join(told))
 
 

@@ -1,4 +1,4 @@
-"""Literal against functional theory of mind, by role."""
+"""The figure of the arena: literal against functional theory of mind, by role."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.domains.arena.figures import INTERVALS, size
 from tomeval.domains.arena.measures import MEASURES, PER_DECISION
 from tomeval.domains.arena.results import ArenaRunCell, Floats
 from tomeval.plots.drawing import (
@@ -36,6 +35,7 @@ NAME = "literal_against_functional"
 FUNCTIONAL, LITERAL = MEASURES[PER_DECISION], MEASURES["tom_percent"]
 ATTAINABLE = MEASURES["tom_attainable_percent"]
 
+INTERVALS = "95 % intervals take games on one deal as one unit"
 _NOTHING = 1e-9  # a difference that comes from rounding
 
 Place = tuple[str, str]
@@ -154,7 +154,9 @@ def _panel(
     for (player, role), point in found.items():
         index = players.index(player)
         look = _look(index, names.index(role))
-        look["markersize"] = size(index, len(players)) * (1.4 if look["marker"] == "*" else 1)
+        # Later marks are smaller, so that those below them can be seen.
+        size = 5.5 + 3.5 * (1 - index / max(len(players) - 1, 1))
+        look["markersize"] = size * (1.4 if look["marker"] == "*" else 1)
         (x, *across), (y, *up) = point.regret, point.tom
         axes.plot(across, [y, y], color=look["color"], lw=0.9, zorder=2)
         axes.plot([x, x], up, color=look["color"], lw=0.9, zorder=2)
