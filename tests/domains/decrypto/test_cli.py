@@ -222,8 +222,8 @@ def test_play_and_show(tmp_path, monkeypatch, capsys) -> None:
         (("run", "decrypto_quikstart"), "did you mean 'decrypto_quickstart'"),
         (("run", "decrypto_quickstart", "--set", "horizon=3"), "is a key of the domain 'matrix'"),
         (("run", "quickstart", "--set", "pairings=3"), "is a key of the domain 'decrypto'"),
-        (("play", "decrypto", "--encoder", "minlm"), "did you mean 'minilm'"),
-        (("play", "decrypto", "--interceptor", "minilm"), "exclude each other"),
+        (("play", "decrypto", "--other", "minlm"), "did you mean 'minilm'"),
+        (("play", "decrypto", *("--other", "random") * 3), "or two; there are 3"),
     ],
 )
 def test_one_clear_message(tmp_path, monkeypatch, capsys, args, message) -> None:

@@ -5,28 +5,26 @@ import io
 import pytest
 from support import Typing
 
+from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Turn
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.session import play_session
-from tomeval.domains.decrypto.terminal import Terminal, board, read_code
-
-MINILM = {"embedding": "minilm"}
+from tomeval.domains.decrypto.terminal import board, read_code
 
 
-def sit(people, lines, out, others=None, **more):
+def sit(seat, lines, out, others=("minilm",), **more):
     screen = io.StringIO()
     keys = Typing(lines, screen)
-    tables = dict.fromkeys(("encoder", "decoder", "interceptor"), MINILM) | (others or {})
     settings = {"seed": 4, **more}
-    record = play_session(people, tables, Terminal(keys, screen, people), out, settings=settings)
+    record = play_session(seat, others, Console(keys, screen), out, settings=settings)
     return record, screen.getvalue(), keys.seen
 
 
 def test_eve_plays_a_game_to_its_end(tmp_path) -> None:
     out = tmp_path / "games.json"
     lines = ["123"] * 3
-    record, screen, seen = sit(["interceptor"], lines, out, rules={"turns": 3})
+    record, screen, seen = sit("interceptor", lines, out, rules={"turns": 3})
     assert record is not None
     assert read_games(out) == [record]
     assert [turn.eve for turn in record.turns] == [(1, 2, 3)] * 3
@@ -40,7 +38,7 @@ def test_eve_plays_a_game_to_its_end(tmp_path) -> None:
 
 def test_mistakes_are_forgiven_with_a_message(tmp_path) -> None:
     lines = ["", "2", "1-1-2", "1 2 5", "history", "?", "2, 4, 1"]
-    record, screen, _ = sit(["interceptor"], lines, tmp_path / "g.json", rules={"turns": 1})
+    record, screen, _ = sit("interceptor", lines, tmp_path / "g.json", rules={"turns": 1})
     assert record is not None
     assert record.turns[0].eve == (2, 4, 1)
     assert screen.count("A code is three different digits") == 3
@@ -50,7 +48,7 @@ def test_mistakes_are_forgiven_with_a_message(tmp_path) -> None:
 
 def test_alice_is_told_what_is_wrong_with_her_hints(tmp_path) -> None:
     lines = ["snow", "a, b, c, d", "meal, b, c", "meals, b, c", "1, 2, 3", " big  cat , owl, fox "]
-    record, screen, _ = sit(["encoder"], lines, tmp_path / "g.json", rules={"turns": 1})
+    record, screen, _ = sit("encoder", lines, tmp_path / "g.json", rules={"turns": 1})
     assert record is not None
     assert record.turns[0].hints == ("big cat", "owl", "fox")
     assert screen.count("Three hints are needed") == 2
@@ -61,10 +59,10 @@ def test_alice_is_told_what_is_wrong_with_her_hints(tmp_path) -> None:
 
 def test_a_game_that_is_broken_off_keeps_its_finished_turns(tmp_path) -> None:
     out = tmp_path / "games.json"
-    record, screen, _ = sit(["decoder"], ["234", "quit"], out)
+    record, screen, _ = sit("decoder", ["234", "quit"], out)
     assert record is not None
     assert (len(record.turns), record.outcome) == (1, None)
-    again, _, _ = sit(["decoder"], ["234", "143"], out)  # the input ends
+    again, _, _ = sit("decoder", ["234", "143"], out)  # the input ends
     assert [game.name for game in read_games(out)] == ["game 1", "game 2"]
     assert again is not None
     assert len(again.turns) == 2
@@ -73,25 +71,14 @@ def test_a_game_that_is_broken_off_keeps_its_finished_turns(tmp_path) -> None:
 
 def test_nothing_is_recorded_of_no_turn(tmp_path) -> None:
     out = tmp_path / "games.json"
-    record, screen, _ = sit(["interceptor"], ["q"], out)
+    record, screen, _ = sit("interceptor", ["q"], out)
     assert record is None
     assert not out.exists()
     assert "nothing is recorded" in screen
 
 
-def test_several_people_hand_over_without_seeing_each_others_screen(tmp_path) -> None:
-    lines = ["snow, owl, fox", "", "234", "", "123"]
-    people = ["encoder", "decoder", "interceptor"]
-    record, screen, _ = sit(people, lines, tmp_path / "g.json", rules={"turns": 1})
-    assert record is not None
-    assert record.turns[0] == Turn((2, 3, 4), ("snow", "owl", "fox"), (2, 3, 4), (1, 2, 3))
-    assert "Bob takes the keyboard" in screen
-    assert "Eve takes the keyboard" in screen
-
-
 def test_with_a_language_model_at_the_table(tmp_path) -> None:
-    others = {"encoder": {"model": "scripted:decrypto"}, "decoder": {"model": "scripted:decrypto"}}
-    record, _, _ = sit(["interceptor"], ["124"] * 8, tmp_path / "g.json", others)
+    record, _, _ = sit("interceptor", ["124"] * 8, tmp_path / "g.json", ["scripted:decrypto"])
     assert record is not None
     assert record.outcome == "survived"
     assert all(turn.bob == turn.code for turn in record.turns)
@@ -101,7 +88,7 @@ def test_a_damaged_file_is_refused_before_the_game(tmp_path) -> None:
     out = tmp_path / "games.json"
     out.write_text("{}")
     with pytest.raises(TomevalError, match="is not a file of recorded games"):
-        sit(["interceptor"], ["123"], out)
+        sit("interceptor", ["123"], out)
     assert out.read_text() == "{}"
 
 

@@ -9,23 +9,17 @@ import typer
 
 from tomeval.cli.options import TrustCode, TrustHost
 from tomeval.core.extensions import CommandPart
+from tomeval.domains.seated.commands import Deal, Others, Seed, Strategy
 
 
 def play(
     game: Annotated[str, typer.Argument(help="A kind of game, such as ipd3.")],
-    other: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--other",
-            help="Who else plays: a scripted player of the game, or a model such as hf:REPO, "
-            "openai:MODEL@BASE_URL or scripted:NAME. Once for all seats, or once for each.",
-        ),
-    ] = None,
+    other: Others = None,
     seat: Annotated[int, typer.Option("--seat", help="Your seat, from 0.")] = 0,
     preset: Annotated[str, typer.Option("--preset", help="A named set of parameters.")] = "",
-    strategy: Annotated[str, typer.Option("--strategy", help="Of language models.")] = "QA",
-    seed: Annotated[int, typer.Option("--seed", help="Decides what is dealt and drawn.")] = 0,
-    deal: Annotated[int, typer.Option("--deal", help="Which deal of the seed, from 0.")] = 0,
+    strategy: Strategy = "QA",
+    seed: Seed = 0,
+    deal: Deal = 0,
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", help="A parameter of the game: key=value. Repeatable."),
@@ -42,18 +36,10 @@ def play(
     rules: dict[str, Any] = {"preset": preset} if preset else {}
     for override in overrides or []:
         override_key(rules, override)
-    console = Console(sys.stdin, sys.stdout)
+    asked: dict[str, Any] = {"seat": seat, "deal": deal, "settings": {"seed": seed}}
     with trusting(trust_host or (), code=trust_remote_code):
-        play_session(
-            game,
-            other or [],
-            console,
-            seat=seat,
-            deal=deal,
-            settings={"seed": seed},
-            rules=rules,
-            strategy=strategy,
-        )
+        console = Console(sys.stdin, sys.stdout)
+        play_session(game, other or [], console, rules=rules, strategy=strategy, **asked)
 
 
 def _is_game(name: str) -> bool:

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.console import Console, QuitGame
+from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
-from tomeval.core.streams import Stream
-from tomeval.domains.arena.cells import ArenaCell
+from tomeval.domains.arena.cells import SUBJECT, ArenaCell
 from tomeval.domains.arena.named_games import named_game
-from tomeval.domains.arena.play import Table, play_game
+from tomeval.domains.arena.play import play_game
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import RANDOM
 from tomeval.domains.arena.seating import table_of
 from tomeval.domains.arena.terminal import HumanSeat
-from tomeval.domains.seated.seats import Chair
-from tomeval.domains.seated.session import play_with_models
+from tomeval.domains.seated.session import at_the_terminal, persons_chair
 from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.templates import load_prompts
@@ -77,14 +75,18 @@ def play_session(
     cell = make_experiment(data, base=Path(), where="play").cells[0]
     assert isinstance(cell, ArenaCell)
     episode = _episode(cell, seat, deal)
-    console.say("Type ? for help at any time.")
-    try:
-        played = _play(cell, episode, console)
-    except (QuitGame, KeyboardInterrupt):
-        console.say("\nThe game was broken off.")
-        return None
-    for line in _ending(cell, played):
-        console.say(line)
+    prompts = load_prompts("arena", cell.experiment.prompts, cell.experiment.base)
+
+    async def play(models: Mapping[str, Model]) -> PlayedGame:
+        table = table_of(cell, episode, models, lambda: None)
+        person = HumanSeat(persons_chair(seat, deal), console, prompts)
+        table.players = [person, *table.players[1:]]
+        return await play_game(table, episode, deal)
+
+    played = at_the_terminal(cell, SUBJECT, play, console, cell.scores)
+    if played is not None:
+        for line in _ending(cell, played):
+            console.say(line)
     return played
 
 
@@ -114,24 +116,6 @@ def _episode(cell: ArenaCell, seat: int, deal: int) -> int:
         names = ", ".join(f"{s} ({cell.game.seat_name(s)})" for s in sorted(set(seats)))
         raise TomevalError(f"--seat {seat}: there is no such seat; there are {names}")
     return deal * len(seats) + seats.index(seat)
-
-
-def _play(cell: ArenaCell, episode: int, console: Console) -> PlayedGame:
-    """Play the game."""
-
-    async def play(models: Mapping[str, Model]) -> PlayedGame:
-        table = table_of(cell, episode, models, lambda: None)
-        _seat(table, cell, console)
-        return await play_game(table, episode, cell.seated(episode)[0])
-
-    return play_with_models(cell.models, play, cell.experiment.base, cell.scores)
-
-
-def _seat(table: Table, cell: ArenaCell, console: Console) -> None:
-    """Put the person in the subject's place."""
-    chair = Chair(table.seats[0], Stream.of(0, PERSON).episode(0), name=PERSON)
-    prompts = load_prompts("arena", cell.experiment.prompts, cell.experiment.base)
-    table.players = [HumanSeat(chair, console, prompts), *table.players[1:]]
 
 
 def _ending(cell: ArenaCell, played: PlayedGame) -> list[str]:

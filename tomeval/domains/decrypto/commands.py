@@ -12,6 +12,7 @@ import typer
 from tomeval.cli.options import Overrides, TrustCode, TrustHost
 from tomeval.core import printing
 from tomeval.core.extensions import CommandPart
+from tomeval.domains.seated.commands import Deal, Others, Seed, Strategy
 
 
 class Role(StrEnum):
@@ -22,30 +23,13 @@ class Role(StrEnum):
     interceptor = "interceptor"
 
 
-SPEC_HELP = (
-    "random, minilm, wordnet, embedding:NAME, rsa:LEVEL, hf:REPO, openai:MODEL@BASE_URL or "
-    "scripted:NAME"
-)
-ALIKE = "As --encoder."
-Strategy = Annotated[str, typer.Option("--strategy", help="Of language models.")]
-Candidates = Annotated[
-    int, typer.Option("--k", hidden=True, help="Candidates per hint of embedding encoders.")
-]
-
-
 def play(
     game: Annotated[str, typer.Argument(help="The word decrypto.")],
-    seat: Annotated[
-        list[Role] | None,
-        typer.Option("--seat", help="Your seat. Repeatable. Default: interceptor."),
-    ] = None,
-    encoder: Annotated[str | None, typer.Option("--encoder", help=SPEC_HELP)] = None,
-    decoder: Annotated[str | None, typer.Option("--decoder", help=ALIKE)] = None,
-    interceptor: Annotated[str | None, typer.Option("--interceptor", help=ALIKE)] = None,
+    other: Others = None,
+    seat: Annotated[Role, typer.Option("--seat", help="Your seat.")] = Role.interceptor,
     strategy: Strategy = "QA",
-    k: Candidates = 16,
-    seed: Annotated[int, typer.Option("--seed", help="Decides keywords and codes.")] = 0,
-    deal: Annotated[int, typer.Option("--deal", help="Which deal of the seed, from 0.")] = 0,
+    seed: Seed = 0,
+    deal: Deal = 0,
     out: Annotated[
         Path, typer.Option("--out", help="File to record to; games are added to it.")
     ] = Path("decrypto_games.json"),
@@ -54,20 +38,20 @@ def play(
     overrides: Overrides = None,
 ) -> None:
     """Take a seat yourself, against or with other players; the game is recorded."""
+    from tomeval.core.console import Console
     from tomeval.core.credentials import trusting
-    from tomeval.domains.decrypto.session import play_session, tables_from_specs
-    from tomeval.domains.decrypto.terminal import Terminal
+    from tomeval.domains.decrypto.session import play_session
     from tomeval.runs.experiment import override_key
 
-    people = [role.value for role in seat or [Role.interceptor]]
-    specs = {"encoder": encoder, "decoder": decoder, "interceptor": interceptor}
-    others = tables_from_specs(specs, people, "minilm", strategy, k)
     settings: dict[str, Any] = {"seed": seed, "rules": {}}
     for override in overrides or []:
         override_key(settings, override)
-    terminal = Terminal(sys.stdin, sys.stdout, people)
     with trusting(trust_host or (), code=trust_remote_code):
-        play_session(people, others, terminal, out, settings=settings, game=deal)
+        console = Console(sys.stdin, sys.stdout)
+        others = other or []
+        play_session(
+            seat.value, others, console, out, settings=settings, strategy=strategy, deal=deal
+        )
 
 
 def transcript(

@@ -207,7 +207,7 @@ def player_from_table(
     return DecryptoPlayer(name, kind, entry, base=base)
 
 
-def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, Any]:
+def table_from_spec(spec: str, strategy: str = "QA") -> dict[str, Any]:
     """Return a player's table from what a command line says.
 
     Parameters
@@ -215,13 +215,13 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     spec : str
         ``random``; a shipped embedding or ``embedding:NAME``; ``KIND:...`` of a kind that an
         extension brings, such as ``rsa:2``; else a language model, see `tomeval.models.model_name`.
-    strategy, k
-        For language models, and for embedding encoders.
+    strategy : str
+        For language models.
 
     Examples
     --------
     >>> table_from_spec("minilm")
-    {'embedding': 'minilm', 'k': 16}
+    {'embedding': 'minilm'}
     >>> table_from_spec("scripted:decrypto", "CoT")
     {'model': 'scripted:decrypto', 'strategy': 'CoT'}
     """
@@ -229,7 +229,7 @@ def table_from_spec(spec: str, strategy: str = "QA", k: int = 16) -> dict[str, A
     if spec == "random":
         return {"kind": "random"}
     if name != spec or spec in SHIPPED:
-        return {"embedding": name, "k": k}
+        return {"embedding": name}
     kind, _, said = spec.partition(":")
     if (brought := f"{_BROUGHT}{kind}") in named("players"):
         return {"kind": kind, **player_kind(brought).short(said)}

@@ -1,10 +1,10 @@
-"""People in any seat, at a terminal: history laid out legibly, mistakes forgiven."""
+"""A person in any seat, at a terminal: history laid out legibly, mistakes forgiven."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, TextIO, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from tomeval.core.console import Console
 from tomeval.core.outcomes import Said
@@ -24,34 +24,9 @@ from tomeval.domains.decrypto.game import (
 from tomeval.domains.decrypto.seats import NAMES, Seat
 from tomeval.domains.seated.seats import Chair
 
-T = TypeVar("T")
-
 _HELP = """  Alice: three hints with commas between, in the order of the code: snow, river bank, pet
   Bob and Eve: the code, three different digits from 1 to 4, such as: 241 or 2-4-1
   history: show the past again; quit: stop (finished turns are recorded)"""
-
-
-class Terminal(Console):
-    """Asks people, by the roles that they take, and tells what happened.
-
-    Several people hand over the keyboard.
-    """
-
-    def __init__(self, source: TextIO, sink: TextIO, people: Sequence[str] = ()) -> None:
-        super().__init__(source, sink)
-        self.people = tuple(people)
-        self._last = ""
-
-    def ask(self, prompt: str, parse: Callable[[str], T | str], board: str) -> T:
-        """Ask until a line can be read; a text from `parse` says what is wrong with it."""
-        return self.question(prompt, parse, {"?": _HELP, "help": _HELP, "history": board})
-
-    def hand_over(self, role: str) -> None:
-        """Hide what the last person saw before the next one looks."""
-        if len(self.people) > 1 and self._last not in ("", role):
-            self.say("\n" * 60)
-            self.read(f"{NAMES[role]} takes the keyboard; press Enter to go on. ")
-        self._last = role
 
 
 def board(turns: Sequence[Turn], rules: Rules, keywords: Sequence[str] | None) -> str:
@@ -109,20 +84,20 @@ def read_code(line: str) -> Code | str:
 class HumanSeat(Seat):
     """A person in a seat."""
 
-    def __init__(self, chair: Chair[str], terminal: Terminal) -> None:
+    def __init__(self, chair: Chair[str], console: Console) -> None:
         super().__init__(chair)
-        self.terminal = terminal
+        self.console = console
 
     async def answer(self, view: View) -> Said[Any]:
         """Ask for three hints, or for the code."""
         role = self.chair.seat
-        self.terminal.hand_over(role)
         page = board(view.turns, view.rules, getattr(view, "keywords", None))
+        pages = {"?": _HELP, "help": _HELP, "history": page}
         if not isinstance(view, EncoderView):
-            self.terminal.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(view.hints)}")
-            return Said(self.terminal.ask("Your guess: ", read_code, page))
+            self.console.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(view.hints)}")
+            return Said(self.console.question("Your guess: ", read_code, pages))
         words = ", ".join(view.keywords[digit - 1].upper() for digit in view.code)
-        self.terminal.say(f"\n{page}\n\nAlice, the code is {shown(view.code)}: {words}")
+        self.console.say(f"\n{page}\n\nAlice, the code is {shown(view.code)}: {words}")
 
         def parse(line: str) -> Hints | str:
             hints = [clean_hint(part) for part in line.split(",")]
@@ -132,13 +107,11 @@ class HumanSeat(Seat):
             one, two, three = hints
             return one, two, three
 
-        return Said(self.terminal.ask("Your hints: ", parse, page))
+        return Said(self.console.question("Your hints: ", parse, pages))
 
     async def observe(self, turn: Turn) -> tuple[()]:
-        """Tell how the turn ended, once."""
-        people = self.terminal.people
-        if people and people[0] == self.chair.seat:
-            self.terminal.say(f"\n{result_text(turn)}")
+        """Tell how the turn ended."""
+        self.console.say(f"\n{result_text(turn)}")
         return ()
 
 

@@ -6,10 +6,12 @@ import json
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
+from tomeval.core.console import Console, QuitGame
 from tomeval.core.errors import TomevalError
+from tomeval.core.streams import Stream
+from tomeval.domains.seated.seats import Chair, SeatName
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.runs.engine import spec_key, started
@@ -18,23 +20,50 @@ from tomeval.runs.engines import run_loop
 T = TypeVar("T")
 
 
-def play_with_models(
-    specs: Mapping[str, Any],
+def persons_chair(seat: SeatName, game: int) -> Chair[SeatName]:
+    """Return where a person sits for one game; nobody draws for it."""
+    return Chair(seat, Stream.of(0, "person").episode(game), name="person")
+
+
+def at_the_terminal(
+    cell: Any,
+    seat: str,
     play: Callable[[Mapping[str, Model]], Awaitable[T]],
-    base: Path | None,
+    console: Console,
     scores: bool = False,
-) -> T:
-    """Play one game with the models of its seats.
+) -> T | None:
+    """Play one game of a person with the models of the other seats.
 
     Parameters
     ----------
-    specs : mapping
-        Of the models, by seat; each is opened once.
+    cell : Cell
+        The player that it has in the person's `seat` stands in for the person.
     play : callable
-        Plays the game, given the models by seat.
+        Plays the game, given the models by seat; each is opened once.
     scores : bool
         Whether any model scores labels.
+
+    Returns
+    -------
+    T or None
+        What `play` returns; None if the game was broken off.
     """
+    console.say("Type ? for help at any time.")
+    specs = {name: spec for name, spec in cell.models.items() if name != seat}
+    try:
+        return _with_models(specs, play, cell.experiment.base, scores)
+    except (QuitGame, KeyboardInterrupt):
+        console.say("\nThe game was broken off.")
+        return None
+
+
+def _with_models(
+    specs: Mapping[str, Any],
+    play: Callable[[Mapping[str, Model]], Awaitable[T]],
+    base: Any,
+    scores: bool,
+) -> T:
+    """Play one game, given the models of its seats."""
     asked = {seat: spec_key(spec) for seat, spec in specs.items()}
     opened: dict[str, Model | LocalModel] = {
         key: open_model(json.loads(key), base=base, scores=scores) for key in set(asked.values())
