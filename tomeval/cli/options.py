@@ -131,15 +131,6 @@ ModelOption = Annotated[
         autocompletion=completing("models"),
     ),
 ]
-PoolOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--pool",
-        hidden=True,
-        help="In the arena: play against the frozen pool of this file, which tomeval ratings RUN "
-        "--what pool wrote, in place of the experiment's own.",
-    ),
-]
 Concurrency = Annotated[
     int,
     typer.Option(

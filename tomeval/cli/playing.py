@@ -26,7 +26,6 @@ from tomeval.cli.options import (
     MaxTokens,
     ModelOption,
     Overrides,
-    PoolOption,
     Replicas,
     StartupTest,
     TableFormat,
@@ -84,7 +83,6 @@ def run(
     replicas: Replicas = None,
     gpus_per_replica: GpusPerReplica = None,
     model: ModelOption = None,
-    pool: PoolOption = None,
     limit: Limit = None,
     until: Until = None,
     max_episodes: MaxEpisodes = None,
@@ -132,7 +130,7 @@ def run(
         raise TomevalError("--out: is empty; name a folder, or leave it out")
     part = None if shard is None else portion("shard")(shard)
     stops = _stops(until, max_episodes)
-    loaded = load_experiment(experiment, [*(overrides or []), *stops], model, pool)
+    loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
     if overrides:
         from tomeval.runs.plan import own_numbers
 
@@ -268,7 +266,6 @@ def _close(folder: Path, part: Part | None) -> bool:
 def plan(
     experiment: ExperimentFile,
     model: ModelOption = None,
-    pool: PoolOption = None,
     overrides: Overrides = None,
     until: Until = None,
     max_episodes: MaxEpisodes = None,
@@ -315,7 +312,7 @@ def plan(
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
         stops = _stops(until, max_episodes)
-        loaded = load_experiment(experiment, [*(overrides or []), *stops], model, pool)
+        loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
         planned, notes = _expected(loaded, pilot)
         rows = plan_rows(loaded, count, context, planned)
     if form in DATA:

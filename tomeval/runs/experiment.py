@@ -130,7 +130,6 @@ class Experiment(BaseModel):
     _base: Path | None = None
     _where: str = "experiment"
     _one_model: bool = False
-    _pool: Path | None = None
 
     @field_validator("seed", "on_invalid", mode="before")
     @classmethod
@@ -208,11 +207,6 @@ class Experiment(BaseModel):
     def use_model(cls, data: dict[str, Any], model: str) -> None:
         """Put one model in place of all that an experiment's raw data name."""
         data["model"] = model
-
-    @classmethod
-    def use_pool(cls, data: dict[str, Any], path: Path, where: str) -> None:
-        """Put the frozen pool of a file into an experiment's raw data, where a domain has pools."""
-        raise TomevalError(f"--pool: {where} is of a domain without frozen pools of players")
 
     @classmethod
     def tables(cls) -> dict[str, type[BaseModel]]:
@@ -299,7 +293,6 @@ def load_experiment(
     path: str | Path,
     overrides: Sequence[str] = (),
     model: str | Sequence[str] | None = None,
-    pool: Path | None = None,
     stand_in: str = "",
 ) -> Experiment:
     """Load an experiment file, or a shipped one by name.
@@ -313,8 +306,6 @@ def load_experiment(
     model : str or sequence of str, optional
         Replaces the models of all language-model players; several are an axis, as the key
         `model`. Against a frozen pool, of those measured.
-    pool : path, optional
-        Of a frozen pool, which measured players meet in place of the experiment's own.
     stand_in : str, optional
         The model of players for which none is named, where none is asked.
 
@@ -332,8 +323,6 @@ def load_experiment(
         raise not_read(path, error) from None
     try:
         domain = _domain_of(data, where)
-        if pool is not None:
-            domain.experiment.use_pool(data, pool, where)
         tables = _tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
         for override in overrides:
             override_key(data, override, tables)
@@ -350,7 +339,7 @@ def load_experiment(
                 raise TomevalError(f"{where}: --model: players of {domain.name} share one model")
             data["model"] = given
         base, one_model = path.parent, bool(given)
-        experiment = make_experiment(data, base=base, where=where, one_model=one_model, pool=pool)
+        experiment = make_experiment(data, base=base, where=where, one_model=one_model)
     except TomevalError:
         from tomeval.runs.faults import other_kind
 
@@ -368,12 +357,10 @@ def make_experiment(
     base: Path | None = None,
     where: str = "experiment",
     one_model: bool = False,
-    pool: Path | None = None,
 ) -> Experiment:
     """Check a dict with the keys of a domain's experiment; relative paths start from `base`.
 
-    With `one_model`, which replaced several models, identical cells count once; `pool` is the file
-    that the table pool comes from, if it is not the experiment's.
+    With `one_model`, which replaced several models, identical cells count once.
     """
     check_text(data, where)
     domain = _domain_of(data, where)
@@ -386,7 +373,6 @@ def make_experiment(
         everything = keys_of(domain)
         raise TomevalError(explained(error, everything, _tables_of(everything), where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
-    experiment._pool = pool
     _ = experiment.cells
     if experiment.until or experiment.max_episodes is not None:
         from tomeval.runs.allocation import check

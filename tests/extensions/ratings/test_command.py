@@ -32,14 +32,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_a_pool_is_json_alone(tomeval, folder):
-    code, out, _ = tomeval("ratings", folder, "--what", "pool")
-    assert (code, set(json.loads(out)["players"])) == (0, {"sloppy", "chance"})
-    code, out, errors = tomeval("ratings", folder, "--what", "pool", "--format", "csv")
-    assert (code, out) == (2, "")
-    assert "--what pool writes JSON alone: leave out --format" in errors
-
-
 def test_all_tables_with_their_captions(tomeval, folder):
     code, out, errors = tomeval("ratings", folder, "--all")
     assert code == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -190,20 +190,9 @@ class ArenaCell(Cell):
 
 def schedule_sha256(cells: Sequence[ArenaCell]) -> str:
     """Return the hash of what subjects meet: games, other players, policies, seeds, numbers."""
-    return met_sha256((cell.definition, cell.wanted(cell.experiment.episodes)) for cell in cells)
-
-
-def met_sha256(cells: Iterable[tuple[Mapping[str, Any], int]]) -> str:
-    """Return the same hash of cells' definitions, each with its number of games."""
-    met = {
-        json.dumps(
-            [
-                said["game"],
-                said["players"][1:],
-                [said["on_invalid"], said["attempts"], said["seed"], count],
-            ],
-            sort_keys=True,
-        )
-        for said, count in cells
-    }
+    met = set()
+    for cell in cells:
+        said, count = cell.definition, cell.wanted(cell.experiment.episodes)
+        rest = [said["on_invalid"], said["attempts"], said["seed"], count]
+        met.add(json.dumps([said["game"], said["players"][1:], rest], sort_keys=True))
     return hashlib.sha256("\n".join(sorted(met)).encode()).hexdigest()

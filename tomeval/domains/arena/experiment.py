@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import shown_path
 from tomeval.domains.arena.cells import ASK_AGAIN, POLICIES, ArenaCell, schedule_sha256
 from tomeval.domains.arena.games import all_games, is_game
 from tomeval.domains.arena.named_games import NamedGame, named_game
@@ -173,13 +171,6 @@ class ArenaExperiment(SeatedExperiment):
         super().use_model(data | {"players": measured}, model)
         data["model"] = model
 
-    @classmethod
-    def use_pool(cls, data: dict[str, Any], path: Path, where: str) -> None:
-        """Put the pool of a file in place of all that measured players meet."""
-        from tomeval.domains.arena.pool import use_pool
-
-        use_pool(data, path, where)
-
     @cached_property
     def league(self) -> dict[str, ArenaPlayer]:
         """The experiment's models as players, by name."""
@@ -268,8 +259,7 @@ class ArenaExperiment(SeatedExperiment):
 
     def _check_pool(self, pool: PoolTable, cells: Sequence[ArenaCell]) -> None:
         """Raise if the schedule is not the frozen one, or a rating is of nobody who plays."""
-        own = self._pool
-        where = f"{self._where}: pool." if own is None else f"{shown_path(own)}: "
+        where = f"{self._where}: pool."
         names = {player.name for cell in cells for player in cell.players[1:]}
         for name in pool.ratings:
             if name not in names:
@@ -277,7 +267,7 @@ class ArenaExperiment(SeatedExperiment):
         if (actual := schedule_sha256(cells)) != pool.sha256:
             raise TomevalError(
                 f"{where}sha256: the line-ups are not the frozen schedule: theirs is "
-                f"{actual}; to play another one, drop the table pool, or --pool"
+                f"{actual}; to play another one, drop the table pool"
             )
 
     def _game(self, name: str, where: str) -> NamedGame:

@@ -8,7 +8,7 @@ import typer
 
 from tomeval.cli.options import RunFolder, TableFormat, show_table, tell_notes
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, show_data
+from tomeval.core.printing import show
 
 SUBSET = "subset"
 """The column that says whether a row is of all games or of those without errors."""
@@ -22,8 +22,7 @@ def ratings(
             "--what",
             help="ratings, board, payoffs, sides, games, "
             "errors, wins, survival or selection. Repeatable. Default: a row per player; in "
-            "formats for programs, which hold one table, ratings. pool: the players as a frozen "
-            "pool, for tomeval run --pool.",
+            "formats for programs, which hold one table, ratings.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print all tables.")] = False,
@@ -37,15 +36,6 @@ def ratings(
     if every and what:
         raise TomevalError("--all and --what exclude each other")
     with Run(folder) as opened:
-        if what == ["pool"]:
-            from tomeval.extensions.ratings.pool import pool_text
-
-            if form not in ("text", "json"):
-                raise TomevalError("--what pool writes JSON alone: leave out --format")
-            text, notes = pool_text(opened)
-            show_data(text)
-            tell_notes(notes)
-            return
         names = list(RATED) if every else what or ["ratings"]
         if form in DATA and len(names) > 1:
             raise TomevalError(f"--format {form} holds one table: give one --what")
