@@ -21,6 +21,7 @@ from tomeval.domains.decrypto.game import (
     hint_fault,
     hint_history,
     outcome_of,
+    read_code,
 )
 from tomeval.lexicon.forms import is_form
 
@@ -162,6 +163,19 @@ def test_rules_are_checked(bad) -> None:
 )
 def test_what_is_no_code(value) -> None:
     assert as_code(value) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        *((text, (2, 4, 1)) for text in ("241", "2 4 1", " 2-4-1 ", "2,4,1", "(2, 4, 1)", "2.4.1")),
+        *((value, (2, 4, 1)) for value in (241, [2, 4, 1], (2, 4, 1), "[2, 4, 1]")),
+        *((text, None) for text in ("24", "2411", "2 4 one", "0 1 2", "224", "-241x", "²41", "")),
+        *((value, None) for value in (None, True, 112, 24.1, [2, 4], [[2], 4, 1], [24, 1], {})),
+    ],
+)
+def test_codes_as_people_and_programs_write_them(said, code) -> None:
+    assert read_code(said) == code
 
 
 @pytest.mark.parametrize(

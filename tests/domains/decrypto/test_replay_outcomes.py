@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 
 import pytest
 from decrypto_support import call
 
-from tomeval.domains.decrypto.game import CODES, NoCode, Rules, Turn
+from tomeval.domains.decrypto.game import CODES, Rules, Turn
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.results import as_recorded, pairings
 from tomeval.domains.decrypto.tables import table_rows
@@ -109,13 +108,12 @@ def test_the_table_that_people_read(ten, monkeypatch, capsys) -> None:
     assert rows[0]["turns_per_game"] == "3.7"
 
 
-def test_guesses_that_are_no_code_have_a_rate_of_their_own(tmp_path) -> None:
+def test_predictions_of_recorded_guesses(tmp_path) -> None:
+    """This Alice says that both guess the code: Bob does in turns 2 to 4, Eve in the first."""
     codes, told = OTHERS[:4], ("cat", "dog", "owl")
     turns = (
-        Turn(codes[0], told, NoCode("1,1,2"), codes[0]),
-        Turn(codes[1], told, codes[1], NoCode("7 1 2")),
-        Turn(codes[2], told, codes[2], NoCode("")),
-        Turn(codes[3], told, codes[3], codes[0]),
+        Turn(codes[0], told, codes[1], codes[0]),
+        *(Turn(code, told, code, codes[0]) for code in codes[1:]),
     )
     write_games(tmp_path / "games.json", [RecordedGame(KEYS, turns, Rules(turns=4), "one")])
     data = {
@@ -130,41 +128,28 @@ def test_guesses_that_are_no_code_have_a_rate_of_their_own(tmp_path) -> None:
     }
     run_experiment(make_experiment(data, base=tmp_path), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        recorded, alice, eve = table_rows("outcomes", run)
+        recorded = table_rows("outcomes", run)[0]
         perspective = table_rows("perspective", run)[0]
         agrees = table_rows("replay", run)
         exported = run.store.query(
             "SELECT bob, eve, miscommunication, interception FROM step_records WHERE cell = 0"
         )
-        prompts = [
-            json.loads(row[0]) for row in run.store.query("SELECT unpacked(record) FROM calls")
-        ]
         played = [pairing.played for pairing in pairings(run)]
         whole, names = as_recorded(run)
-    assert [
-        (row["bob_no_code_percent"], row["eve_no_code_percent"]) for row in (recorded, alice)
-    ] == ([(25.0, 50.0)] * 2)
-    assert (eve["bob_no_code_percent"], eve["eve_no_code_percent"]) == (25.0, 0.0)
     assert recorded["miscommunication_per_turn_percent"] == 25.0
     assert recorded["interception_per_turn_percent"] == 25.0
     assert (recorded["survived"], recorded["encoder"]) == (1, "as recorded")
     assert set(names.values()) == {""}
     number = [100 * a + 10 * b + c for a, b, c in codes]
     assert exported == [
-        (0, number[0], 1, 1), (number[1], 0, 0, 0), (number[2], 0, 0, 0),
+        (number[1], number[0], 1, 1), (number[1], number[0], 0, 0), (number[2], number[0], 0, 0),
         (number[3], number[0], 0, 0),
     ]  # fmt: skip
-    # This Alice says that both guess the code. There is nothing to predict where there is none:
-    # Bob is asked about in turns 2 to 4 and right, Eve in turns 1 and 4, right in the first.
-    assert perspective["tom_bob_percent"] == 100.0
-    assert perspective["tom_eve_percent"] == 50.0
+    assert (perspective["tom_bob_percent"], perspective["tom_eve_percent"]) == (75.0, 25.0)
     assert perspective["turns"] == 4
-    # An Eve who guesses 1-2-3 never says what the record has, not even where it has no code.
+    # An Eve who guesses 1-2-3 never says what the record has.
     assert (agrees[1]["eve_agrees_percent"], agrees[1]["intercepted_record_percent"]) == (0.0, 25.0)
     assert played[0].outcomes == played[1].outcomes == whole.outcomes == ["survived"]
-    assert any("Bob guessed no code (wrong)" in call["prompt_rest"] for call in prompts)
-    assert not any("1,1,2" in call["prompt_rest"] for call in prompts)
-    assert not any("7 1 2" in call["prompt_rest"] for call in prompts)
 
 
 def test_records_with_different_players_are_not_named(tmp_path) -> None:

@@ -10,7 +10,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Turn
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.session import play_session
-from tomeval.domains.decrypto.terminal import board, read_code
+from tomeval.domains.decrypto.terminal import board
 
 
 def sit(seat, lines, out, others=("minilm",), **more):
@@ -108,13 +108,3 @@ def test_board_by_hand() -> None:
         "     1  string, snow, bank  2-4-1  2-1-4! 2-4-1!\n"
         "  (!: Bob wrong, or Eve right)"
     )
-
-
-@pytest.mark.parametrize("line", ["241", "2 4 1", " 2-4-1 ", "2,4,1", "(2, 4, 1)", "2.4.1"])
-def test_codes_as_people_write_them(line) -> None:
-    assert read_code(line) == (2, 4, 1)
-
-
-@pytest.mark.parametrize("line", ["24", "2411", "2 4 one", "0 1 2", "224", "-241x", "²41"])
-def test_what_is_no_code(line) -> None:
-    assert isinstance(read_code(line), str)

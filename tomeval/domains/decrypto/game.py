@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ UNDECIDED = "undecided"
 """What tables say of a recorded game that was broken off, or whose replay would have gone on."""
 
 MAX_HINT_LENGTH = MAX_LENGTH
+_CODE = re.compile(r"[(\[]?\s*([1-4])[\s,.;-]*([1-4])[\s,.;-]*([1-4])\s*[)\]]?")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.][^\W\d_]+)*['’.]?")
 
 
@@ -67,31 +68,13 @@ class Rules:
             )
 
 
-@dataclass(frozen=True)
-class NoCode:
-    """A guess of a recorded game that is no code, and so is wrong.
-
-    `said` is what stands in its place, empty if nothing does. Printed digit by digit, as codes are,
-    it is "no code".
-    """
-
-    said: str = ""
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield what stands for the digits."""
-        yield "no code"
-
-
-Guess = Code | NoCode
-
-
 class Turn(NamedTuple):
     """One finished turn, seen by all: hints in the order of the code, and the guesses."""
 
     code: Code
     hints: Hints
-    bob: Guess
-    eve: Guess
+    bob: Code
+    eve: Code
 
     @property
     def miscommunicated(self) -> bool:
@@ -191,7 +174,7 @@ class Game:
         """Return what Eve may see once hints are given."""
         return InterceptorView(self.turns, hints, self.rules)
 
-    def after(self, hints: Hints, bob: Guess, eve: Guess) -> Game:
+    def after(self, hints: Hints, bob: Code, eve: Code) -> Game:
         """Return the game after a turn."""
         if self.outcome is not None:
             raise ValueError(f"the game is over: {self.outcome}")
@@ -271,6 +254,20 @@ def as_code(value: object) -> Code | None:
     if any(type(digit) is not int or digit not in DIGITS for digit in value):
         return None
     return tuple(value) if len(set(value)) == 3 else None
+
+
+def read_code(said: object) -> Code | None:
+    """Return a code as people and programs write it, None for anything else.
+
+    Examples
+    --------
+    >>> read_code([2, 4, 1]) == read_code("2-4-1") == read_code(241) == read_code("(2, 4, 1)")
+    True
+    >>> read_code("1,1,2"), read_code("24"), read_code("")
+    (None, None, None)
+    """
+    digits = _CODE.fullmatch(str(said).strip()) if isinstance(said, str | int) else None
+    return as_code([int(digit) for digit in digits.groups()] if digits else said)
 
 
 def clean_hint(hint: str) -> str:

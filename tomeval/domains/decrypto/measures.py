@@ -80,8 +80,7 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
 
 AGREEMENT: tuple[str, ...] = ("decoded", "decoded_record", "bob_agrees")
 AGREEMENT += ("intercepted", "intercepted_record", "eve_agrees")
-NO_CODE = ("bob_no_code", "eve_no_code")
-REPLAY_MEASURES = (UNDECIDED, *AGREEMENT, *NO_CODE)
+REPLAY_MEASURES = (UNDECIDED, *AGREEMENT)
 """Measures that only replays of records have."""
 _BELIEFS = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
 IN_VIEW = "_in_view"
@@ -101,8 +100,6 @@ def turn_items(played: Played) -> Shares:
         "miscommunication_per_turn": (played.miscommunicated, every),
         "interception_per_turn": (played.intercepted, every),
         "knowingly_bad": (bad, asked),
-        "bob_no_code": (played.bob == NONE, every),
-        "eve_no_code": (played.eve == NONE, every),
     }
     for question in ENCODER_QUESTIONS:
         predicted = played.predicted[question]
@@ -383,9 +380,6 @@ MEASURES = registry(
             ("intercepted_record", "Eve intercepts %, record", 0): "The same in the record.",
             ("eve_agrees", "Eve as recorded %", 0): "Replays: turns on which Eve guesses as "
             "recorded.",
-            ("bob_no_code", "Bob no code %", 0): "Replays: turns on which the record has something "
-            "else than a code for Bob's guess, which counts as a wrong one.",
-            ("eve_no_code", "Eve no code %", 0): "The same for Eve's guess.",
         },
     ),
     *_PLANTED,

@@ -16,9 +16,7 @@ from tomeval.domains.decrypto.game import (
     Deal,
     EncoderView,
     Game,
-    Guess,
     Hints,
-    NoCode,
     Rules,
     Turn,
     hint_fault,
@@ -43,8 +41,8 @@ RECORD = "record"
 Call = tuple[int, str, dict[str, Any]]
 """Turn, role, record."""
 
-Heard = Said[Guess] | Said[Code] | Invalid
-"""A listener's guess; a recorded one may be no code."""
+Heard = Said[Code] | Invalid
+"""A listener's guess."""
 
 
 @dataclass
@@ -72,8 +70,8 @@ class PlayedTurn:
     number: int
     code: Code
     hints: Hints | None = None
-    bob: Guess | None = None
-    eve: Guess | None = None
+    bob: Code | None = None
+    eve: Code | None = None
     outcomes: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     told: bool = False
@@ -208,8 +206,8 @@ class _Round:
         self, table: Table, game: Game, row: PlayedTurn, calls: list[Call], past: Turn | None
     ) -> None:
         self.table, self.game, self.row, self.calls, self.past = table, game, row, calls, past
-        self._heard: dict[tuple[str, Hints], Said[Code] | Invalid] = {}
-        self._to_log: dict[str, Said[Code] | Invalid] = {}
+        self._heard: dict[tuple[str, Hints], Heard] = {}
+        self._to_log: dict[str, Heard] = {}
 
     async def play(self) -> None:
         """Ask everybody, in order."""
@@ -252,11 +250,11 @@ class _Round:
         row.details.setdefault("encoder", {})["given"] = list(hints)
         return self._recorded().hints
 
-    async def _listen(self, hints: Hints) -> tuple[Said[Code] | Invalid, Said[Code] | Invalid]:
+    async def _listen(self, hints: Hints) -> tuple[Heard, Heard]:
         guesses = (self._guess(role, hints) for role in ("decoder", "interceptor"))
         bob, eve = await together(*guesses, at_once=self.table.side_by_side)
         self._log_guesses()
-        return _as_told(bob), _as_told(eve)
+        return bob, eve
 
     async def _guess(self, role: str, hints: Hints) -> Heard:
         """Return a listener's guess; for the same hints always the same one."""
@@ -322,15 +320,6 @@ class _Round:
         if self.past is None:
             raise RuntimeError("there is no record")
         return self.past
-
-
-def _as_told(answer: Heard) -> Said[Code] | Invalid:
-    """Return a guess as Alice is told of it: a recorded one that is no code cannot be read."""
-    if isinstance(answer, Invalid):
-        return answer
-    if isinstance(answer.value, NoCode):
-        return Invalid("unparsable", answer.value.said)
-    return Said(answer.value, attempts=answer.attempts, details=answer.details)
 
 
 def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Words = tuple[str, ...]
 
 NONE = 0
-"""Stands for 'no code' in arrays of codes."""
+"""Stands for no prediction in arrays of codes."""
 
 LISTENERS = ("bob", "eve")
 """Those who guess codes."""
@@ -54,11 +54,11 @@ class Played:
     turn : ndarray of int, shape (N,)
         Turn numbers, from 1.
     code, bob, eve : ndarray of int, shape (N,)
-        Three digits each, such as 241; `NONE` for a recorded guess that is no code.
+        Three digits each, such as 241.
     own : ndarray of bool, shape (N,)
         Whether the hints are Alice's own: valid, and heard (in replays they may not be).
     guessed : dict of str to ndarray of bool, shape (N,)
-        For `LISTENERS`: whether the guess is a code, and their own, not drawn for an invalid one.
+        For `LISTENERS`: whether the guess is their own, not drawn for an invalid one.
     predicted : dict of str to ndarray of int, shape (N,)
         Alice's predictions by question; `NONE` if invalid or not asked.
     beliefs : dict of int to Beliefs

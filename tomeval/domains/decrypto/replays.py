@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.domains.decrypto.game import (
     Code,
-    Guess,
     Keywords,
-    NoCode,
     Rules,
     Turn,
-    as_code,
     clean_hint,
     outcome_of,
+    read_code,
 )
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.runs.experiment import located
@@ -35,17 +31,13 @@ _TURN_KEYS = ("code", "hints", "bob", "eve")
 MAX_TEXT = 200
 """Longest text of a file: keywords, hints, names."""
 
-_OPEN, _CLOSE = r"[\s\[({<\"'“‘]*", r"(?:\.0+)?[\s.\])}>\"'”’]*"
-_CODE = re.compile(rf"{_OPEN}([1-4])([\W_]*)([1-4])([\W_]*)([1-4]){_CLOSE}")
-
 
 @dataclass(frozen=True)
 class RecordedGame:
     """A game that was played, anywhere.
 
-    It has at least one turn, and none after it was over by its rules; a guess that is no code is a
-    wrong one. `name` tells it from the others of its file, `players` who sat where, `source` where
-    it comes from.
+    It has at least one turn, and none after it was over by its rules. `name` tells it from the
+    others of its file, `players` who sat where, `source` where it comes from.
     """
 
     keywords: Keywords
@@ -73,12 +65,8 @@ class RecordedGame:
 
 
 def turn_json(turn: Turn) -> dict[str, Any]:
-    """Return a turn as the schema has it, a guess that is no code as the text in its place."""
-    guesses = {
-        name: guess.said if isinstance(guess, NoCode) else list(guess)
-        for name, guess in (("bob", turn.bob), ("eve", turn.eve))
-    }
-    return {"code": list(turn.code), "hints": list(turn.hints), **guesses}
+    """Return a turn as the schema has it."""
+    return {name: list(value) for name, value in turn._asdict().items()}
 
 
 def write_games(path: Path, games: Sequence[RecordedGame]) -> None:
@@ -151,20 +139,16 @@ def game_of(entry: Any, where: str) -> RecordedGame:
 
 def _turn(entry: Any, where: str) -> Turn:
     _object_of(entry, _TURN_KEYS, where, _TURN_KEYS)
-    code = read_code(entry["code"])
-    if code is None:
-        raise TomevalError(
-            f"{where}: code must be three different digits from 1 to 4, is {_show(entry['code'])}"
-        )
-    for name in ("bob", "eve"):
-        value = entry[name]
-        if not isinstance(value, list | str | int) or isinstance(value, bool):
-            raise TomevalError(
-                f"{where}: {name} must be a code, or the text that was said in place of one, empty "
-                f"if there was none; is {_show(value)}"
-            )
+    code, bob, eve = (_code_of(entry[name], f"{where}: {name}") for name in ("code", "bob", "eve"))
     one, two, three = _list_of(entry["hints"], 3, "hints", where)
-    return Turn(code, (one, two, three), read_guess(entry["bob"]), read_guess(entry["eve"]))
+    return Turn(code, (one, two, three), bob, eve)
+
+
+def _code_of(value: Any, what: str) -> Code:
+    code = read_code(value)
+    if code is None:
+        raise TomevalError(f"{what} must be three different digits from 1 to 4, is {_show(value)}")
+    return code
 
 
 def _check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
@@ -177,47 +161,6 @@ def _check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
             )
     if len({turn.code for turn in turns}) < len(turns):
         raise TomevalError(f"{where}: a code comes twice")
-
-
-def read_code(value: Any) -> Code | None:
-    """Return a code as people and programs write it, None for anything else.
-
-    Three different digits from 1 to 4: a list, a number or text, with or without signs between
-    them, in brackets or quotes, and with the ``.0`` that spreadsheets add.
-
-    Examples
-    --------
-    >>> read_code([2, 4, 1]) == read_code("2-4-1") == read_code(241) == read_code("(2, 4, 1)")
-    True
-    >>> read_code("1,1,2"), read_code("7 1 2"), read_code("24 1"), read_code("")
-    (None, None, None, None)
-    """
-    match = _CODE.fullmatch(normalize("NFKC", as_said(value)))
-    if match is None or bool(match[2]) != bool(match[4]):
-        return None
-    return as_code([int(match[group]) for group in (1, 3, 5)])
-
-
-def as_said(value: Any) -> str:
-    """Return any JSON value as one line of text; of a list its items, with commas between them."""
-    if isinstance(value, list):
-        return as_said(",".join(map(_word, value)))
-    text = normalize("NFC", _word(value))
-    printable = (c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
-    line = " ".join("".join(printable).split())
-    return line if len(line) <= MAX_TEXT else f"{line[: MAX_TEXT - 1]}…"
-
-
-def _word(value: Any) -> str:
-    """Return one item; what has items of its own is no part of a code."""
-    if isinstance(value, list | dict):
-        return "[…]"
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
-
-
-def read_guess(value: Any) -> Guess:
-    """Return a guess: a code, or what was said in place of one."""
-    return read_code(value) or NoCode(as_said(value))
 
 
 def _text_of(value: Any, what: str, where: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
-from tomeval.domains.decrypto.game import Rules, as_code
+from tomeval.domains.decrypto.game import Rules
 from tomeval.domains.decrypto.llm_options import seat_strategy
 from tomeval.domains.decrypto.planting import Planted, planted_of
 from tomeval.domains.decrypto.play import RECORDED
@@ -167,8 +167,8 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         own=said("encoder", VALID)
         & np.array([not facts.get("given") for facts in alice], dtype=bool),
         guessed={
-            "bob": said("decoder", VALID, RECORDED) & (bob != NONE),
-            "eve": said("interceptor", VALID, RECORDED) & (eve != NONE),
+            "bob": said("decoder", VALID, RECORDED),
+            "eve": said("interceptor", VALID, RECORDED),
         },
         predicted=predicted,
         beliefs=beliefs,
@@ -216,13 +216,9 @@ def _probes(
 
 def _recorded(turns: Sequence[dict[str, Any]]) -> dict[str, Ints]:
     """Return the record's guesses, which every turn of a replay keeps."""
-    return {key: np.array([_number(turn[key]) for turn in turns], np.int64) for key in LISTENERS}
-
-
-def _number(guess: Any) -> int:
-    """Return a recorded guess as a number, `NONE` if it is no code."""
-    code = as_code(guess)
-    return NONE if code is None else code_number(code) or NONE
+    return {
+        key: np.array([code_number(turn[key]) for turn in turns], np.int64) for key in LISTENERS
+    }
 
 
 def as_recorded(run: Run) -> tuple[Played, dict[str, str]] | None:
@@ -258,7 +254,7 @@ def as_recorded(run: Run) -> tuple[Played, dict[str, str]] | None:
         bob=bob,
         eve=eve,
         own=ones,
-        guessed={"bob": bob != NONE, "eve": eve != NONE},
+        guessed={"bob": ones, "eve": ones},
         predicted={q: np.full(len(turns), NONE, np.int64) for q in ENCODER_QUESTIONS},
         keywords=[game.keywords for _, game in games],
     ), {role: names_of.pop() if len(names_of) == 1 else "" for role, names_of in names.items()}

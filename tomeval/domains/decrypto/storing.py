@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tomeval.core.outcomes import LENIENT
-from tomeval.domains.decrypto.game import Code, Guess, NoCode
+from tomeval.domains.decrypto.game import Code
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.probes import PROBED_SEAT, QUESTIONS
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
@@ -144,29 +144,22 @@ def _json(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def code_number(code: Guess | None) -> int | None:
-    """Return a code as a number of three digits, 0 for a guess that is none.
+def code_number(code: Code | None) -> int | None:
+    """Return a code as a number of three digits.
 
     Examples
     --------
     >>> code_number((2, 4, 1)), number_code(241)
     (241, (2, 4, 1))
-    >>> code_number(NoCode("1-1-2"))
-    0
     """
-    if code is None or isinstance(code, NoCode):
-        return None if code is None else 0
+    if code is None:
+        return None
     return 100 * code[0] + 10 * code[1] + code[2]
 
 
 def number_code(number: int) -> Code:
     """Return the code that `code_number` stores as `number`."""
     return number // 100, number // 10 % 10, number % 10
-
-
-def number_guess(number: int) -> Guess:
-    """Return the guess that `code_number` stores as `number`."""
-    return number_code(number) if number else NoCode()
 
 
 def recorded_games(store: Store) -> list[tuple[int, str]]:

@@ -15,7 +15,6 @@ from tomeval.domains.decrypto.measures import (
     BELIEF_MEASURES,
     CHANCE,
     MEASURES,
-    NO_CODE,
     expects_bad,
     turn_share,
     turns_a_wrong,
@@ -124,10 +123,10 @@ TABLES: dict[str, tuple[str, ...]] = {
 _ENDINGS = (*OUTCOMES, UNDECIDED)
 _REPLAYED = (
     *("games", *_ENDINGS, VOID, FAILED, "invalid_rate"),
-    *(f"{name}_percent" for name in (*_ENDINGS, *NO_CODE)),
+    *(f"{name}_percent" for name in _ENDINGS),
     *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
 )
-"""The outcomes of replays: also how many games ended in each way, and the record's guesses."""
+"""The outcomes of replays: also how many games ended in each way."""
 
 AS_RECORDED = "as recorded"
 

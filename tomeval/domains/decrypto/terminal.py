@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,15 +10,14 @@ from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.game import (
     Code,
     EncoderView,
-    Guess,
     Hints,
     Rules,
     Turn,
     View,
-    as_code,
     clean_hint,
     hint_fault,
     hint_history,
+    read_code,
 )
 from tomeval.domains.decrypto.seats import NAMES, Seat
 from tomeval.domains.seated.seats import Chair
@@ -57,8 +55,8 @@ def board(turns: Sequence[Turn], rules: Rules, keywords: Sequence[str] | None) -
     return "\n".join(lines)
 
 
-def shown(code: Guess) -> str:
-    """Return a code as people write it, or that it is none.
+def shown(code: Code) -> str:
+    """Return a code as people write it.
 
     Examples
     --------
@@ -68,17 +66,8 @@ def shown(code: Guess) -> str:
     return "-".join(map(str, code))
 
 
-def read_code(line: str) -> Code | str:
-    """Return the code that a person wrote, or what is wrong with it.
-
-    Examples
-    --------
-    >>> read_code("2 4 1"), read_code("241"), read_code("22")
-    ((2, 4, 1), (2, 4, 1), 'A code is three different digits from 1 to 4, such as 2-4-1')
-    """
-    plain = re.fullmatch(r"\(?\s*(\d)[\s,.;-]*(\d)[\s,.;-]*(\d)\s*\)?", line.strip())
-    code = as_code([int(digit) for digit in plain.groups()]) if plain else None
-    return code or "A code is three different digits from 1 to 4, such as 2-4-1"
+def _code_in(line: str) -> Code | str:
+    return read_code(line) or "A code is three different digits from 1 to 4, such as 2-4-1"
 
 
 class HumanSeat(Seat):
@@ -95,7 +84,7 @@ class HumanSeat(Seat):
         pages = {"?": _HELP, "help": _HELP, "history": page}
         if not isinstance(view, EncoderView):
             self.console.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(view.hints)}")
-            return Said(self.console.question("Your guess: ", read_code, pages))
+            return Said(self.console.question("Your guess: ", _code_in, pages))
         words = ", ".join(view.keywords[digit - 1].upper() for digit in view.code)
         self.console.say(f"\n{page}\n\nAlice, the code is {shown(view.code)}: {words}")
 

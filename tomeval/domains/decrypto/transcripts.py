@@ -12,7 +12,7 @@ from tomeval.domains.decrypto.game import Rules, Turn
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import NAMES, ROLES
-from tomeval.domains.decrypto.storing import number_code, number_guess
+from tomeval.domains.decrypto.storing import number_code
 from tomeval.domains.decrypto.terminal import ENDINGS, board, result_text, shown
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
@@ -56,7 +56,7 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
         yield Line(number, f"code {shown(number_code(code))}, hints {said}")
         if bob is not None and eve is not None and hints:
             one, two, three = json.loads(hints)
-            turn = Turn(number_code(code), (one, two, three), number_guess(bob), number_guess(eve))
+            turn = Turn(number_code(code), (one, two, three), number_code(bob), number_code(eve))
             past.append(turn)
             yield Line(number, result_text(turn))
         odd = [

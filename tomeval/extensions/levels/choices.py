@@ -25,14 +25,13 @@ from tomeval.domains.decrypto.game import (
     Hints,
     InterceptorView,
     Keywords,
-    NoCode,
     Rules,
     Turn,
 )
 from tomeval.domains.decrypto.play import RECORD, RECORDED
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.decrypto.storing import number_code, number_guess
+from tomeval.domains.decrypto.storing import number_code
 from tomeval.extensions.levels.ladder import LEVELS, Ladder, guesses
 from tomeval.extensions.levels.likelihoods import Choices, log_likelihoods
 from tomeval.extensions.levels.scores import (
@@ -63,13 +62,13 @@ class Heard:
     """One finished turn of a complete game, with what was known before.
 
     Alice's `own` hints need not be those that were heard in a replay; None if they were drawn for
-    an invalid answer. A guess of `bob` or `eve` is None if it was drawn or is no code.
+    an invalid answer. A guess of `bob` or `eve` is None if it was drawn.
     """
 
     deal: str  # the sampling unit: games with this label share keywords and codes
     keywords: Keywords
     rules: Rules
-    past: tuple[Turn, ...]  # without the guesses, which no level makes use of
+    past: tuple[Turn, ...]  # no level makes use of the guesses
     code: Code
     hints: Hints
     own: Hints | None
@@ -98,8 +97,6 @@ def heard(cell: DecryptoRunCell) -> Iterator[Heard]:
         said = [outcome in (VALID, RECORDED) for outcome in outcomes]
         there = tuple(json.loads(hints))
         own = tuple(told.get("encoder", {}).get("given", there))
-        guessed = (number_guess(number) for number in (bob, eve))
-        codes = [None if isinstance(guess, NoCode) else guess for guess in guessed]
         yield Heard(
             f"{cell.seed} {episode}",
             tuple(json.loads(keywords)),
@@ -108,11 +105,11 @@ def heard(cell: DecryptoRunCell) -> Iterator[Heard]:
             number_code(code),
             cast("Hints", there),
             cast("Hints", own) if said[0] else None,
-            codes[0] if said[1] else None,
-            codes[1] if said[2] else None,
+            number_code(bob) if said[1] else None,
+            number_code(eve) if said[2] else None,
         )
         before = there if record is None else tuple(record["hints"])
-        past.append(Turn(number_code(code), cast("Hints", before), NoCode(), NoCode()))
+        past.append(Turn(number_code(code), cast("Hints", before), *map(number_code, (bob, eve))))
 
 
 def choices_of(run: Run, embedding: Embedding, most: int = MOST_TURNS) -> dict[Key, Choices]:
