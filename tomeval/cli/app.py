@@ -30,10 +30,7 @@ PANELS: dict[str, dict[str, str | dict[str, str]]] = {
         "table": "cli.table:table",
         "plot": "cli.share:plot",
         "report": "cli.share:report",
-        "transcript": {
-            "": "cli.reading:transcript",
-            "decrypto": "domains.decrypto.commands:TRANSCRIPT",
-        },
+        "transcript": "cli.reading:transcript",
         "compare": "cli.compare:compare",
         "bounds": "domains.matrix.commands:bounds",
     },

@@ -18,7 +18,6 @@ from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
 from tomeval.models.served.limits import Budget, KeptAnswers, Price
-from tomeval.models.sizes import SIZE, declared_size
 from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -149,8 +148,8 @@ def all_backends() -> dict[str, Backend]:
 def model_name(spec: str | dict[str, Any]) -> str:
     """Return the name in a model's spec; raise `TomevalError` if it is not one.
 
-    A spec is a name in the form of one of `BACKENDS`, or a table with ``name``, the backend's
-    options, and ``billions``, see `tomeval.models.sizes`.
+    A spec is a name in the form of one of `BACKENDS`, or a table with ``name`` and the
+    backend's options.
     """
     name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or not name:
@@ -162,7 +161,6 @@ def model_name(spec: str | dict[str, Any]) -> str:
         raise _unreadable(name, kind)
     if rest and (word := placeholder(name)):
         raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
-    declared_size(spec)
     return name
 
 
@@ -171,12 +169,6 @@ def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
     given = spec if isinstance(spec, dict) else {}
     options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
     return model_name(spec), options
-
-
-def _for_backend(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the name in a model's spec, and what its backend is told."""
-    name, options = name_and_options(spec)
-    return name, {key: value for key, value in options.items() if key != SIZE}
 
 
 def check_kept(spec: str | dict[str, Any]) -> None:
@@ -249,7 +241,7 @@ def open_model(
     TomevalError
         Unknown kind, option or model; caps on a model that is not served; a missing extra.
     """
-    name, options = _for_backend(spec)
+    name, options = name_and_options(spec)
     check_kept(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
@@ -273,7 +265,7 @@ def look_ahead(spec: str | dict[str, Any], base: Path | None = None, scores: boo
 
     Raises `TomevalError` for what `open_model` refuses of the spec itself.
     """
-    name, options = _for_backend(spec)
+    name, options = name_and_options(spec)
     check_kept(spec)
     backend, thinking = BACKENDS[name.partition(":")[0]], options.get("thinking_budget") or 0
     if backend.look:

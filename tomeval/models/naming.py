@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.models import ADDRESSES, ALIAS, is_kind, model_name, name_and_options
-from tomeval.models.sizes import SIZE
 
 Spec = str | dict[str, Any]
 
@@ -94,7 +93,7 @@ def known_name(spec: Spec, name: str) -> str:
 
 
 def unaliased(spec: Spec) -> Spec:
-    """Return a spec without what only people read: its alias and declared size.
+    """Return a spec without what only people read, its alias.
 
     The plain name if that is all that is left.
 
@@ -103,10 +102,9 @@ def unaliased(spec: Spec) -> Spec:
     >>> unaliased({"name": "pocket", "alias": "The small one"})
     'pocket'
     """
-    if not isinstance(spec, dict) or not {ALIAS, SIZE} & spec.keys():
+    if not isinstance(spec, dict) or ALIAS not in spec:
         return spec
     name, options = name_and_options(spec)
-    options.pop(SIZE, None)
     return {**options, "name": name} if options else name
 
 

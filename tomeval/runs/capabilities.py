@@ -383,10 +383,6 @@ class Compare:
     content: Callable[[RunCell], dict[tuple[str, ...], str]] = _empty
 
 
-def _as_they_are(run: Run, rows: Rows) -> Rows:
-    return rows
-
-
 def _none_known(run: Run) -> Mapping[str, float] | None:
     return None
 
@@ -402,13 +398,10 @@ class Rate:
     fixed : function of run
         Returns ratings that are known beforehand, by player, one number or one by game; None: none
         are.
-    listed : function of run, rows
-        Returns rows that name players with what else is known of them.
     """
 
     records: Callable[[Run], Sequence[Any]]
     fixed: Callable[[Run], Mapping[str, float | Mapping[str, float]] | None] = _none_known
-    listed: Callable[[Run, Rows], Rows] = _as_they_are
 
 
 @dataclass(eq=False)

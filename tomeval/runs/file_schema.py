@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from tomeval.models.sizes import SIZE
 from tomeval.runs.domain import Domain
 from tomeval.runs.experiment import Experiment, keys_of
 
@@ -92,9 +91,7 @@ def table(properties: Mapping[str, Json], required: Iterable[str] = (), about: s
 def model_schema() -> Json:
     """Return the schema of a language model: a name, or a table with its name and options."""
     name = {"type": "string", "description": "See `tomeval list models`."}
-    size = {"type": "number", "exclusiveMinimum": 0, "description": "Parameters, in billions."}
-    known = {"name": name, SIZE: size}
-    options = {"type": "object", "properties": known, "required": ["name"]}
+    options = {"type": "object", "properties": {"name": name}, "required": ["name"]}
     return {"anyOf": [name, options], "description": "A language model, see docs/models.md."}
 
 

@@ -16,7 +16,7 @@ from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.scripts import SCRIPTS
 from tomeval.domains.arena.seating import play_one
 from tomeval.domains.arena.storing import SCHEMA, as_block
-from tomeval.domains.arena.tables import ASIDE, result_rows, with_tracks
+from tomeval.domains.arena.tables import ASIDE, result_rows
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.domains.seated.described import worded
 from tomeval.domains.seated.play import play_of
@@ -139,7 +139,7 @@ ARENA = Domain(
         worded=_worded,
         content=_content,
     ),
-    rate=Rate(game_records, _frozen, with_tracks),
+    rate=Rate(game_records, _frozen),
     describe=Describe(
         forms=later(f"{_PREVIEW}:forms_of"),
         prompts=later(f"{_PREVIEW}:prompts_of"),

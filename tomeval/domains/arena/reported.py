@@ -8,7 +8,6 @@ from functools import partial
 from tomeval.domains.arena.attribution import ANY, DEPTH, ERROR_RATE, error_rows, share
 from tomeval.domains.arena.outcomes import GameRecord
 from tomeval.domains.arena.records import game_records
-from tomeval.domains.arena.tables import EFFICIENT
 from tomeval.runs.domain import Rows
 from tomeval.runs.reported import Answer, as_ours, settings
 from tomeval.runs.results import Run
@@ -29,7 +28,7 @@ def answers() -> Mapping[str, Answer]:
         "top_mafia_witnessed": partial(_of_subjects, "witnessed"),
         "validity_errors": lambda run: settings([("", 100 * ERROR_RATE)]),
         "validity_depth": lambda run: settings([("", 100 * DEPTH)]),
-        "efficient_track": lambda run: settings([("", EFFICIENT)]),
+        "efficient_track": _COMPETITION,
         **{f"newcomer_{kind}": partial(_newcomer, kind) for kind in _KINDS},
     }
 

@@ -10,7 +10,6 @@ from tomeval.domains.arena.attribution import subject_errors
 from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.outcomes import GameRecord
 from tomeval.domains.arena.records import game_records
-from tomeval.models.sizes import declared_size
 from tomeval.runs.columns import is_interval
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
@@ -27,37 +26,6 @@ ASIDE += ("delta_functional_high_per_decision", "exact_percent", "rounds_per_gam
 ASIDE += ("delta_tom_known_percent", "split_percent", "void", "refused_per_game")
 ASIDE += ("caused_fatal_percent", "witnessed_fatal_percent")
 """See `tomeval.runs.capabilities.Show.aside`."""
-
-
-EFFICIENT = 8.0
-"""Billions of parameters that a model of MindGames' efficient track may have."""
-
-
-def tracks(run: Run) -> dict[str, str]:
-    """Return the smallest track that each player's model fits into, by declared size.
-
-    ``efficient`` up to `EFFICIENT` billions of parameters, ``open`` above; empty for a player
-    without a model, or with one whose size is not declared.
-    """
-    players = (player for cell in run.cells for player in cell.definition["players"])
-    sizes = {player["name"]: declared_size(player.get("spec", "")) for player in players}
-    return {
-        name: "" if size is None else "efficient" if size <= EFFICIENT else "open"
-        for name, size in sizes.items()
-    }
-
-
-def with_tracks(run: Run, rows: Rows) -> Rows:
-    """Return rows that name players, with the column ``track`` if any model's size is declared."""
-    known = tracks(run)
-    if not any(known.values()):
-        return rows
-    named = []
-    for row in rows:
-        column = list(row).index("player") + 1
-        items = list(row.items())
-        named.append(dict([*items[:column], ("track", known[row["player"]]), *items[column:]]))
-    return named
 
 
 def result_rows(run: Run, by: Sequence[str]) -> Rows:
@@ -77,7 +45,7 @@ def result_rows(run: Run, by: Sequence[str]) -> Rows:
         if cell.each_once:  # as for measures: the games are no sample
             errors |= dict.fromkeys(filter(is_interval, errors), math.nan)
         rows.append(shown | errors | last)
-    return with_tracks(run, rows)
+    return rows
 
 
 def _of(key: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What commands do with Decrypto. Heavy imports wait until a command needs them."""
+"""What ``tomeval play`` does with Decrypto. Heavy imports wait until a command needs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from tomeval.cli.options import Overrides, TrustCode, TrustHost
-from tomeval.core import printing
 from tomeval.core.extensions import CommandPart
 from tomeval.domains.seated.commands import Deal, Others, Seed, Strategy
 
@@ -54,16 +53,4 @@ def play(
         )
 
 
-def transcript(
-    file: Annotated[Path, typer.Argument(help="A file of recorded games.", metavar="FILE")],
-    episode: Annotated[int, typer.Option("--episode", help="Which game, from 0.")] = 0,
-) -> None:
-    """Print a recorded game as a reader wants it."""
-    from tomeval.domains.decrypto.transcripts import record_lines
-
-    for line in record_lines(file, episode):
-        printing.show(line)
-
-
 PLAY = CommandPart(play, lambda name: name == "decrypto", lambda: ["decrypto"])
-TRANSCRIPT = CommandPart(transcript, lambda name: Path(name).suffix.lower() == ".json")

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, Turn
-from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import number_code
-from tomeval.domains.decrypto.terminal import ENDINGS, board, result_text, shown
+from tomeval.domains.decrypto.terminal import board, result_text, shown
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
-
-
-def record_lines(path: Path, index: int) -> Iterator[str]:
-    """Yield the lines of a recorded game."""
-    games = read_games(path)
-    if not 0 <= index < len(games):
-        raise TomevalError(f"{path}: no game {index}, there are {len(games)}")
-    game = games[index]
-    players = ", ".join(f"{NAMES[r]} {game.players[r]}" for r in ROLES if r in game.players)
-    yield f"{game.name or f'game {index}'}" + (f": {players}" if players else "")
-    if game.source:
-        yield f"source: {game.source}"
-    yield from board(game.turns, game.rules, game.keywords).splitlines()[2:]
-    yield ENDINGS.get(game.outcome or "", "The game was broken off.")
-
 
 _TURN: tuple[str, ...] = ("step", "code", "hints", "bob", "eve", "best", "details")
 _TURN += tuple(f"{role}_outcome" for role in ROLES)

@@ -94,8 +94,6 @@ def rating_tables(run: Run, names: Sequence[str]) -> Iterator[Rated]:
             notes = [*notes, *selected]
         if name in ("ratings", "games"):
             notes = [*notes, *errors.validity_notes(records)]
-        if rows and "player" in rows[0]:
-            rows = games.listed(run, rows)
         yield Rated(name, rows, notes)
 
 
