@@ -13,9 +13,7 @@ from tomeval.domains.decrypto.best_turn import BestTurnSearch, best_hints
 from tomeval.domains.decrypto.best_turn_search import undominated
 from tomeval.domains.decrypto.embedding_players import (
     MATCHINGS,
-    EncoderSpec,
     ListenerSpec,
-    encoder_candidates,
     history_scores,
     history_sums,
     match,
@@ -181,21 +179,8 @@ class TestSearch:
     def test_hints_are_legal_and_worth_one(self) -> None:
         view = EncoderView(self.words, (2, 1, 4), self.past, Rules(no_repeat_hints=True))
         found = BestTurnSearch(self.lists, self.bob, self.eve).search(view)
-        assert found.value == 1.0
-        assert found.hints is not None
-        assert hint_fault(found.hints, self.words, view.code, view.turns, view.rules) is None
-
-    def test_only_what_this_alice_draws_from(self) -> None:
-        alice = EncoderSpec(self.bob.embedding, k=3, careful=True)
-        view = EncoderView(self.words, (2, 1, 4), self.past)
-        search = BestTurnSearch(self.lists, self.bob, self.eve, alice)
-        drawn = [encoder_candidates(view, place, alice, self.lists) for place in range(3)]
-        found = search.search(view)
-        if found.hints is not None:
-            for hint, places in zip(found.hints, drawn, strict=True):
-                assert self.lists.hints.index(hint) in places
-        whole = BestTurnSearch(self.lists, self.bob, self.eve)
-        assert search(view) <= whole(view)
+        assert found is not None
+        assert hint_fault(found, self.words, view.code, view.turns, view.rules) is None
 
     def test_no_repeats_where_the_rules_say_so(self) -> None:
         """One hint per keyword; a digit that has had its hint has no other to be told by."""
@@ -205,7 +190,7 @@ class TestSearch:
         search = BestTurnSearch(lists, bob, eve)
         code = (4, 1, 2)
         turns = (Turn((1, 2, 3), ("king", "loaf", "violin"), code, code),)  # misled Eve
-        found = search.search(EncoderView(self.words, code, turns)).hints
+        found = search.search(EncoderView(self.words, code, turns))
         assert found is not None
         assert found[0] == "sand"  # first, a greedy Bob takes digit 4 from this one alone
         again = (*turns, Turn(code, ("sand", "violin", "king"), code, code))

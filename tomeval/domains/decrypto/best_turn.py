@@ -64,12 +64,10 @@ from tomeval.domains.decrypto.best_turn_search import (
 from tomeval.domains.decrypto.embedding_players import (
     CODE_DIGITS,
     Bools,
-    EncoderSpec,
     Floats,
     Ints,
     ListenerSpec,
     bank_vectors,
-    encoder_candidates,
     forms,
     history_scores,
     history_sums,
@@ -84,18 +82,8 @@ Positions = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class BestTurn:
-    """What a search found: 1.0 and legal hints that reach it, in the code's order, or 0.0."""
-
-    value: float
-    hints: Hints | None
-
-
-@dataclass(frozen=True)
 class BestTurnSearch:
     """Searches turns against two embedding listeners; called with a view, gives the best value.
-
-    With an `encoder`, only what this embedding Alice draws from is searched, not the whole bank.
 
     Examples
     --------
@@ -113,14 +101,13 @@ class BestTurnSearch:
     lists: WordLists
     bob: ListenerSpec
     eve: ListenerSpec
-    encoder: EncoderSpec | None = None
 
     def __call__(self, view: EncoderView) -> float:
         """Return the best value of the coming turn."""
-        return self.search(view).value
+        return float(self.search(view) is not None)
 
-    def search(self, view: EncoderView) -> BestTurn:
-        """Return the best value of the coming turn and hints that reach it."""
+    def search(self, view: EncoderView) -> Hints | None:
+        """Return legal hints that are worth 1, in the code's order; None if there are none."""
         bob_hints = bank_vectors(self.bob.embedding, self.lists)
         eve_hints = bank_vectors(self.eve.embedding, self.lists)
         keywords = [keyword_vector(self.bob.embedding, keyword) for keyword in view.keywords]
@@ -133,13 +120,11 @@ class BestTurnSearch:
             [self._allowed(view, place) for place in range(3)],
         )
         if positions is None:
-            return BestTurn(0.0, None)
+            return None
         one, two, three = (self.lists.hints[position] for position in positions)
-        return BestTurn(1.0, (one, two, three))
+        return one, two, three
 
     def _allowed(self, view: EncoderView, place: int) -> Ints:
-        if self.encoder is not None:
-            return np.array(encoder_candidates(view, place, self.encoder, self.lists), np.intp)
         legal = np.asarray(~forms(view.keywords, self.lists.hints).any(axis=0))
         if view.rules.no_repeat_hints:
             had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
