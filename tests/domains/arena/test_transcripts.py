@@ -60,6 +60,7 @@ def test_a_decision_and_its_event_are_one_step(mafia):
     for one in found:
         assert kinds[one.step] == (pairs[one.event.kind], one.event.seat)
         assert one.own
+        assert one.text.startswith("[private] ") == (one.event.kind in ("finding", "protect"))
 
 
 def test_days_are_headings_and_silence_is_one_line(mafia):
