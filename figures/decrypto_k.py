@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.seated.play import at_once
@@ -56,6 +57,7 @@ def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict
         "pairings": [{"encoder": pair, "decoder": pair, "interceptor": "listening"}],
     }
     [cell] = make_experiment(data).cells
+    assert isinstance(cell, DecryptoCell)
     played = [at_once(play_one(cell, game, {}, lambda: None)) for game in range(games)]
     about = {"alice_and_bob": pair, "eve": eve, "careful": careful, "k": k, "games": games}
     return [
