@@ -5,12 +5,9 @@ After Nagel (1995), "Unraveling in guessing games: an experimental study".
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension
+from tomeval.domains.arena.enumeration import enumeration
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Event, Probe, Public, View
 from tomeval.domains.arena.kinds import Kind
 from tomeval.domains.arena.policy import Choices, Memory, Policy
-from tomeval.domains.arena.solver import Bound, Follower, ListedValues, Solver, Values
 
 
 class Rules(BaseModel):
@@ -105,6 +102,10 @@ class ExampleName(ArenaGame[State]):
         """Return what a round adds to the reward, from which one-step payoffs follow."""
         return self.shares([actions[s] for s in range(self.seats)])[seat]
 
+    def essence(self, state: State, seat: int) -> tuple[State, float]:
+        """Return the round and the last mean, all of the past that matters, and the points."""
+        return state._replace(log=(), points=(0.0,) * self.seats), state.points[seat]
+
     def options(self, view: ContestView, ask: Ask) -> Sequence[Action]:
         """Return all numbers: how answers are asked for, read and judged follows from them."""
         return range(self.rules.most + 1)
@@ -145,53 +146,13 @@ class Level(Policy):
         return ((1 - self.noise, number), *((self.noise / len(beside), n) for n in beside))
 
 
-class Exact(Solver, Follower):
-    """V* by recursion: of the past only the round and the last mean matter to anybody."""
-
-    def __init__(self, game: ExampleName, seat: int, policies: Mapping[int, Policy]) -> None:
-        self.game, self.seat, self.policies = game, seat, policies
-        self.q = cache(self._q)
-
-    def others(self, state: State) -> dict[int, Choices]:
-        """Return what every other seat does, with probabilities."""
-        views = {seat: self.game.view(state, seat) for seat in self.policies}
-        return {s: p.choices(views[s], Ask(s, "number"), None) for s, p in self.policies.items()}
-
-    def _q(self, state: State) -> dict[int, float]:
-        """Return what every own number brings from now on, in expectation."""
-        if state.ending:
-            return {0: 0.0}
-        others, q = self.others(state), dict.fromkeys(range(self.game.rules.most + 1), 0.0)
-        for own, drawn in itertools.product(q, itertools.product(*others.values())):
-            numbers = {self.seat: own, **dict(zip(others, (n for _, n in drawn), strict=True))}
-            after = self.game.then(state, numbers)._replace(log=(), points=state.points)
-            gain = self.game.payoff(state, self.seat, numbers) + max(self.q(after).values())
-            q[own] += math.prod(p for p, _ in drawn) * gain
-        return q
-
-    def value(self) -> Bound:
-        """Return V* before the first round."""
-        best = max(self.q(State(points=(0.0,) * self.game.seats)).values())
-        return Bound(best, best)
-
-    def follow(self, view: ContestView) -> Follower:
-        """Return itself: nothing has to be remembered of a game."""
-        return self
-
-    def values(self, view: ContestView, ask: Ask) -> Values:
-        """Return what the coming decision is worth, with what the seat has already."""
-        state = State((), view.round, mean=view.mean, points=(0.0,) * self.game.seats)
-        own = view.points[self.seat]
-        return ListedValues({n: own + q for n, q in self.q(state).items()}, self.others(state))
-
-
 KIND = Kind(
     name="example_name",
     title="a generalised beauty contest",
     rules=Rules,
     make=ExampleName,
     policies={"level": Level},
-    solver=Exact,
+    solver=enumeration,
     endings={"played": "all rounds were played", "forfeit": "a player broke the rules"},
 )
 

@@ -5,6 +5,8 @@ import pytest
 from arena_contest import contest
 from domains.arena.brute_force import BruteForce
 
+from tomeval.domains.arena.enumeration import enumeration
+
 
 @pytest.fixture
 def module():
@@ -44,13 +46,13 @@ def test_levels_reason_from_the_last_mean(module):
 def test_values_are_those_of_enumeration(module, rules):
     game, rng = made(module, **rules), np.random.default_rng(1)
     others = {s: module.Level(s, 0.3) for s in range(1, game.seats)}
-    solver, oracle = module.Exact(game, 0, others), BruteForce(game, 0, others, legal)
+    solver, oracle = enumeration(game, 0, others), BruteForce(game, 0, others, legal)
     state = game.deal(rng)
-    beliefs = oracle.begin([(1.0, state)])
+    beliefs, follower = oracle.begin([(1.0, state)]), solver.follow(game.view(state, 0))
     assert solver.value().low == pytest.approx(oracle.value(beliefs[oracle.seen(state)]), abs=1e-12)
     while due := game.due(state):
         view, belief = game.view(state, 0), beliefs[oracle.seen(state)]
-        values, weight = solver.values(view, due[0]), sum(entry[0] for entry in belief)
+        values, weight = follower.values(view, due[0]), sum(entry[0] for entry in belief)
         for own in legal(view, due[0]):
             assert values.of(own).low == pytest.approx(oracle.q(belief, own) / weight, abs=1e-12)
         for probe in game.probes(view, due[0]):
@@ -59,3 +61,4 @@ def test_values_are_those_of_enumeration(module, rules):
         said = {s: p.act(game.view(state, s), due[s], None, rng) for s, p in others.items()}
         beliefs = oracle.successors(belief, own)
         state = game.then(state, {0: own, **said})
+        follower.observe(game.view(state, 0))

@@ -255,6 +255,21 @@ class ArenaGame(ABC, Generic[S]):
     def deal(self, rng: np.random.Generator) -> S:
         """Draw all that chance decides before the first decision."""
 
+    def starts(self) -> Sequence[tuple[float, S]]:
+        """Return all that may be dealt, with probabilities, for exact values; empty: not listed.
+
+        Default: the one deal of a game without chance.
+        """
+        return ((1.0, self.deal(np.random.default_rng(0))),) if self.without_chance else ()
+
+    def essence(self, state: S, seat: int) -> tuple[S, float]:
+        """Return a state without what no longer matters to anybody, for exact values.
+
+        Everybody must play on from it as from `state`. With it goes what the seat has earned for
+        good, if the rewards of the state that is returned leave that out. Default: all matters.
+        """
+        return state, 0.0
+
     @abstractmethod
     def due(self, state: S) -> tuple[Ask, ...]:
         """Return the decisions of the coming stage, by seat; empty if the game is over."""

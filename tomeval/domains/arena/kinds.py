@@ -42,7 +42,7 @@ class Kind:
         Its scripted players by name.
     solver : callable
         Given the game, the subject's seat and the policies of all other seats, returns a `Solver`,
-        or None where not even bounds are known.
+        or None where not even bounds are known; `enumeration.enumeration` does so for any game.
     endings : mapping of str to str
         What the words of `ArenaGame.ending` mean.
     wording : Wording or None

@@ -131,6 +131,11 @@ class Mafia(MafiaAnswers):
         """Return all deals of roles, each as likely as any other, in a fixed order."""
         return list(_arrangements(self._pack))
 
+    def starts(self) -> list[tuple[float, State]]:
+        """Return the first states, by deals of roles."""
+        deals = self.deals()
+        return [(1 / len(deals), self.dealt(roles)) for roles in deals]
+
     def dealt(self, roles: tuple[str, ...]) -> State:
         """Return the state before the first night, given all roles by seat."""
         fellows = tuple(seat for seat, role in enumerate(roles) if role == MAFIA)
