@@ -1,4 +1,4 @@
-"""Values of Blotto against a known policy: exact, or bounds where many plans are told apart.
+"""Exact values of Blotto against a known policy.
 
 A match is solved backward over finished rounds, lead in rounds, and the other seat's memory. For
 each memory a `Menu` says what the subject can choose from:
@@ -7,9 +7,9 @@ each memory a `Menu` says what the subject can choose from:
   of all allocations' chances;
 - against plans, on boards of up to `MOST` allocations: all allocations, as the plan that follows
   depends on what is played;
-- against plans without slips, where every allocation can be beaten: a sure win, whatever the plan;
-- against other plans, two menus that are not told apart by plan: what can be had at least, and what
-  no allocation exceeds. These give bounds.
+- against plans without slips, where every allocation can be beaten: a sure win, whatever the plan.
+
+Against other plans there are no values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from tomeval.domains.arena.games.blotto.chances import (
     against,
     all_against,
     at_corners,
-    slips,
 )
 from tomeval.domains.arena.games.blotto.commander import Commander
 from tomeval.domains.arena.games.blotto.mixes import Posterior
@@ -113,8 +112,8 @@ class Match:
         return np.asarray(self._values[done + 1, [here + 1, here, here - 1], following])
 
 
-def solver(game: Blotto, seat: int, others: Mapping[int, Policy]) -> BlottoSolver:
-    """Return the values of a seat against the policy in the other.
+def solver(game: Blotto, seat: int, others: Mapping[int, Policy]) -> BlottoSolver | None:
+    """Return the values of a seat against the policy in the other; None: there are too many plans.
 
     Raises
     ------
@@ -125,7 +124,13 @@ def solver(game: Blotto, seat: int, others: Mapping[int, Policy]) -> BlottoSolve
     if not isinstance(policy, Commander) or len(others) != 1:
         raise TomevalError(f"blotto: seat {1 - seat} needs a scripted player of this game")
     policy.fits(game)
-    return BlottoSolver(game, policy)
+    plans = isinstance(policy, Planner) and not _beaten(game, policy)
+    return None if plans and count(game.fields, game.units) > MOST else BlottoSolver(game, policy)
+
+
+def _beaten(game: Blotto, policy: Planner) -> bool:
+    """Tell whether some reply to any plan of a player is sure to win."""
+    return not policy.noise and always_beaten(game.fields, game.units)
 
 
 class BlottoSolver(Solver):
@@ -135,8 +140,6 @@ class BlottoSolver(Solver):
     ----------
     memories : dict
         The number of every memory that is told apart; empty if none is.
-    low, high : Match
-        The same where values are exact.
     """
 
     def __init__(self, game: Blotto, policy: Commander) -> None:
@@ -153,19 +156,11 @@ class BlottoSolver(Solver):
             self.memories = {memory: index for index, memory in enumerate(listed)}
             best = [at_corners(policy.mix(game, m), *self.board) for m in listed]
             menus = [Menu(chances, self._then, rows) for chances, rows in best]
-            self.low = self.high = Match(game.rules, menus)
-            return
-        sure = always_beaten(*self.board)
-        if not policy.noise and sure:
-            self.low = self.high = Match(game.rules, [Menu(np.array([[1.0, 0.0, 0.0]]))])
-        elif count(*self.board) <= MOST:
-            self.memories = dict(self._plans[0])
-            self.low = self.high = Match(game.rules, self._plans[1])
+        elif _beaten(game, policy):
+            menus = [Menu(np.array([[1.0, 0.0, 0.0]]))]
         else:
-            self.low, self.high = (
-                Match(game.rules, [Menu(chances)])
-                for chances in slips(policy.noise, sure, *self.board)
-            )
+            self.memories, menus = dict(self._plans[0]), self._plans[1]
+        self.match = Match(game.rules, menus)
 
     @functools.cached_property
     def _plans(self) -> tuple[dict[Memory, int], list[Menu]]:
@@ -189,7 +184,7 @@ class BlottoSolver(Solver):
         return self.best(0, 0, self.policy.begin(self.game))
 
     def chance(self) -> Bound | None:
-        """Return the value of drawing any allocation; None where plans are too many."""
+        """Return the value of drawing any allocation; None where plans are too many to list."""
         memory = self.policy.begin(self.game)
         if isinstance(self.policy, Planner):
             if count(*self.board) > MOST:
@@ -205,32 +200,30 @@ class BlottoSolver(Solver):
 
     def best(self, done: int, lead: int, memory: Memory) -> Bound:
         """Return V* after `done` rounds, with a lead in rounds and the other seat's memory."""
-        at = done, lead, self.memories.get(memory, 0)
-        return Bound(self.low.best(*at), self.high.best(*at))
+        best = self.match.best(done, lead, self.memories.get(memory, 0))
+        return Bound(best, best)
 
     def of(self, done: int, lead: int, memory: Memory, own: Allocation) -> Bound:
         """Return Q* of an allocation; at most V*, which rounding would otherwise exceed."""
         at, plan = self.memories.get(memory, 0), 0
-        if len(self.low.menus[at].then) > 1:
+        if len(self.match.menus[at].then) > 1:
             plan = self._plans[0][own]
         chances = against(self.policy.mix(self.game, memory), own)
-        low, high = (
-            float(chances @ match.worth(done, lead, at, plan)) for match in (self.low, self.high)
-        )
-        most = self.best(done, lead, memory).high
-        assert high <= most + ROUNDING * (1 + abs(most)), (own, high, most)
-        return Bound(min(low, most), min(high, most))
+        value = float(chances @ self.match.worth(done, lead, at, plan))
+        most = self.match.best(done, lead, at)
+        assert value <= most + ROUNDING * (1 + abs(most)), (own, value, most)
+        return Bound(min(value, most), min(value, most))
 
     def best_action(self, done: int, lead: int, memory: Memory) -> Allocation:
-        """Return an action that attains V*, or its lower bound.
+        """Return an action that attains V*.
 
         Of several the one that is likeliest to win, even if a win is worth no more than a loss.
         """
         at = self.memories.get(memory, 0)
-        chances, _, rows = self.low.menus[at]
+        chances, _, rows = self.match.menus[at]
         if rows is None:
             return best_reply(memory)
-        values = self.low.q(done, lead, at)
+        values = self.match.q(done, lead, at)
         best = np.flatnonzero(values >= values.max() - TINY)
         return tuple(rows[best[chances[best, 0].argmax()]].tolist())
 
@@ -270,7 +263,7 @@ class BlottoValues(Values):
         return self._solver.of(*self._state, action)
 
     def best_actions(self) -> tuple[Allocation, ...]:
-        """Return one allocation that attains V*, or its lower bound."""
+        """Return one allocation that attains V*."""
         return (self._solver.best_action(*self._state),)
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
