@@ -19,6 +19,7 @@ from tomeval.runs.verify import verified
 
 BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
 ASKED = {"strategy": "QA", "max_tokens": 16}
+ROUNDED = ("probs", "mass")
 
 
 def served(address):
@@ -43,6 +44,22 @@ def test_an_alias_changes_names_and_nothing_else(tmp_path):
         assert [row["model"] for row in b.rows()] == ["Small", "Small"]
         assert steps(a) == steps(b)
         assert b.revisions == {"Small": a.revisions["pocket"]}
+
+
+def test_how_a_model_is_run_changes_no_draw(tmp_path):
+    plain = {**BASE, "games": ["RPS"], "labels": "neutral", "horizon": 3}
+    plain["subjects"] = [{"strategy": "LM", "option_order": "shuffled"}]
+    how = {"name": "pocket", "device": "cpu", "batch_tokens": 999, "prefix_reuse": False}
+    with (
+        tomeval.run({**plain, "model": "pocket"}, tmp_path / "a") as a,
+        tomeval.run({**plain, "model": how}, tmp_path / "b") as b,
+    ):
+        # Passes over other batches, or without caches, differ in the rounding of probabilities.
+        one, other = (
+            [{k: v for k, v in row.items() if not k.endswith(ROUNDED)} for row in steps(x)]
+            for x in (a, b)
+        )
+        assert one == other
 
 
 def test_all_aliases_are_the_models_unless_a_player_names_one():

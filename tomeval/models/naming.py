@@ -18,6 +18,13 @@ NO_MODEL = (
 )
 """What is said of a language model without one."""
 
+RUNNING = (
+    *("device", "device_map", "batch_tokens", "prefix_reuse", "cache_memory", "threads"),
+    *("local_files_only", "trust_remote_code"),
+    *("concurrency", "timeout", "retry_budget", "key_env", "prices"),
+)
+"""Options that say how fast, where and at what price a model answers, and not what."""
+
 _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
@@ -92,19 +99,19 @@ def known_name(spec: Spec, name: str) -> str:
     return without_address(name) if isinstance(spec, dict) and ALIAS in spec else name
 
 
-def unaliased(spec: Spec) -> Spec:
-    """Return a spec without what only people read, its alias.
+def drawn_with(spec: Spec) -> Spec:
+    """Return what of a spec draws depend on: no alias, and nothing of how and where it is run.
 
     The plain name if that is all that is left.
 
     Examples
     --------
-    >>> unaliased({"name": "pocket", "alias": "The small one"})
+    >>> drawn_with({"name": "pocket", "alias": "The small one", "batch_tokens": 4096})
     'pocket'
     """
-    if not isinstance(spec, dict) or ALIAS not in spec:
+    if not isinstance(spec, dict):
         return spec
-    name, options = name_and_options(spec)
+    name, options = name_and_options({k: v for k, v in spec.items() if k not in RUNNING})
     return {**options, "name": name} if options else name
 
 

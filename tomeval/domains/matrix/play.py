@@ -35,7 +35,7 @@ from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.base import Answer, Door, PlayerDoor, Seat, Subject
 from tomeval.models.base import Model
-from tomeval.models.naming import unaliased
+from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player
 
 _Result = TypeVar("_Result")
@@ -155,8 +155,8 @@ def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     # option that are compared meet the same chance.
     apart = ("literal", "draws", *named("asides"), *subject_class(kind).compared)
     kept = {key: value for key, value in options.items() if key not in apart}
-    if "model" in kept:  # nor must what the model is called
-        kept["model"] = unaliased(kept["model"])
+    if "model" in kept:  # nor must what the model is called, or how it is run
+        kept["model"] = drawn_with(kept["model"])
     return json.dumps([kind, kept], sort_keys=True)
 
 
