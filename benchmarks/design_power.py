@@ -21,8 +21,7 @@ from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.subject_specs import expand_subject
-from tomeval.extensions.design.contenders import step_values
-from tomeval.extensions.design.searching import Found, design
+from tomeval.extensions.design.search import Found, design
 
 CASES = [
     ("IPD", 3, {"p": 1.0, "q": 0.9}, {"p": 0.8, "q": 1.0}),
@@ -46,11 +45,11 @@ def main(repetitions: int) -> None:
         found = design(game, states, HORIZON, between=specs, top=1)
         for one in (*found.best, *found.beside):
             power, cover = math.nan, math.nan
-            if one.pairs is not None and one.pairs <= MOST_PAIRS:
+            if one.episodes is not None and one.episodes <= MOST_PAIRS:
                 power, cover = study(name, one, options, repetitions)
             print(
                 f"| {name} | {' or '.join(specs)} | {one.partners.name} | {one.difference:.3f} | "
-                f"{one.pairs:,} | {one.calls:,} | {100 * power:.1f} | {100 * cover:.1f} |",
+                f"{one.episodes:,} | {one.calls:,} | {100 * power:.1f} | {100 * cover:.1f} |",
                 flush=True,
             )
 
@@ -60,7 +59,7 @@ def study(
 ) -> tuple[float, float]:
     """Return the share of studies that find the difference, and whose interval holds it."""
     game = get_game(name)
-    pairs = found.pairs or 2
+    pairs = found.episodes or 2
     values = []
     for one in options:
         [player] = expand_subject({"kind": "simulated", **one}, [], "benchmark")
@@ -74,12 +73,8 @@ def study(
             seed=20_000,
         )
         steps = simulate(setup, 0, repetitions * pairs)
-        own, actual, said = (
-            np.asarray(part).astype(np.int64)
-            for part in (steps.own_action, steps.partner_action, steps.predicted_action)
-        )
-        table = step_values(game, "delta_functional_per_step")
-        values.append(table[own, said, actual].mean(axis=1))
+        own, actual = (np.asarray(a, int) for a in (steps.own_action, steps.partner_action))
+        values.append(-game.own[own, actual].mean(axis=1))  # less the best reward, as of both
     differences = (values[0] - values[1]).reshape(repetitions, pairs)
     mean = differences.mean(axis=1)
     error = differences.std(axis=1, ddof=1) / math.sqrt(pairs)

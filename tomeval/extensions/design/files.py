@@ -7,13 +7,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.games import Labels, MatrixGame
-from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.partners import Partner
-from tomeval.extensions.design.searching import Design, Found
+from tomeval.extensions.design.search import Design
 
 
 def machine_words(partner: Partner, labels: Labels) -> str:
@@ -35,98 +33,81 @@ def machine_words(partner: Partner, labels: Labels) -> str:
     )
 
 
-def set_words(found: Found, labels: Labels) -> str:
-    """Return a set of machines in a line."""
-    return " + ".join(machine_words(partner, labels) for partner in found.partners.partners)
-
-
 def design_rows(design: Design) -> list[dict[str, Any]]:
     """Return the best of a design as rows of a table; infinite scores as text."""
-    labels = design.task.game.label_set()
+    labels = design.game.label_set()
     rows = []
     ranked = [(str(position), one) for position, one in enumerate(design.best, start=1)]
     for rank, one in (*ranked, *(("–", one) for one in design.beside)):
-        words = set_words(one, labels) if rank != "–" else one.partners.name
-        row: dict[str, Any] = {"rank": rank, "machine": words}
-        row["states"] = sum(len(partner.states) for partner in one.partners.partners)
-        if design.criterion == "relevance":
-            row |= {"relevance": one.relevance, "unavoidable_regret": one.unavoidable}
+        members = one.partners.partners
+        words = " + ".join(machine_words(partner, labels) for partner in members)
+        row: dict[str, Any] = {
+            "rank": rank,
+            "machine": words if rank != "–" else one.partners.name,
+            "states": sum(len(partner.states) for partner in members),
+        }
         if design.between:
             row["score"] = "∞" if math.isinf(one.score) else one.score
-            row |= {"expected_difference": one.difference, "se_per_call": one.se_per_call}
-            row |= {"episodes_each": one.pairs, "calls": one.calls}
-        if len(design.between) > 2:
-            row["separated_least"] = one.hardest
-        row["regret_range"] = one.regret_range
-        if design.criterion == "separation":
-            row["relevance"] = one.relevance
+            row |= {"expected_difference": one.difference}
+            row |= {"episodes_each": one.episodes, "calls": one.calls}
+        else:
+            row |= {"relevance": one.relevance, "unavoidable_regret": one.unavoidable}
         rows.append(row)
     return rows
 
 
 def design_lines(design: Design) -> list[str]:
     """Return what readers of the table must know, a line each."""
-    task, measure = design.task, MEASURES[design.task.measure]
-    labels = task.game.label_set()
+    game = design.game
     lines = [
-        f"searched: {design.searched.how}; {task.game.name}, T = {task.horizon}",
+        f"searched: {design.searched}; {game.name}, T = {design.horizon}",
         "machine: what it plays in each state, the first one at the start, and in brackets the "
-        f"states that follow the subject's {', '.join(labels.own)}",
+        f"states that follow the subject's {', '.join(game.label_set().own)}",
     ]
     if design.between:
-        pair = design.best[0].hardest
-        of = f" of {pair}" if len(design.between) == 2 else ""
         lines.append(
-            f"score: the expected difference{of} in {measure.heading} over its standard error, per "
-            "√(model call): with N calls the difference is score × √N standard errors; "
-            "se_per_call: that standard error with one call; episodes_each, calls: those with "
-            "which a paired t test finds the difference in 80 of 100 runs (5 %; below some 10 "
-            "episodes a guide only)"
+            f"score: the expected difference of {' − '.join(design.between)} in ΔFunctional/T over "
+            "its standard error, per √(model call): with N calls the difference is score × √N "
+            "standard errors; episodes_each, calls: those with which a paired t test finds the "
+            "difference in 80 of 100 runs (5 %; below some 10 episodes a guide only)"
         )
-    if design.criterion == "relevance":
+        if not design.best[0].score:
+            lines.append("none of them separates the subjects in ΔFunctional/T")
+    else:
         lines.append(
-            "unavoidable_regret: the least expected ΔFunctional/T of a player who knows the set "
-            "and has to find out which partner it plays with; of equally relevant sets those with "
+            "unavoidable_regret: the least expected ΔFunctional/T of a player who knows the pair "
+            "and has to find out which partner it plays with; of equally relevant pairs those with "
             "the least come first"
         )
-    lines += design.notes
-    best = design.best[0].partners
-    said = blind_sentences([(task.game, best, task.horizon)])
+    said = blind_sentences([(game, design.best[0].partners, design.horizon)])
     return [*lines, *(f"the first one: {sentence}" for sentence in said)]
 
 
 def write_partners(design: Design, path: Path, command: str) -> list[Path]:
-    """Write the best machine as a partner file, or every member of the best set as one of its own.
+    """Write the best machine as a partner file, or each of the best pair as one of its own.
 
-    `path` ends in ``.toml``; of a set, ``_1`` and so on stand before the ending. `command` is what
-    made it, kept as the partner's source.
+    `path` ends in ``.toml``; of a pair, ``_1`` and ``_2`` stand before the ending. `command` is
+    what made it, kept as the partner's source.
     """
-    check_partner_path(path)
     partners = design.best[0].partners.partners
     several, paths = len(partners) > 1, []
     for number, partner in enumerate(partners, start=1):
         file = path.with_name(f"{path.stem}_{number}{path.suffix}") if several else path
         part = f", {number} of a set of {len(partners)}" if several else ""
-        title = f"Designed for {design.task.game.name}{part}: {_purpose(design)}"
-        write_text(file, _partner_text(partner, design.task.game, title, command))
+        title = f"Designed for {design.game.name}{part}: {_purpose(design)}"
+        write_text(file, _partner_text(partner, design.game, title, command))
         paths.append(file)
     return paths
 
 
-def check_partner_path(path: Path) -> None:
-    """Raise unless a path is that of a partner file."""
-    if path.suffix != ".toml":
-        raise TomevalError(f"{path}: a partner file ends in .toml")
-
-
 def _purpose(design: Design) -> str:
     """Return in a few words what the best was chosen for."""
-    best = design.best[0]
-    steps = f"over {design.task.horizon} steps"
-    if design.criterion == "relevance":
-        return f"relevance {best.relevance:.4g} {steps}"
-    heading = MEASURES[design.task.measure].heading
-    return f"separates {' from '.join(design.between)} in {heading} {steps}"
+    if design.between:
+        first, second = design.between
+        what = f"separates {first} from {second} in ΔFunctional/T"
+    else:
+        what = f"relevance {design.best[0].relevance:.4g}"
+    return f"{what} over {design.horizon} steps"
 
 
 def _partner_text(partner: Partner, game: MatrixGame, title: str, source: str) -> str:

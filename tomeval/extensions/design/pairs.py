@@ -1,36 +1,33 @@
-"""Sets of machines: what taking one for another costs, not knowing costs, and the best sets."""
+"""Pairs of machines: what taking one for the other costs, and what not knowing costs."""
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import comb
-
 import numpy as np
 
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.machines import Machines, joined
+from tomeval.domains.matrix.machines import Machines, as_partner, reduced
 from tomeval.domains.matrix.optima import best_response
-from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.played import FloatArray, IntArray
+from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.responses import ROUNDING, gains
-from tomeval.extensions.design.contenders import partners_of
-from tomeval.extensions.design.search import Searched, behaviours, rounded
 
 _CHUNK = 2048
-PAIR_STEPS = 40_000_000
-"""Pairs of machines times steps at most: a minute or so."""
-
-MOST_SETS = 1_000_000
-"""Sets that are compared at most."""
 
 
-def losses(game: MatrixGame, machines: Machines, pairs: IntArray, horizon: int) -> FloatArray:
-    """Return what the best response to one machine loses per step against another, shape (P,).
+def partners_of(machines: Machines, game: MatrixGame, name: str) -> list[Partner]:
+    """Return machines as partners; ``{}`` in the name stands for the number, from 1."""
+    return [
+        as_partner(reduced(*row), game, name.format(number))
+        for number, row in enumerate(zip(*machines, strict=True), start=1)
+    ]
 
-    `pairs`, shape (P, 2), says who is believed to play, and who plays; states of machines out of
-    reach lead to state 0, see `joined`. In payoff units, at least 0. Where several actions are
-    best, each is equally likely, as in `tomeval.domains.matrix.optima.relevance`.
+
+def losses(game: MatrixGame, machines: Machines, horizon: int) -> FloatArray:
+    """Return what the best response to one machine loses per step against another, shape (B, B).
+
+    ``[believed, actual]``, in payoff units, at least 0; states of machines out of reach lead to
+    state 0, see `joined`. Where several actions are best, each is equally likely, as in
+    `tomeval.domains.matrix.optima.relevance`.
     """
     plans = [best_response(game, one, horizon) for one in partners_of(machines, game, "candidate")]
     plays, follows = machines
@@ -42,9 +39,10 @@ def losses(game: MatrixGame, machines: Machines, pairs: IntArray, horizon: int) 
         own[row, :, : chosen.shape[1]] = chosen
     best = np.array([plan.value for plan in plans]) / horizon - float(game.own.min())
     paid = above.T[plays]  # (B, K, n): what each own action gains in each state
-    lost = np.empty(len(pairs))
-    for first in range(0, len(pairs), _CHUNK):
-        believed, actual = pairs[first : first + _CHUNK].T
+    pairs = np.indices((len(plans), len(plans))).reshape(2, -1)
+    lost = np.empty(pairs.shape[1])
+    for first in range(0, len(lost), _CHUNK):
+        believed, actual = pairs[:, first : first + _CHUNK]
         count = len(believed)
         block = np.arange(count)[:, None, None, None] * size
         after = (block + follows[believed][:, :, None]) * size + follows[actual][:, None]
@@ -57,7 +55,8 @@ def losses(game: MatrixGame, machines: Machines, pairs: IntArray, horizon: int) 
             reached = np.bincount(after.ravel(), played.ravel(), count * size * size)
             mass = reached.reshape(count, size, size).astype(np.float64)
         lost[first : first + count] = best[actual] - earned / horizon
-    return np.where(lost > horizon * ROUNDING * float(above.max()), lost, 0.0)
+    lost = np.where(lost > horizon * ROUNDING * float(above.max()), lost, 0.0)
+    return lost.reshape(len(plans), len(plans))
 
 
 def unavoidable(game: MatrixGame, partners: PartnerSet, horizon: int) -> float:
@@ -68,11 +67,6 @@ def unavoidable(game: MatrixGame, partners: PartnerSet, horizon: int) -> float:
     partners, which of them are still possible and the state of each. Relevance beyond it rewards
     telling the partners apart while playing; relevance that is all unavoidable rewards having known
     them before.
-
-    Raises
-    ------
-    TomevalError
-        A partner that draws its moves.
 
     Examples
     --------
@@ -86,8 +80,6 @@ def unavoidable(game: MatrixGame, partners: PartnerSet, horizon: int) -> float:
     0.1
     """
     members = partners.partners
-    if not all(partner.is_deterministic for partner in members):
-        raise TomevalError(f"partner set {partners.name!r}: a partner draws its moves")
     moves = [partner.emissions.argmax(axis=1) for partner in members]
     weights = partners.weights
     above = gains(game)
@@ -125,43 +117,3 @@ def unavoidable(game: MatrixGame, partners: PartnerSet, horizon: int) -> float:
 
 _Known = tuple[tuple[int, int], ...]
 """Which partners are still possible, by number, and the state of each."""
-
-
-def search_sets(game: MatrixGame, states: int, horizon: int, size: int, keep: int) -> Searched:
-    """Return the `keep` sets of machines of the largest relevance, the largest first.
-
-    All sets of `size` machines of up to `states` states are compared.
-
-    Raises
-    ------
-    TomevalError
-        There are too many.
-    """
-    parts, count = behaviours(game, states, int(np.sqrt(PAIR_STEPS / horizon)))
-    machines, size = joined(parts), min(size, count)
-    if comb(count, size) > MOST_SETS:
-        raise TomevalError(
-            f"design: {count:,} ways to behave have {comb(count, size):,} sets of {size}; at most "
-            f"{MOST_SETS:,} are compared: take smaller sets, or fewer states"
-        )
-    pairs = np.indices((count, count)).reshape(2, -1).T
-    loss = losses(game, machines, pairs, horizon).reshape(count, count)
-    sets, relevance = best_sets(loss, size, keep)
-    how = f"all {comb(count, size):,} sets of {size} of all {count:,} ways to behave"
-    return Searched(machines, sets, relevance, f"{how} with up to {states} states")
-
-
-def best_sets(loss: FloatArray, size: int, count: int) -> tuple[IntArray, FloatArray]:
-    """Return the `count` sets of the largest relevance, by enumeration, and their relevance.
-
-    `loss`, shape (B, B), is that of `losses`: ``[believed, actual]``. Best first; of equal ones
-    those of earlier machines.
-    """
-    both = loss + loss.T
-    sets = np.array(list(combinations(range(len(loss)), size)))
-    total = np.zeros(len(sets))
-    for i in range(size):
-        for j in range(i):
-            total += both[sets[:, j], sets[:, i]]
-    order = np.lexsort((np.arange(len(sets)), -rounded(total)))[:count]
-    return sets[order], total[order] / size**2
