@@ -28,7 +28,6 @@ from tomeval.extensions.levels.fit import (
 )
 from tomeval.extensions.levels.ladder import softmax
 from tomeval.extensions.levels.likelihoods import ALPHAS, Choices, log_likelihoods
-from tomeval.extensions.levels.measures import turn_levels
 from tomeval.extensions.levels.tables import level_notes, level_rows
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.runs.experiment import make_experiment
@@ -238,22 +237,6 @@ def test_table_places_every_player_in_every_seat(opened) -> None:
     assert NONE_FITS in notes
 
 
-def test_measures_are_means_of_posterior_levels(opened) -> None:
-    with tomeval.Run(opened.folder) as run:
-        assert list(run.measures)[-3:] == ["alice_level", "bob_level", "eve_level"]
-        zero, two, chance, script = run.rows()
-    assert zero["alice_level"] < 0.9 < 1.2 < two["alice_level"]
-    assert zero["eve_level"] < 0.95 < 1.1 < two["eve_level"]
-    assert math.isnan(script["alice_level"])
-    choices = choices_of(opened, shipped_embedding("minilm"))["encoder", "zero"]
-    games: dict[str, list[float]] = {}
-    for deal, level in turn_levels(choices):
-        games.setdefault(deal, []).append(level)
-    by_hand = np.mean([np.mean(found) for found in games.values()])
-    assert zero["alice_level"] == pytest.approx(by_hand)
-    assert 0 <= chance["bob_level"] <= 2
-
-
 def test_figures_say_what_the_table_says(opened) -> None:
     drawn = {drawing.stem: drawing for drawing in levels(opened)}
     assert set(drawn) == {"levels_alice", "levels_bob", "levels_eve"}
@@ -273,12 +256,11 @@ def test_levels_are_judged_with_what_was_known_then(opened) -> None:
     assert turns[3].past[2].hints == turns[2].hints
 
 
-def test_without_the_key_there_are_neither_measures_nor_figures(tmp_path) -> None:
+def test_without_the_key_there_are_neither_tables_nor_figures(tmp_path) -> None:
     made = {**EXPERIMENT, "episodes": 1, "pairings": EXPERIMENT["pairings"][3:]}
     made = {key: value for key, value in made.items() if key not in ("levels", "rules")}
     assert "levels" not in make_experiment(made).cells[0].definition
     with tomeval.run(made, tmp_path / "run") as run:
-        assert "alice_level" not in run.measures
         assert "levels" not in {*run.tables, *run.added_figures}
         rows = run.table_of("levels").rows(run, [])
         assert {row["best_level"] for row in rows} == {NOT_JUDGED}  # of one game

@@ -93,8 +93,8 @@ class DecryptoExperiment(SeatedExperiment):
         Search, in every turn of an encoder with embedding partners, for the best value that it
         could have reached: needed for ΔFunctional/T and ΔToM/T.
     levels : str
-        A shipped embedding, such as ``minilm``: the level of recursion of every seat is then one of
-        the run's measures, and stands in its report.
+        A shipped embedding, such as ``minilm``, by which levels of recursion are judged: they then
+        stand in the run's report.
     keywords, hints : str
         Files of own word lists.
     records : str

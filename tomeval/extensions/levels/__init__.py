@@ -6,7 +6,6 @@ EXTENSION = Extension(
     name="levels",
     about="levels of recursion in Decrypto, orders of theory of mind in matrix games: players of "
     "each, and at which a player stands; rationality",
-    measures={"decrypto": "tomeval.extensions.levels.measures:GROUPS"},
     tables={
         "decrypto": "tomeval.extensions.levels.tables:TABLES",
         "matrix": "tomeval.extensions.levels.orders:TABLES",

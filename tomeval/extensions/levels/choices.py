@@ -1,7 +1,7 @@
 """How likely every hint and guess of a run is under each level of the ladder of recursion.
 
-Each choice is judged with what its seat knew then, see `ladder`. Levels share the `Ladder`'s
-constants; rationality, alpha, is open: likelihoods come for a whole grid of it.
+Each choice is judged with what its seat knew then, see `ladder`. Rationality, alpha,
+is open: likelihoods come for a whole grid of it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tomeval.domains.decrypto.play import RECORD, RECORDED
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.decrypto.storing import number_code
-from tomeval.extensions.levels.ladder import LEVELS, Ladder, guesses
+from tomeval.extensions.levels.ladder import LEVELS, guesses
 from tomeval.extensions.levels.likelihoods import Choices, log_likelihoods
 from tomeval.extensions.levels.scores import (
     Words,
@@ -45,7 +45,6 @@ from tomeval.lexicon.forms import fold
 from tomeval.lexicon.words import shipped_lists
 from tomeval.runs.results import Run
 
-LADDER = Ladder()
 MOST_TURNS = 1000
 """Turns of a player in a seat that are looked at, which decides how long it takes."""
 
@@ -225,7 +224,7 @@ def _hints_of(
     judged: list[Judged | None] = []
     for number, hint in enumerate(own):
         at, given = places.get(fold(hint)), own[:number]
-        worth = np.stack([worths(embedding, LADDER, n, view, given, words) for n in LEVELS])
+        worth = np.stack([worths(embedding, n, view, given, words) for n in LEVELS])
         legal = np.isfinite(worth[0])
         if at is None or not legal[at]:
             judged.append(None)
@@ -242,7 +241,7 @@ def _codes_of(embedding: Embedding, view: DecoderView | InterceptorView, words: 
         known = decoder_knows(embedding, view, words)
     else:
         known = interceptor_knows(embedding, view, words)
-    return np.stack([guesses(LADDER, level, *known) for level in LEVELS])
+    return np.stack([guesses(level, *known) for level in LEVELS])
 
 
 def _words(embedding: Embedding, kind: str, lists: str) -> Words:

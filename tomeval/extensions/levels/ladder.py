@@ -13,10 +13,10 @@ equally likely beforehand.
 ======= ==========================================================================================
 player  chooses with probability proportional to
 ======= ==========================================================================================
-Alice 0 exp(alpha * -cost * (1 - b(h, d_i))): what is close to the keyword; she ignores listeners
-Alice 1 exp(alpha * (log B(d) - cost * (1 - b(h, d_i)))), B(d) the literal Bob's probability
-Alice 2 exp(alpha * (log B(d) + beta * log(1 - E(d)) - cost * (1 - b(h, d_i)))), E the literal Eve's
-Bob 0   L(d) ** alpha, where L(d) is proportional to exp(sharpness * sum of b(h_i, d_i))
+Alice 0 exp(alpha * -COST * (1 - b(h, d_i))): what is close to the keyword; she ignores listeners
+Alice 1 exp(alpha * (log B(d) - COST * (1 - b(h, d_i)))), B(d) the literal Bob's probability
+Alice 2 exp(alpha * (log B(d) + log(1 - E(d)) - COST * (1 - b(h, d_i)))), E the literal Eve's
+Bob 0   L(d) ** alpha, where L(d) is proportional to exp(SHARPNESS * sum of b(h_i, d_i))
 Bob n   (product over i of A_n(h_i | h_1 .. h_i-1, d)) ** alpha, where A_n is Alice n
 Eve n   as Bob n, with her own scores e in place of b, as she does not know the keywords
 ======= ==========================================================================================
@@ -32,10 +32,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.embedding_players import CODE_DIGITS, Bools, Floats, Ints
 
 LEVELS = (0, 1, 2)
+SHARPNESS = 20.0
+"""Of literal listeners, in nats per unit of cosine."""
+
+COST = 5.0
+"""Of a hint at cosine 0 with its keyword over one at cosine 1, in nats."""
+
 IMAGINED = 4.0
 """Rationality of the Alice that pragmatic listeners think of; `_log_totals` squares twice."""
 
@@ -57,26 +62,6 @@ PLACES: tuple[Ints, ...] = tuple(
 """For one, two and three hints: the place in `PREFIXES` of each code's beginning, shape (24,)."""
 
 
-@dataclass(frozen=True)
-class Ladder:
-    """The constants of the ladder; see the module."""
-
-    sharpness: float = 20.0  # of literal listeners, in nats per unit of cosine
-    cost: float = 5.0  # of a hint at cosine 0 with its keyword over one at cosine 1, in nats
-    beta: float = 1.0  # how much Eve's failure counts for Alice 2 against Bob's success
-
-    def __post_init__(self) -> None:
-        for name in ("sharpness", "cost", "beta"):
-            check_number(name, getattr(self, name))
-
-
-def check_number(name: str, value: object) -> None:
-    """Refuse what is no finite number from 0."""
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not 0 <= value < np.inf:  # type: ignore[operator]
-        raise TomevalError(f"{name} must be a number from 0, is {value!r}")
-
-
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Cosines of hints with digits, as one seat knows them."""
@@ -85,7 +70,7 @@ class Scores:
     given: Floats  # (4, hints): of the turn's hints so far, at most three
 
 
-def literal(found: Scores, place: int, sharpness: float) -> tuple[Floats, Floats]:
+def literal(found: Scores, place: int) -> tuple[Floats, Floats]:
     """Return how a literal listener takes each word of the bank as the next hint.
 
     `place` is that of the next hint, from 0; ``given`` holds the hints before it, and may hold
@@ -95,24 +80,22 @@ def literal(found: Scores, place: int, sharpness: float) -> tuple[Floats, Floats
 
     Examples
     --------
-    >>> found = Scores(np.array([[0.1], [0.0], [0.0], [0.0]]), np.empty((4, 0)))
-    >>> rows, before = literal(found, 0, 10.0)
+    >>> found = Scores(np.array([[0.05], [0.0], [0.0], [0.0]]), np.empty((4, 0)))
+    >>> rows, before = literal(found, 0)
     >>> np.exp(rows[:, 0] + before).round(3).tolist()
     [0.475, 0.175, 0.175, 0.175]
     """
     digits = PREFIXES[place]
     before = np.zeros(len(digits))
     for i in range(place):
-        before += sharpness * found.given[digits[:, i], i]
+        before += SHARPNESS * found.given[digits[:, i], i]
     before -= before.max()
     ends = np.bincount(digits[:, place], np.exp(before), minlength=4)
-    heard = sharpness * found.bank
+    heard = SHARPNESS * found.bank
     return heard - _logsumexp(heard + np.log(ends)[:, None]), before
 
 
-def worths_of(
-    ladder: Ladder, level: int, bob: Scores, eve: Scores | None, place: int, sequences: Ints
-) -> Floats:
+def worths_of(level: int, bob: Scores, eve: Scores | None, place: int, sequences: Ints) -> Floats:
     """Return what each word of the bank is worth to Alice as her next hint, in nats, (n, words).
 
     `bob` and `eve` are the scores of the listeners that she thinks of; `eve` only matters to level
@@ -120,19 +103,19 @@ def worths_of(
     ``PREFIXES[place]``.
     """
     digits = PREFIXES[place][sequences, place]
-    worth = ladder.cost * (bob.bank[digits] - 1.0)
+    worth = COST * (bob.bank[digits] - 1.0)
     if level > 0:
-        rows, before = literal(bob, place, ladder.sharpness)
+        rows, before = literal(bob, place)
         worth += rows[digits] + before[sequences, None]
     if level > 1:
         assert eve is not None
-        rows, before = literal(eve, place, ladder.sharpness)
+        rows, before = literal(eve, place)
         fails = np.maximum(-np.expm1(rows[digits] + before[sequences, None]), _LEAST)
-        worth += ladder.beta * np.log(fails)
+        worth += np.log(fails)
     return np.asarray(worth)
 
 
-def inverted(ladder: Ladder, level: int, bob: Scores, eve: Scores | None, legal: Bools) -> Floats:
+def inverted(level: int, bob: Scores, eve: Scores | None, legal: Bools) -> Floats:
     """Return the log-probability of each code, given three hints of an Alice of a level from 1.
 
     Scores as for `worths_of`, with all three hints given; `legal`, (words,), are those that Alice
@@ -142,50 +125,47 @@ def inverted(ladder: Ladder, level: int, bob: Scores, eve: Scores | None, legal:
     for place in range(3):
         said = _only(bob, place), None if eve is None else _only(eve, place)
         every = np.arange(len(PREFIXES[place]))
-        chosen = worths_of(ladder, level, *said, place, every)[:, 0]
-        options = _log_totals(ladder, level, bob, eve, legal, place)
+        chosen = worths_of(level, *said, place, every)[:, 0]
+        options = _log_totals(level, bob, eve, legal, place)
         total += (IMAGINED * chosen - options)[PLACES[place]]
     return np.asarray(total - _logsumexp(total))
 
 
-def _log_totals(
-    ladder: Ladder, level: int, bob: Scores, eve: Scores | None, legal: Bools, place: int
-) -> Floats:
+def _log_totals(level: int, bob: Scores, eve: Scores | None, legal: Bools, place: int) -> Floats:
     """Return log(sum over words of exp(IMAGINED * worth)) for every sequence of digits.
 
     As `worths_of` says it for every sequence, with exponentials of (4, words) only.
     """
     last = PREFIXES[place][:, place]
-    rows, before = literal(bob, place, ladder.sharpness)
-    worth = IMAGINED * (ladder.cost * (bob.bank - 1.0) + rows)[:, legal]  # up to what Eve adds
+    rows, before = literal(bob, place)
+    worth = IMAGINED * (COST * (bob.bank - 1.0) + rows)[:, legal]  # up to what Eve adds
     most = worth.max(axis=1)
     weight = np.exp(worth - most[:, None])
     if level == 1:
         sums = weight.sum(axis=1)[last]
     else:
         assert eve is not None
-        reads, earlier = literal(eve, place, ladder.sharpness)
+        reads, earlier = literal(eve, place)
         fails = 1.0 - np.exp(reads[:, legal])[last] * np.exp(earlier)[:, None]
         np.maximum(fails, _LEAST, out=fails)
-        fails = fails if ladder.beta == 1 else fails**ladder.beta
         sums = np.einsum("dh,dh->d", weight[last], np.square(np.square(fails)))
     return np.asarray(np.log(sums) + most[last] + IMAGINED * before)
 
 
-def literal_codes(found: Scores, sharpness: float) -> Floats:
+def literal_codes(found: Scores) -> Floats:
     """Return the log-probability of each code for a literal listener who has heard all three."""
-    rows, before = literal(_only(found, 2), 2, sharpness)
+    rows, before = literal(_only(found, 2), 2)
     return np.asarray(rows[PREFIXES[2][:, 2], 0] + before)
 
 
-def guesses(ladder: Ladder, level: int, bob: Scores, eve: Scores | None, legal: Bools) -> Floats:
+def guesses(level: int, bob: Scores, eve: Scores | None, legal: Bools) -> Floats:
     """Return the log-probabilities of the codes for a listener of a level, shape (24,).
 
     `bob` holds the listener's own scores: Eve's, if it is Eve who guesses.
     """
     if level == 0:
-        return literal_codes(bob, ladder.sharpness)
-    return inverted(ladder, level, bob, eve, legal)
+        return literal_codes(bob)
+    return inverted(level, bob, eve, legal)
 
 
 def _only(found: Scores, place: int) -> Scores:

@@ -23,7 +23,7 @@ from tomeval.domains.decrypto.game import (
     Turn,
     hint_history,
 )
-from tomeval.extensions.levels.ladder import PLACES, Ladder, Scores, worths_of
+from tomeval.extensions.levels.ladder import PLACES, Scores, worths_of
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 
@@ -32,7 +32,6 @@ Words = tuple[str, ...]
 
 def worths(
     embedding: Embedding,
-    ladder: Ladder,
     level: int,
     view: EncoderView,
     given: tuple[str, ...],
@@ -47,7 +46,7 @@ def worths(
     bob = bob_scores(embedding, view.keywords, given, words)
     eve = eve_scores(embedding, view.turns, given, words) if level > 1 else None
     sequence = PLACES[place][[CODES.index(view.code)]]
-    worth = worths_of(ladder, level, bob, eve, place, sequence)[0]
+    worth = worths_of(level, bob, eve, place, sequence)[0]
     legal = legal_words(view.keywords, words)
     if view.rules.no_repeat_hints:
         had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}

@@ -1,9 +1,9 @@
-"""Players of the ladder of recursion in their seats; see `rsa` for what they compute."""
+"""Players of the ladder of recursion in their seats; see `ladder` for what they compute."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,6 @@ from tomeval.domains.decrypto.seats import Seat
 from tomeval.domains.seated.seats import Chair
 from tomeval.extensions.levels.ladder import (
     LEVELS,
-    Ladder,
-    check_number,
     guesses,
     literal_codes,
     softmax,
@@ -46,9 +44,6 @@ DEFAULTS: dict[str, Any] = {
     "embedding": "minilm",
     "level": 1,
     "alpha": 4.0,
-    "beta": Ladder.beta,
-    "sharpness": Ladder.sharpness,
-    "cost": Ladder.cost,
 }
 """The options of a player of kind ``rsa``."""
 
@@ -56,9 +51,6 @@ MEANINGS = {
     "level": "0, 1 or 2, or the shares of turns in which it plays each of them, such as "
     "[0.5, 0, 0.5].",
     "alpha": "Rationality: how strongly the better choice is preferred; 0 is at random.",
-    "beta": "How much Eve's failure counts for Alice of level 2 against Bob's success.",
-    "sharpness": "Of literal listeners, in nats per unit of cosine.",
-    "cost": "Of a hint at cosine 0 with its keyword over one at cosine 1, in nats.",
 }
 """What its options mean, for the schema of experiments."""
 
@@ -78,10 +70,9 @@ class RSASpec:
     embedding: Embedding
     level: Any = 1
     alpha: float = 4.0
-    ladder: Ladder = field(default_factory=Ladder)
 
     def __post_init__(self) -> None:
-        check_number("alpha", self.alpha)
+        _check_number("alpha", self.alpha)
         _ = self.shares
 
     @property
@@ -92,7 +83,7 @@ class RSASpec:
                 return tuple(float(level == self.level) for level in LEVELS)
         elif isinstance(self.level, list | tuple) and len(self.level) == len(LEVELS):
             for share in self.level:
-                check_number("level: a share", share)
+                _check_number("level: a share", share)
             if math.isclose(sum(self.level), 1.0, abs_tol=1e-9):
                 return tuple(float(share) for share in self.level)
         raise TomevalError(
@@ -132,7 +123,7 @@ class RSAEncoder(_Reasoner):
         level, numbers, details = self.turn(view.turns)
         spec, given = self.spec, list[str]()
         for place in range(3):
-            worth = worths(spec.embedding, spec.ladder, level, view, tuple(given), self.words)
+            worth = worths(spec.embedding, level, view, tuple(given), self.words)
             if not np.isfinite(worth).any():
                 keyword = view.keywords[view.code[place] - 1]
                 raise TomevalError(f"the hint bank has no hint left for {keyword!r}")
@@ -151,7 +142,7 @@ class RSAEncoder(_Reasoner):
             scores = bob_scores(spec.embedding, view.keywords, hints, self.words)
         else:
             scores = eve_scores(spec.embedding, view.turns, hints, self.words)
-        return Said(CODES[int(literal_codes(scores, spec.ladder.sharpness).argmax())])
+        return Said(CODES[int(literal_codes(scores).argmax())])
 
 
 class RSAListener(_Reasoner):
@@ -166,16 +157,14 @@ class RSAListener(_Reasoner):
         else:
             known = interceptor_knows(embedding, view, self.words)
         level, (number,), details = self.turn(view.turns)
-        logs = guesses(self.spec.ladder, level, *known)
+        logs = guesses(level, *known)
         unknown = [hint for hint in view.hints if embedding.hint_vector(hint) is None]
         noted = (details or {}) | ({"unknown_hints": unknown} if unknown else {})
         return Said(CODES[drawn(softmax(self.spec.alpha * logs), number)], details=noted or None)
 
 
 def _spec(player: DecryptoPlayer, lists: WordLists) -> RSASpec:
-    options = {key: value for key, value in player.options.items() if key != "embedding"}
-    level, alpha = options.pop("level"), options.pop("alpha")
-    return RSASpec(player.embedding(lists), level, alpha, Ladder(**options))
+    return RSASpec(player.embedding(lists), player.options["level"], player.options["alpha"])
 
 
 def _short(text: str) -> dict[str, Any]:
@@ -197,6 +186,13 @@ RSA = PlayerKind(
     {"encoder": RSAEncoder, "decoder": RSAListener, "interceptor": RSAListener},
     _short,
 )
+
+
+def _check_number(name: str, value: object) -> None:
+    """Refuse what is no finite number from 0."""
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    if not good or not 0 <= value < np.inf:  # type: ignore[operator]
+        raise TomevalError(f"{name} must be a number from 0, is {value!r}")
 
 
 def _times(alpha: float, worth: Floats) -> Floats:

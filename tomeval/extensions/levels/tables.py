@@ -14,7 +14,6 @@ from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.extensions.levels.choices import MOST_TURNS, Key, choices_of
 from tomeval.extensions.levels.fit import LEAST_DEALS, NONE_FITS, NOT_JUDGED, Placement, place
 from tomeval.extensions.levels.likelihoods import ALPHAS
-from tomeval.extensions.levels.measures import asks_levels
 from tomeval.lexicon.embeddings import SHIPPED, shipped_embedding
 from tomeval.runs.columns import Table
 from tomeval.runs.results import Run
@@ -109,6 +108,6 @@ TABLES: Mapping[str, Table] = {
         "levels of recursion that hints and guesses fit",
         level_rows,
         notes=level_notes,
-        reported=lambda run: asks_levels(run.store),
+        reported=lambda run: any("levels" in cell.definition for cell in run.cells),
     )
 }
