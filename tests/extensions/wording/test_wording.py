@@ -16,7 +16,7 @@ from tomeval import cli
 from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
-from tomeval.extensions.wording.grids import Factor, Panel, read_panels
+from tomeval.extensions.wording.grids import Factor, Grid, filled, grids_of
 from tomeval.extensions.wording.tables import GAP
 from tomeval.extensions.wording.variance import sensitivity
 from tomeval.runs.capabilities import Worded
@@ -69,10 +69,8 @@ def table(folder):
 
 
 def test_every_option_of_wording_is_a_factor(folder):
-    panels, names = read_panels(folder, ["regret"])
-    assert names == ("delta_functional_per_step",)
-    [panel] = panels
-    laid = panel.grid(0, names[0])
+    _, [laid], notes = grids_of(folder, ["regret"])
+    assert (laid.metric, notes) == ("delta_functional_per_step", [])
     assert laid.model == "scripted:stubborn"
     assert laid.players == ("QA", "CoT")
     assert laid.factors == (
@@ -86,8 +84,7 @@ def test_every_option_of_wording_is_a_factor(folder):
 
 
 def test_values_are_those_of_the_exported_episodes(folder, table):
-    [panel], _ = read_panels(folder, ["regret"])
-    laid = panel.grid(0, "delta_functional_per_step")
+    _, [laid], _ = grids_of(folder, ["regret"])
     for place_, _ in np.ndenumerate(laid.values[..., 0]):
         levels = [f.levels[i] for f, i in zip(laid.factors, place_[1:], strict=True)]
         wanted = table[(laid.players[place_[0]], *levels)]
@@ -208,33 +205,33 @@ def side(values, which=None, once=False, seed=1):
     )
 
 
-def panel(cells, exact=False):
+def laid_out(cells, exact=False):
     levels = tuple(dict.fromkeys(key[1][0] for key in cells))
     players = tuple(dict.fromkeys(key[0] for key in cells))
     sides = {key: [value] for key, value in cells.items()}
-    return Panel("m", {}, sides, players, (Factor("prompts", levels),), exact)
+    return filled(Grid("m", {}, "", exact, players, (Factor("prompts", levels),)), sides, "x", 0)
 
 
 def test_what_was_played_once_holds_for_every_episode_of_its_draw():
-    laid = panel(
+    laid = laid_out(
         {
             ("LM", ("a",)): side([7.0, 9.0], which=[1, 0], once=True),
             ("LM", ("b",)): side([1.0, 2.0, 3.0, 4.0], which=[0, 1, 1, 0]),
         }
-    ).grid(0, "x")
+    )
     assert laid.values[0].tolist() == [[9.0, 7.0, 7.0, 9.0], [1.0, 2.0, 3.0, 4.0]]
-    all_once = panel(
+    all_once = laid_out(
         {
             ("LM", ("a",)): side([7.0, 9.0], which=[1, 0], once=True),
             ("LM", ("b",)): side([1.0, 2.0], which=[0, 1], once=True),
         },
         exact=True,
-    ).grid(0, "x")
+    )
     assert all_once.values[0].tolist() == [[7.0, 9.0], [2.0, 1.0]]
 
 
 def test_the_value_that_lacks_most_cells_is_left_out_and_said():
-    laid = panel(
+    laid = laid_out(
         {
             ("LM", ("a",)): side([1.0, 2.0]),
             ("LM", ("b",)): side([1.0, 3.0]),
@@ -243,13 +240,13 @@ def test_the_value_that_lacks_most_cells_is_left_out_and_said():
             ("QA", ("b",)): side([1.0, 2.0]),
             ("QA", ("c",)): side([1.0]),
         }
-    ).grid(0, "x")
+    )
     assert laid.factors == (Factor("prompts", ("a", "b")),)
     assert laid.players == ("LM", "QA")
     [note] = laid.notes
     assert note == "prompts 'c' is left out: 1 of its 2 cells have too few complete episodes"
     with pytest.raises(TomevalError, match="no two wordings"):
-        panel({("LM", ("a",)): side([1.0, 2.0]), ("LM", ("b",)): side([1.0])}).grid(0, "x")
+        laid_out({("LM", ("a",)): side([1.0, 2.0]), ("LM", ("b",)): side([1.0])})
 
 
 def test_other_domains_say_how_their_measured_player_is_asked():

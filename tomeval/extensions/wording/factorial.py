@@ -38,7 +38,7 @@ class Cells(NamedTuple):
 
 
 class Component(NamedTuple):
-    """A variance with its 95 % interval, its share of all variance with interval, and its freedom.
+    """A variance with its 95 % interval, and its share of all variance with its interval.
 
     `raw` is the estimate before it was cut off at 0. NaN ends: it is so far below 0 that an
     interval would hold nothing else, or it is of units that are no sample.
@@ -51,7 +51,6 @@ class Component(NamedTuple):
     share_low: float
     share_high: float
     raw: float
-    freedom: int
 
 
 class Range(NamedTuple):
@@ -204,8 +203,6 @@ def components(
     of_any = [key for key in keys if key != PLAYER]
     raw[ANY], variance[ANY] = (sum(of[key] for key in of_any) for of in (raw, variance))
     drawn[ANY] = sum((drawn[key] for key in of_any), np.zeros(draws))
-    freedoms = {key: one.freedom for key, one in zip(keys, squares, strict=True)}
-    freedoms |= {UNITS: cells.freedom, ANY: sum(freedoms[key] for key in of_any)}
     result: dict[Source, Component] = {}
     for key, value in variance.items():
         low, high = map(float, np.quantile(drawn[key], (0.025, 0.975)))
@@ -216,8 +213,7 @@ def components(
         if (key == UNITS and not cells.freedom) or high <= 0 < -raw[key]:
             low, high, ends = math.nan, math.nan, np.full(2, math.nan)
         share = value / whole if whole > 0 else 0.0
-        one = (value, low, high, share, float(ends[0]), float(ends[1]))
-        result[key] = Component(*one, raw[key], freedoms[key])
+        result[key] = Component(value, low, high, share, float(ends[0]), float(ends[1]), raw[key])
     return result
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,25 +32,30 @@ class Factor(NamedTuple):
     levels: tuple[str, ...]
 
 
+Cells = Mapping[tuple[str, tuple[str, ...]], Sequence[Side]]
+"""What was played, by player and values of the factors."""
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """One measure of one model in one task, of players that all were asked in all wordings.
+    """One model in one task, and a measure of players that all were asked in all wordings.
 
-    `values`, shape (S, l_1, ..., l_k, U), are those of S `players`, such as strategies, under the
-    values of k `factors`, by sampling unit, such as an episode, that the cells share; NaN where a
-    cell lacks it. `exact`: every distinct episode was played once everywhere, so means have no
-    sampling error. `notes` say what was left out, and why; `where` names the model and the task.
+    `where` names the model and the task. `exact`: every distinct episode was played once
+    everywhere, so means have no sampling error. `values`, shape (S, l_1, ..., l_k, U), are those of
+    `metric` of S `players`, such as strategies, under the values of k `factors`, by sampling unit,
+    such as an episode, that the cells share; NaN where a cell lacks it. `notes` say what was left
+    out, and why.
     """
 
     model: str
     task: dict[str, Any]
     where: str
-    metric: str
+    exact: bool
     players: tuple[str, ...]
     factors: tuple[Factor, ...]
-    values: FloatArray
-    exact: bool
-    notes: tuple[str, ...]
+    metric: str = ""
+    values: FloatArray = field(default_factory=lambda: np.zeros(0))
+    notes: tuple[str, ...] = ()
 
     @property
     def wordings(self) -> list[str]:
@@ -58,104 +63,79 @@ class Grid:
         return [", ".join(one) for one in itertools.product(*(f.levels for f in self.factors))]
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """The cells of one model in one task."""
+def filled(laid: Grid, cells: Cells, metric: str, column: int) -> Grid:
+    """Return a grid with the measure in a column of the sides' values, complete.
 
-    model: str
-    task: dict[str, Any]
-    cells: Mapping[tuple[str, tuple[str, ...]], Sequence[Side]]
-    players: tuple[str, ...]
-    factors: tuple[Factor, ...]
-    exact: bool
-    where: str = "the task"
-
-    def grid(self, place: int, metric: str) -> Grid:
-        """Return the measure in column `place` of the sides as a complete grid.
-
-        Raises
-        ------
-        TomevalError
-            No two wordings are left of which all players have episodes.
-        """
-        units = list(dict.fromkeys(u for sides in self.cells.values() for u in self._units(sides)))
-        number = {unit: index for index, unit in enumerate(units)}
-        shape = (len(self.players), *(len(factor.levels) for factor in self.factors))
-        total, count = np.zeros((*shape, len(units))), np.zeros((*shape, len(units)))
-        for (player, levels), sides in self.cells.items():
-            chosen = zip(self.factors, levels, strict=True)
-            at = (self.players.index(player), *(f.levels.index(level) for f, level in chosen))
-            for unit, value in self._values(sides, place):
-                if np.isfinite(value):
-                    total[(*at, number[unit])] += value
-                    count[(*at, number[unit])] += 1
-        values = np.full(total.shape, np.nan)
-        np.divide(total, count, out=values, where=count > 0)
-        present = (count > 0).sum(axis=-1) >= (1 if self.exact else 2)
-        kept, left_out = _complete(present, [self.players, *(f.levels for f in self.factors)])
-        if not kept or all(len(part) < 2 for part in kept[1:]):
-            raise TomevalError("no two wordings have enough complete episodes of a player")
-        names = ["player", *(factor.name for factor in self.factors)]
-        notes = [
-            f"{names[axis]} {level!r} is left out: {missing} of its {cells} cells have too few "
-            f"complete episodes"
+    Raises
+    ------
+    TomevalError
+        No two wordings are left of which all players have episodes.
+    """
+    draws = {
+        (side.seed, label): drawn
+        for sides in cells.values()
+        for side in sides
+        if not side.cell.each_once
+        for label, drawn in zip(side.clusters.tolist(), side.which.tolist(), strict=True)
+    }
+    by_cell = {
+        key: [pair for side in sides for pair in _by_unit(side, column, laid.exact, draws)]
+        for key, sides in cells.items()
+    }
+    units = dict.fromkeys(unit for pairs in by_cell.values() for unit, _ in pairs)
+    number = {unit: index for index, unit in enumerate(units)}
+    names = [laid.players, *(factor.levels for factor in laid.factors)]
+    total = np.zeros((*map(len, names), len(units)))
+    count = np.zeros_like(total)
+    for (player, levels), pairs in by_cell.items():
+        at = tuple(some.index(one) for some, one in zip(names, (player, *levels), strict=True))
+        for unit, value in pairs:
+            if np.isfinite(value):
+                total[(*at, number[unit])] += value
+                count[(*at, number[unit])] += 1
+    values = np.full(total.shape, np.nan)
+    np.divide(total, count, out=values, where=count > 0)
+    kept, left_out = _complete((count > 0).sum(axis=-1) >= (1 if laid.exact else 2), names)
+    if not kept or all(len(part) < 2 for part in kept[1:]):
+        raise TomevalError("no two wordings have enough complete episodes of a player")
+    titles = ["player", *(factor.name for factor in laid.factors)]
+    swept = [
+        Factor(factor.name, tuple(factor.levels[i] for i in part))
+        for factor, part in zip(laid.factors, kept[1:], strict=True)
+    ]
+    single = tuple(1 + i for i, factor in enumerate(swept) if len(factor.levels) < 2)
+    return replace(
+        laid,
+        players=tuple(laid.players[i] for i in kept[0]),
+        factors=tuple(factor for factor in swept if len(factor.levels) > 1),
+        metric=metric,
+        values=values[np.ix_(*kept, range(len(units)))].squeeze(axis=single),
+        notes=tuple(
+            f"{titles[axis]} {level!r} is left out: {missing} of its {cells} cells have too few "
+            "complete episodes"
             for axis, level, missing, cells in left_out
-        ]
-        values = values[np.ix_(*kept, range(len(units)))]
-        factors = [
-            Factor(factor.name, tuple(factor.levels[i] for i in part))
-            for factor, part in zip(self.factors, kept[1:], strict=True)
-        ]
-        single = tuple(1 + i for i, factor in enumerate(factors) if len(factor.levels) < 2)
-        return Grid(
-            self.model,
-            self.task,
-            self.where,
-            metric,
-            tuple(self.players[i] for i in kept[0]),
-            tuple(factor for factor in factors if len(factor.levels) > 1),
-            values.squeeze(axis=single) if single else values,
-            self.exact,
-            tuple(notes),
-        )
+        ),
+    )
 
-    def _units(self, sides: Sequence[Side]) -> Iterator[Unit]:
-        """Yield the sampling units that cells were played in."""
-        for side in sides:
-            if self.exact:
-                yield from ((0, drawn) for drawn in side.which.tolist())
-            elif not side.cell.each_once:
-                yield from ((side.seed, label) for label in side.clusters.tolist())
 
-    def _values(self, sides: Sequence[Side], place: int) -> Iterator[tuple[Unit, float]]:
-        """Yield the values of cells by unit.
+def _by_unit(
+    side: Side, column: int, exact: bool, draws: Mapping[Unit, int]
+) -> Iterable[tuple[Unit, float]]:
+    """Return the values of a cell by unit; `draws` are what every unit drew, such as its partner.
 
-        Where each distinct episode was played once, its value holds for all units of its draw.
-        """
-        for side in sides:
-            values = side.values[:, place].tolist()
-            drawn = dict(zip(side.which.tolist(), values, strict=True))
-            if self.exact:
-                yield from (((0, draw), value) for draw, value in drawn.items())
-            elif side.cell.each_once:
-                yield from (
-                    (unit, drawn[draw])
-                    for unit, draw in self._draws().items()
-                    if unit[0] == side.seed and draw in drawn
-                )
-            else:
-                units = ((side.seed, label) for label in side.clusters.tolist())
-                yield from zip(units, values, strict=True)
-
-    def _draws(self) -> dict[Unit, int]:
-        """Return what every unit drew, such as its partner."""
-        return {
-            (side.seed, label): drawn
-            for sides in self.cells.values()
-            for side in sides
-            if not side.cell.each_once
-            for label, drawn in zip(side.clusters.tolist(), side.which.tolist(), strict=True)
-        }
+    Where each distinct episode was played once, its value holds for all units of its draw.
+    """
+    values = side.values[:, column].tolist()
+    if not side.cell.each_once:
+        return zip(((side.seed, label) for label in side.clusters.tolist()), values, strict=True)
+    drawn = dict(zip(side.which.tolist(), values, strict=True))
+    if exact:
+        return [((0, draw), value) for draw, value in drawn.items()]
+    return [
+        (unit, drawn[draw])
+        for unit, draw in draws.items()
+        if unit[0] == side.seed and draw in drawn
+    ]
 
 
 def _complete(
@@ -186,54 +166,43 @@ def grids_of(
 ) -> tuple[Domain, list[Grid], list[str]]:
     """Return the runs' domain, every complete grid, and notes on what was left out.
 
-    By model and task, then measure; `runs`, `metrics` and `reference` as for `read_panels`.
-    """
-    with opened(runs) as listed:
-        domain = listed[0].domain
-        panels, names = read_panels(listed, metrics, reference)
-        grids, notes = [], []
-        for panel in panels:
-            for number, name in enumerate(names):
-                try:
-                    grids.append(panel.grid(number, name))
-                except TomevalError as error:
-                    notes.append(f"{panel.where}: {error}")
-                else:
-                    notes += [f"{panel.where}: {note}" for note in grids[-1].notes]
-    return domain, grids, list(dict.fromkeys(notes))
-
-
-def read_panels(
-    runs: Runs, metrics: Sequence[str] | None = None, reference: str | None = None
-) -> tuple[list[Panel], tuple[str, ...]]:
-    """Return every model and task in which the wording varies, and the names of the measures.
-
-    `runs` and `reference` as for `tomeval.comparing.compare`; `metrics` are the columns of the
-    sides' values, by default the headline of the runs' domain.
+    By model and task, then measure. `runs` and `reference` as for `tomeval.comparing.compare`;
+    `metrics` are the measures, by default the headline of the runs' domain.
 
     Raises
     ------
     TomevalError
         The wording varies nowhere.
     """
+    grids, notes = [], []
     with opened(runs) as listed:
+        domain = listed[0].domain
         names = metric_names(listed, metrics if metrics is not None else listed[0].headline)
-        sides = read_sides(listed, None, names, reference)
-        by = listed[0].domain.compare.by[0]
-    groups: dict[tuple[Any, ...], list[tuple[Worded, Side]]] = {}
-    for side in sides:
-        said = side.cell.domain.compare.worded(side.cell)
-        if said is not None:
-            task = {k: v for k, v in side.task.items() if k != by and k not in said.options}
-            groups.setdefault((said.model, *task.items()), []).append((said, side))
-    panels = [panel for key, mine in groups.items() if (panel := _panel(key, mine)) is not None]
-    if not panels:
-        raise TomevalError(NOTHING_SWEPT)
-    return panels, names
+        groups: dict[tuple[Any, ...], list[tuple[Worded, Side]]] = {}
+        for side in read_sides(listed, None, names, reference):
+            said = domain.compare.worded(side.cell)
+            if said is not None:
+                without = (domain.compare.by[0], *said.options)
+                task = {k: v for k, v in side.task.items() if k not in without}
+                groups.setdefault((said.model, *task.items()), []).append((said, side))
+        swept = [laid for key, mine in groups.items() if (laid := _swept(domain, key, mine))]
+        if not swept:
+            raise TomevalError(NOTHING_SWEPT)
+        for laid, cells in swept:
+            for column, name in enumerate(names):
+                try:
+                    grids.append(filled(laid, cells, name, column))
+                except TomevalError as error:
+                    notes.append(f"{laid.where}: {error}")
+                else:
+                    notes += [f"{laid.where}: {note}" for note in grids[-1].notes]
+    return domain, grids, list(dict.fromkeys(notes))
 
 
-def _panel(key: tuple[Any, ...], mine: Sequence[tuple[Worded, Side]]) -> Panel | None:
-    """Return one model in one task; None if there is one wording only."""
+def _swept(
+    domain: Domain, key: tuple[Any, ...], mine: Sequence[tuple[Worded, Side]]
+) -> tuple[Grid, Cells] | None:
+    """Return one model in one task, still without values; None if there is one wording only."""
     options = [said.options for said, _ in mine]
     levels = {name: tuple(dict.fromkeys(one[name] for one in options)) for name in options[0]}
     factors = tuple(Factor(name, some) for name, some in levels.items() if len(some) > 1)
@@ -245,9 +214,9 @@ def _panel(key: tuple[Any, ...], mine: Sequence[tuple[Worded, Side]]) -> Panel |
         wording = tuple(said.options[factor.name] for factor in factors)
         cells.setdefault((short[said.player], wording), []).append(side)
     exact = all(side.cell.each_once for _, side in mine if len(side.episodes))
-    task, words = dict(key[1:]), mine[0][1].cell.domain.compare.words(dict(key[1:]))
-    where = ", ".join(filter(None, (key[0], words))) or "the task"
-    return Panel(key[0], task, cells, tuple(short.values()), factors, exact, where)
+    task = dict(key[1:])
+    where = ", ".join(filter(None, (key[0], domain.compare.words(task)))) or "the task"
+    return Grid(key[0], task, where, exact, tuple(short.values()), factors), cells
 
 
 def _short_names(players: Sequence[str]) -> dict[str, str]:

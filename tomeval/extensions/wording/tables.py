@@ -11,7 +11,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Compared
 from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.played import Played
-from tomeval.extensions.wording.grids import Grid
 from tomeval.extensions.wording.variance import Sensitivity, sensitivity
 from tomeval.runs.columns import Table, fixed, interval_columns
 from tomeval.runs.measures import Measure, Totals
@@ -58,32 +57,25 @@ def variation_rows(run: Run, found: Sequence[Sensitivity]) -> Rows:
     """Return a row per model, task, measure and source of variance: its sd, share and range."""
     rows = []
     for one in found:
+        laid = one.laid
         for part in one.variations:
             of, nothing = part.component, (math.nan,) * 3
+            shares = (100 * share for share in (of.share, of.share_low, of.share_high))
             rows.append(
                 {
-                    **_place(run, one.laid, measured=True),
+                    "model": laid.model,
+                    **laid.task,
+                    "measure": run.domain.measures[laid.metric].heading,
                     "source": part.source,
                     "levels": part.levels,
                     **interval_columns("sd", *map(math.sqrt, (of.variance, of.low, of.high))),
-                    **_percent("share_percent", of.share, of.share_low, of.share_high),
+                    **interval_columns("share_percent", *shares),
                     **interval_columns("range", *(part.range[:3] if part.range else nothing)),
                     "least": part.least,
                     "most": part.most,
                 }
             )
     return rows
-
-
-def _place(run: Run, laid: Grid, measured: bool = False) -> dict[str, Any]:
-    """Return the columns of a model and a task, and of the measure."""
-    heading = {"measure": run.domain.measures[laid.metric].heading} if measured else {}
-    return {"model": laid.model, **laid.task, **heading}
-
-
-def _percent(name: str, value: float, low: float, high: float) -> dict[str, float]:
-    """Return the columns of a share."""
-    return interval_columns(name, 100 * value, 100 * low, 100 * high)
 
 
 def notes(run: Run) -> list[str]:
