@@ -1,9 +1,10 @@
-"""How often the intervals of levels in Decrypto hold the truth; see docs/measures/levels.md.
+"""How often the intervals of levels and orders hold the truth; see docs/measures/levels.md.
 
-Players of known level, and of known mixtures of levels, are played in many games of eight turns,
-and placed by 12 of them at a time: experiments that share no game.
+Players of known level in Decrypto, and of known mixtures of levels, are played in many games of
+eight turns, and placed by 12 of them at a time: experiments that share no game. Then players of a
+known order of theory of mind, in rock, paper, scissors.
 
-    python benchmarks/level_coverage.py [EXPERIMENTS PER PLAYER]
+    python benchmarks/level_coverage.py [EXPERIMENTS PER PLAYER] [OF ORDERS]
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 
 import tomeval
+from tomeval.domains.matrix.results import matrix_cells
 from tomeval.extensions.levels.choices import choices_of
 from tomeval.extensions.levels.fit import place
 from tomeval.extensions.levels.likelihoods import Choices
+from tomeval.extensions.levels.orders import ACTIONS, placed
 from tomeval.lexicon.embeddings import shipped_embedding
 
 TRUTHS = {"0": (1.0, 0.0, 0.0), "1": (0.0, 1.0, 0.0), "2": (0.0, 0.0, 1.0)}
@@ -69,9 +72,31 @@ def coverage(choices: Choices, shares: tuple[float, ...]) -> tuple[str, list[boo
     return f"{told} {sum(held):4d} of {len(held)} {sum(inside):4d} of {len(inside)}", held, inside
 
 
+def order_coverage(episodes: int, count: int) -> tuple[float, float, float]:
+    """Return how often the order is named, and its interval and those of shares hold the truth."""
+    data = {
+        "games": "RPS",
+        "partners": "uniform_random",
+        "subjects": {"kind": "tom_order", "order": [0, 1, 2, 3], "rationality": 1.0},
+        "horizon": 20,
+        "episodes": episodes,
+        "seed": list(range(count)),
+    }
+    named, held, shares = list[bool](), list[bool](), list[bool]()
+    with tempfile.TemporaryDirectory() as folder, tomeval.run(data, folder) as run:
+        for cell in matrix_cells(run):
+            order = int(cell.definition["options"]["order"])
+            one = placed(cell, ACTIONS)
+            named.append(order in one.likely)
+            held.append(bool(one.level.low[0] <= order <= one.level.high[0]))
+            truth = np.eye(4)[order]
+            shares += ((one.weights.low <= truth) & (truth <= one.weights.high)).tolist()
+    return float(np.mean(named)), float(np.mean(held)), float(np.mean(shares))
+
+
 def main() -> None:
     """Print a row per seat and truth, and the sums over all."""
-    [count] = (int(text) for text in (*sys.argv[1:], "40")[:1])
+    count, orders = (int(text) for text in (sys.argv[1:] + ["40", "100"][len(sys.argv) - 1 :]))
     made = experiment(count * SIZE)
     with tempfile.TemporaryDirectory() as folder, tomeval.run(made, folder) as run:
         every = choices_of(run, shipped_embedding("minilm"), most=10**9)
@@ -83,6 +108,9 @@ def main() -> None:
         print(f"{player:28s} {told}", flush=True)
     for name, hits in (("level", levels), ("shares", weights)):
         print(f"{name}: {sum(hits)} of {len(hits)}, {100 * np.mean(hits):.1f} %")
+    print("orders: % named, % of intervals of the order, and of shares, that hold it, by episodes")
+    for episodes in (10, 30):
+        print(f"{episodes:3d}", *(f"{100 * x:.1f}" for x in order_coverage(episodes, orders)))
 
 
 if __name__ == "__main__":

@@ -121,5 +121,5 @@ def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_p
         assert needs
         assert (ROOT / page).read_text(encoding="utf-8").startswith(f"# {heading}\n")
     free = [name for name, table in known.items() if not table.needs]
-    assert free == ["fitted", "orders", "rationality"]
+    assert free == ["fitted", "orders"]
     assert all(call("table", path, "--what", name).code == 0 for name in free)

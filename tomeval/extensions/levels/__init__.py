@@ -5,7 +5,7 @@ from tomeval.core.extensions import Extension
 EXTENSION = Extension(
     name="levels",
     about="levels of recursion in Decrypto, orders of theory of mind in matrix games: players of "
-    "each, and at which a player stands; rationality",
+    "each, and at which a player stands",
     tables={
         "decrypto": "tomeval.extensions.levels.tables:TABLES",
         "matrix": "tomeval.extensions.levels.orders:TABLES",

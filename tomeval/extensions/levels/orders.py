@@ -1,4 +1,4 @@
-"""Tables of matrix games: which order of theory of mind explains a player, and its rationality."""
+"""The table of matrix games: which order of theory of mind explains a player."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.once import once_each
+from tomeval.core.outcomes import VALID
 from tomeval.core.streams import generator_of
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.played import BoolArray, IntArray
-from tomeval.domains.matrix.responses import MOST_ORDER, order_expects, payoff_rounding
+from tomeval.domains.matrix.responses import MOST_ORDER, order_expects
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.domains.matrix.steps import NONE
 from tomeval.extensions.levels.fit import LEAST_DEALS, NONE_FITS, NOT_JUDGED, Placement, place
 from tomeval.extensions.levels.likelihoods import Choices, Floats, log_likelihoods
-from tomeval.extensions.levels.rationality import own_answers, rationality_of
-from tomeval.runs.columns import Table, fixed, interval_columns
+from tomeval.runs.columns import Table, fixed
 from tomeval.runs.results import Run
 
 ORDERS = range(MOST_ORDER + 1)
@@ -44,10 +45,22 @@ def worths_of(game: MatrixGame, of: str, expected: IntArray) -> Floats:
     return worths
 
 
+def own_answers(cell: MatrixRunCell) -> tuple[BoolArray, BoolArray]:
+    """Return in which steps the player's action and its prediction are its own, shape (N,) each.
+
+    Those that were drawn for an invalid answer are not, nor predictions that nobody asked for.
+    """
+    names = ("act_outcome", "predict_outcome")
+    read = list(cell.store.read("steps", names, cell.number, complete=True))
+    acted, said = (np.array([row[k] == VALID for row in read], dtype=bool) for k in (0, 1))
+    there = cell.played.predicted
+    return acted, said & (there != NONE if there is not None else False)
+
+
 def choices_in(cell: MatrixRunCell, of: str) -> Choices:
     """Return a player's own actions or predictions from the second step of each episode on."""
     played, choices = cell.played, Choices()
-    acted, predicted, _ = own_answers(cell)
+    acted, predicted = own_answers(cell)
     chosen, mine = (played.own, acted) if of == ACTIONS else (played.predicted, predicted)
     if chosen is None or not mine.any():
         return choices
@@ -124,54 +137,10 @@ def order_notes(run: Run) -> list[str]:
     return notes
 
 
-def rationality_rows(run: Run) -> list[dict[str, Any]]:
-    """Return a row per cell: λ of a logit quantal response to the player's own predictions."""
-    rows = []
-    for cell in matrix_cells(run):
-        source, fit = rationality_of(cell)
-        row: dict[str, Any] = {**cell.columns, "episodes": cell.played.episodes, "steps": fit.steps}
-        row |= {"telling_steps": fit.telling, "predictions": source or "none"}
-        row["best_reply_percent"] = 100 * fit.best
-        row |= interval_columns("rationality", fit.value, fit.low, fit.high)
-        rows.append(row | {"why": fit.why})
-    if not any(row["why"] for row in rows):
-        for row in rows:
-            del row["why"]
-    return rows
-
-
-def rationality_notes(run: Run) -> list[str]:
-    """Return the sentences that stand below the table of rationality."""
-    notes = [
-        "rationality: λ of a logit quantal response to the player's own predictions, per payoff "
-        "point: each point that an action is expected to lose divides its odds by e^λ. 0: at "
-        "random; inf: always a best reply, and then only the lower end is known. Games with other "
-        "payoffs cannot be compared by it",
-    ]
-    cells = matrix_cells(run)
-    alone = sorted({cell.game.name for cell in cells if _dominated(cell.game)})
-    if alone:
-        notes.append(
-            f"{', '.join(alone)}: one action is best whatever is predicted, so λ says nothing of "
-            "the use of predictions there"
-        )
-    return notes
-
-
-def _dominated(game: MatrixGame) -> bool:
-    worst = (game.own.max(axis=0) - game.own).max(axis=1)
-    return bool((worst <= payoff_rounding(game)).any())
-
-
 TABLES: Mapping[str, Table] = {
     "orders": Table(
         "orders of theory of mind that actions and predictions fit",
         fixed(order_rows),
         notes=order_notes,
-    ),
-    "rationality": Table(
-        "how strongly actions follow the payoffs that predictions promise",
-        fixed(rationality_rows),
-        notes=rationality_notes,
     ),
 }
