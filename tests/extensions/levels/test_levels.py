@@ -256,6 +256,15 @@ def test_levels_are_judged_with_what_was_known_then(opened) -> None:
     assert turns[3].past[2].hints == turns[2].hints
 
 
+def test_the_same_hints_in_another_pairing_are_copies(tmp_path) -> None:
+    """Whatever the others guess: Alice draws alike, and tells nothing new."""
+    others = [{"decoder": name, "interceptor": name} for name in ("zero", "chance")]
+    made = {**EXPERIMENT, "episodes": 1, "pairings": [{"encoder": "zero"} | o for o in others]}
+    with tomeval.run(made, tmp_path / "run") as run:
+        assert run.cells[0].moves(0)["eve"] != run.cells[1].moves(0)["eve"]
+        assert len(choices_of(run, shipped_embedding("minilm"))["encoder", "zero"].said) == 3 * 5
+
+
 def test_without_the_key_there_are_neither_tables_nor_figures(tmp_path) -> None:
     made = {**EXPERIMENT, "episodes": 1, "pairings": EXPERIMENT["pairings"][3:]}
     made = {key: value for key, value in made.items() if key not in ("levels", "rules")}

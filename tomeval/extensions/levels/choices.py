@@ -67,7 +67,7 @@ class Heard:
     deal: str  # the sampling unit: games with this label share keywords and codes
     keywords: Keywords
     rules: Rules
-    past: tuple[Turn, ...]  # no level makes use of the guesses
+    past: tuple[Turn, ...]  # all guessed rightly, as no level makes use of the guesses
     code: Code
     hints: Hints
     own: Hints | None
@@ -101,14 +101,15 @@ def heard(cell: DecryptoRunCell) -> Iterator[Heard]:
             tuple(json.loads(keywords)),
             rules,
             tuple(past),
-            number_code(code),
+            asked := number_code(code),
             cast("Hints", there),
             cast("Hints", own) if said[0] else None,
             number_code(bob) if said[1] else None,
             number_code(eve) if said[2] else None,
         )
         before = there if record is None else tuple(record["hints"])
-        past.append(Turn(number_code(code), cast("Hints", before), *map(number_code, (bob, eve))))
+        # Guesses tell no two pasts apart: what a seat does again after others' guesses is a copy.
+        past.append(Turn(asked, cast("Hints", before), asked, asked))
 
 
 def choices_of(run: Run, embedding: Embedding, most: int = MOST_TURNS) -> dict[Key, Choices]:
