@@ -37,15 +37,12 @@ from tomeval.extensions.wording.factorial import (
     Source,
     components,
     grid,
-    marginal,
-    spread_of,
 )
 from tomeval.report.tables import render
 
 Floats = NDArray[np.float64]
 SHAPE = (3, 2, 3, 3)  # players, and three options of wording
 HORIZON = 20
-TINY = 1e-6  # what the differences of dials that tell equal players apart may come to
 CENTRE = 0.55
 SPREAD: dict[Source, float] = {
     PLAYER: 0.08,
@@ -165,23 +162,6 @@ def coverage(
     }
 
 
-def range_coverage(
-    spread: Mapping[Source, float], shape: tuple[int, ...], episodes: int, repetitions: int
-) -> tuple[float, float, float]:
-    """Return truth, mean estimate and the share of hits of the range of an option's means."""
-    rows = []
-    for number in range(repetitions):
-        rng = np.random.default_rng(number)
-        chosen = dials(spread, shape, rng)
-        cells = grid(played("q", chosen, 0.8, episodes, number))
-        true = gap_of(0.0, 0.8) + slope("q", 0.8) * chosen
-        found = spread_of(*marginal(cells, [len(shape) - 1]), cells.freedom)
-        size = float(np.ptp(true.mean(axis=tuple(range(len(shape) - 1)))))
-        rows.append((size, found.value, found.low - TINY <= size <= found.high + TINY))
-    truth, mean, hit = np.mean(np.array(rows, dtype=float), axis=0).tolist()
-    return truth, mean, hit
-
-
 def shown(source: Source) -> str:
     names = {
         PLAYER: "player",
@@ -215,21 +195,6 @@ def main() -> None:
                         "coverage %": f"{100 * hit:.1f}",
                     }
                 )
-    print(render(rows, "markdown"))
-    rows = []
-    for episodes in (5, 20):
-        for flat in (True, False):
-            spread = dict.fromkeys(SPREAD, 0.0) if flat else SPREAD
-            truth, mean, hit = range_coverage(spread, SHAPE, episodes, count)
-            rows.append(
-                {
-                    "wordings": "alike" if flat else "as above",
-                    "episodes": episodes,
-                    "range": f"{truth:.4g}",
-                    "mean estimate": f"{mean:.4g}",
-                    "coverage %": f"{100 * hit:.1f}",
-                }
-            )
     print(render(rows, "markdown"))
 
 

@@ -182,9 +182,10 @@ def test_frequency_by_hand() -> None:
     np.testing.assert_allclose(found, [2 / 5, 2 / 5, 3 / 6])
 
 
-def test_weight_grid_covers_the_triangle() -> None:
-    grid = weight_grid(0.1)
-    assert len(grid) == 66
+@pytest.mark.parametrize(("step", "levels", "size"), [(0.1, 3, 66), (0.5, 4, 10)])
+def test_weight_grid_covers_the_triangle(step, levels, size) -> None:
+    grid = weight_grid(step, levels)
+    assert len(grid) == size
     np.testing.assert_allclose(grid.sum(axis=1), 1.0)
 
 

@@ -14,7 +14,7 @@ import tomeval
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.results import matrix_cells
-from tomeval.extensions.levels.fit import NONE_FITS, weight_grid
+from tomeval.extensions.levels.fit import NONE_FITS
 from tomeval.extensions.levels.orders import (
     ACTIONS,
     PREDICTIONS,
@@ -105,12 +105,6 @@ def test_without_predictions_there_is_a_row_for_actions_alone(tmp_path) -> None:
     }
     with scripts(one=lambda request: "Answer: Rock"), tomeval.run(data, tmp_path / "run") as played:
         assert {one["by"] for one in order_rows(played)} == {ACTIONS}
-
-
-def test_weights_of_four_levels() -> None:
-    grid = weight_grid(0.5, 4)
-    assert len(grid) == 10  # C(2 + 3, 3)
-    assert (grid.sum(axis=1) == 1).all()
 
 
 def test_the_regret_of_orders_that_do_not_fit(tmp_path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tomeval.core.numbers import between, number
 from tomeval.domains.matrix.storing import PARTNER, SEAT
-from tomeval.extensions.fitted.tables import SHOWN, sides
+from tomeval.extensions.fitted.tables import REGRETS, sides
 from tomeval.plots.dots import Ends, Panel, Series, dots_figure, ends_of
 from tomeval.plots.drawing import DEFAULT, INTERVAL_WORDS, Drawing, Options
 from tomeval.plots.families import MOST_TOGETHER, pages
@@ -46,7 +46,7 @@ def fitted_pairings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     tasks: dict[tuple[Any, ...], list[_Row]] = {}
     for side in sides(run):
         if side.played.episodes:
-            values = side.estimate((*SHOWN.values(), "tom_percent"))
+            values = side.estimate((*REGRETS, "tom_percent"))
             row = _Row(
                 f"{side.who} against {side.other}",
                 side.seat,

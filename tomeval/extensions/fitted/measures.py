@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Literal
 
 import numpy as np
 
@@ -20,13 +19,6 @@ from tomeval.extensions.fitted.pricing import Priced
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.statistics import estimate
-
-FITTED = "delta_functional_fitted_per_step"
-LEAST, MOST = "regret_fitted_least_per_step", "regret_fitted_most_per_step"
-"""The estimate, and between what regret lies whatever the other does of what is left open."""
-
-PARTS = {FITTED: "regret", LEAST: "least", MOST: "most"}
-"""What a `Fit` calls them."""
 
 MEMORIES = (0, 1, 2)
 """How many joint moves a fitted machine may know."""
@@ -209,39 +201,44 @@ def _of(part: str, played: Played, reference: str) -> Totals:
     return Totals(fitted_values(played, part))
 
 
-def _measure(name: str, heading: str, better: Literal[0, -1], meaning: str) -> Measure:
-    source = "this project, docs/measures/fitted.md, Fitted partners"
-    stands_for = "delta_functional_per_step" if name == FITTED else ""
-    of = partial(_of, PARTS[name])
-    return Measure(name, heading, meaning, "payoff", better, source, of, stands_for=stands_for)
+_SOURCE = "this project, docs/measures/fitted.md, Fitted partners"
 
 
 MEASURES = (
-    _measure(
-        FITTED,
+    Measure(
+        "delta_functional_fitted_per_step",
         "ΔFunctional/T (fitted)",
-        -1,
         "An estimate of regret where the partner has no table: how much less reward per step the "
         "subject earned than the best reply to the machine of short memory that fits the partner "
         "best. Its interval holds the uncertainty of the fit. Missing where it would hang on what "
         "the partner did too seldom: then there are the least and the most only. Lower is better; "
         "in payoff units.",
+        "payoff",
+        -1,
+        _SOURCE,
+        partial(_of, "regret"),
+        stands_for="delta_functional_per_step",
     ),
-    _measure(
-        LEAST,
+    Measure(
+        "regret_fitted_least_per_step",
         "regret (fitted), least",
-        0,
         "The same if the partner did the worst for the subject, step by step, within exact limits "
         "of what these games leave open. In payoff units.",
-    ),
-    _measure(
-        MOST,
-        "regret (fitted), most",
+        "payoff",
         0,
+        _SOURCE,
+        partial(_of, "least"),
+    ),
+    Measure(
+        "regret_fitted_most_per_step",
+        "regret (fitted), most",
         "The same if the partner did the best for the subject within exact limits of what these "
         "games leave open. In payoff units.",
+        "payoff",
+        0,
+        _SOURCE,
+        partial(_of, "most"),
     ),
 )
-
 
 GROUPS = (Group("fitted", MEASURES),)

@@ -13,18 +13,14 @@ from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import PARTNER, SEAT
-from tomeval.extensions.fitted.measures import FITTED, LEAST, MOST, PARTS, Fit, fits, fitted_values
+from tomeval.extensions.fitted.measures import Fit, fits, fitted_values
 from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import pooled
 from tomeval.statistics import Estimate
 
-SHOWN = {
-    FITTED: "regret_fitted",
-    LEAST: "regret_least",
-    MOST: "regret_most",
-}
-"""What the table calls the estimate of regret and its limits."""
+REGRETS = {"regret_fitted": "regret", "regret_least": "least", "regret_most": "most"}
+"""The estimate of regret and its limits: columns of the table, and what a `Fit` calls them."""
 
 MEASURED = (
     "tom_percent",
@@ -64,10 +60,10 @@ class Side:
     @cached_property
     def values(self) -> dict[str, FloatArray]:
         """Columns of the table by complete episode, shape (E,)."""
-        values = {SHOWN[name]: fitted_values(self.played, part) for name, part in PARTS.items()}
+        parts = {**REGRETS, GAIN: "gain"}
+        values = {name: fitted_values(self.played, part) for name, part in parts.items()}
         measures = episode_metrics(self.played)
-        values |= {name: measures[name] for name in MEASURED}
-        return values | {GAIN: fitted_values(self.played, "gain")}
+        return values | {name: measures[name] for name in MEASURED}
 
     def estimate(self, names: Sequence[str]) -> Estimate:
         """Return means of `values` with 95 % intervals."""
@@ -85,7 +81,7 @@ class Side:
         fitted = [one for one in self.fits if one.memory >= 0]
         memories = sorted({one.memory for one in fitted})
         seen = 100 * float(np.mean([one.seen for one in fitted])) if fitted else np.nan
-        first = [*SHOWN.values(), "tom_percent"]
+        first = [*REGRETS, "tom_percent"]
         rest = [name for name in MEASURED if name not in first]
         row: dict[str, Any] = {
             "player": self.who,

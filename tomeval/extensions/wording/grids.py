@@ -185,7 +185,7 @@ def grids_of(
                 without = (domain.compare.by[0], *said.options)
                 task = {k: v for k, v in side.task.items() if k not in without}
                 groups.setdefault((said.model, *task.items()), []).append((said, side))
-        swept = [laid for key, mine in groups.items() if (laid := _swept(domain, key, mine))]
+        swept = [one for key, mine in groups.items() if (one := _swept(domain, key, mine))]
         if not swept:
             raise TomevalError(NOTHING_SWEPT)
         for laid, cells in swept:

@@ -56,11 +56,10 @@ class Sensitivity:
 
     `variations` are those of player, options, their interactions, what options do to single
     players, all wording together, and the units (episodes) within cells: all but ``any wording``
-    add up. `mean` is over all cells, which count the same.
+    add up.
     """
 
     laid: Grid
-    mean: float
     variations: tuple[Variation, ...]
 
     def of(self, source: str) -> Variation:
@@ -102,7 +101,7 @@ def _of(laid: Grid, domain: Domain, seed: int) -> Sensitivity:
     variations.append(_variation(laid, cells, parts, ANY, by))
     unit = f"between {domain.compare.unit}s"
     units = Variation(unit, laid.values.shape[-1], parts[UNITS])
-    return Sensitivity(laid, float(cells.means.mean()), (*variations, units))
+    return Sensitivity(laid, (*variations, units))
 
 
 def _variation(
