@@ -36,8 +36,7 @@ from tomeval.extensions.levels.ladder import LEVELS, guesses
 from tomeval.extensions.levels.likelihoods import Choices, log_likelihoods
 from tomeval.extensions.levels.scores import (
     Words,
-    decoder_knows,
-    interceptor_knows,
+    listener_knows,
     worths,
 )
 from tomeval.lexicon.embeddings import Embedding
@@ -206,13 +205,14 @@ def _judged(turn: Heard, role: str, embedding: Embedding, words: Words) -> Seque
     guess = turn.guess(role)
     if guess is None:
         return []
-    if role == "interceptor":
-        levels = _codes_of(embedding, InterceptorView(turn.past, turn.hints, turn.rules), words)
-    elif _knows(embedding, turn.keywords):
-        decoder = DecoderView(turn.keywords, turn.past, turn.hints, turn.rules)
-        levels = _codes_of(embedding, decoder, words)
+    heard_by: DecoderView | InterceptorView
+    if role == "decoder":
+        if not _knows(embedding, turn.keywords):
+            return [None]
+        heard_by = DecoderView(turn.keywords, turn.past, turn.hints, turn.rules)
     else:
-        return [None]
+        heard_by = InterceptorView(turn.past, turn.hints, turn.rules)
+    levels = _codes_of(embedding, heard_by, words)
     return [(str(guess), log_likelihoods(levels, CODES.index(guess)), len(CODES))]
 
 
@@ -238,10 +238,7 @@ def _hints_of(
 @lru_cache(maxsize=4096)
 def _codes_of(embedding: Embedding, view: DecoderView | InterceptorView, words: Words) -> Floats:
     """Return the log-probabilities of the codes at each level, shape (3, 24)."""
-    if isinstance(view, DecoderView):
-        known = decoder_knows(embedding, view, words)
-    else:
-        known = interceptor_knows(embedding, view, words)
+    known = listener_knows(embedding, view, words)
     return np.stack([guesses(level, *known) for level in LEVELS])
 
 

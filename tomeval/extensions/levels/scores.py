@@ -54,23 +54,19 @@ def worths(
     return np.where(legal, worth, -np.inf)
 
 
-def decoder_knows(
-    embedding: Embedding, view: DecoderView, words: Words
+def listener_knows(
+    embedding: Embedding, view: DecoderView | InterceptorView, words: Words
 ) -> tuple[Scores, Scores, Bools]:
-    """Return Bob's scores, Eve's as he works them out, and which words Alice may choose."""
-    return (
-        bob_scores(embedding, view.keywords, view.hints, words),
-        eve_scores(embedding, view.turns, view.hints, words),
-        legal_words(view.keywords, words),
-    )
+    """Return a listener's scores, Eve's as it works them out, and which words Alice may choose.
 
-
-def interceptor_knows(
-    embedding: Embedding, view: InterceptorView, words: Words
-) -> tuple[Scores, Scores, Bools]:
-    """Return Eve's scores in both parts, as she has no better idea of Bob's, and all words."""
-    own = eve_scores(embedding, view.turns, view.hints, words)
-    return own, own, np.ones(len(words), bool)
+    Eve has no better idea of Bob's scores than her own, nor of the keywords, so any word may be
+    chosen.
+    """
+    eve = eve_scores(embedding, view.turns, view.hints, words)
+    if isinstance(view, InterceptorView):
+        return eve, eve, np.ones(len(words), bool)
+    bob = bob_scores(embedding, view.keywords, view.hints, words)
+    return bob, eve, legal_words(view.keywords, words)
 
 
 def bob_scores(

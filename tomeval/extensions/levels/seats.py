@@ -14,7 +14,6 @@ from tomeval.domains.decrypto.embedding_players import Floats
 from tomeval.domains.decrypto.game import (
     CODES,
     Code,
-    DecoderView,
     EncoderView,
     Hints,
     Turn,
@@ -31,9 +30,8 @@ from tomeval.extensions.levels.ladder import (
 )
 from tomeval.extensions.levels.scores import (
     bob_scores,
-    decoder_knows,
     eve_scores,
-    interceptor_knows,
+    listener_knows,
     worths,
 )
 from tomeval.lexicon.embeddings import Embedding
@@ -152,10 +150,7 @@ class RSAListener(_Reasoner):
         """Draw a code; noted are the turn's level, if levels vary, and hints without a vector."""
         assert not isinstance(view, EncoderView)
         embedding = self.spec.embedding
-        if isinstance(view, DecoderView):
-            known = decoder_knows(embedding, view, self.words)
-        else:
-            known = interceptor_knows(embedding, view, self.words)
+        known = listener_knows(embedding, view, self.words)
         level, (number,), details = self.turn(view.turns)
         logs = guesses(level, *known)
         unknown = [hint for hint in view.hints if embedding.hint_vector(hint) is None]
