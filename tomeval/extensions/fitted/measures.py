@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.extensions.fitted.memory import Counts, context_count, counts_of, probabilities
 from tomeval.extensions.fitted.pricing import Priced
@@ -166,7 +167,7 @@ def _best(sums: Mapping[tuple[int, float], float]) -> tuple[int, float]:
     return best
 
 
-@lru_cache(maxsize=8)
+@once_each
 def fits(played: Played) -> dict[int, Fit]:
     """Return a fit for each partner of a cell, by its place in the set; one if none is known."""
     return {which: fit(of_partner(played, which)) for which in np.unique(played.which).tolist()}

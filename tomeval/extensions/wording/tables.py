@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Compared
+from tomeval.core.once import once_each
 from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.played import Played
 from tomeval.extensions.wording.variance import Sensitivity, sensitivity
@@ -42,7 +42,7 @@ _MEASURE = Measure(
 GROUPS = (Group("wording", (_MEASURE,)),)
 
 
-@lru_cache(maxsize=2)
+@once_each
 def found_in(run: Run) -> tuple[list[Sensitivity], list[str]]:
     """Return the variances of a run and the notes, once for all tables and figures."""
     both = {"delta_functional_per_step", "delta_tom_best_response_per_step"}
