@@ -17,7 +17,6 @@ from tomeval.extensions.wording.factorial import (
     UNITS,
     components,
     grid,
-    marginal,
     sources,
     spread_of,
 )
@@ -178,7 +177,7 @@ def test_episodes_that_are_all_there_are_leave_no_noise():
     assert math.isnan(found[UNITS].low)
     with pytest.raises(ValueError, match="too few"):
         grid(values[..., :1])
-    assert spread_of(*marginal(grid(values, exact=True), [1]), 0)[:3] == pytest.approx(
+    assert spread_of(grid(values, exact=True), [1])[:3] == pytest.approx(
         (4.0, math.nan, math.nan), nan_ok=True
     )
 
@@ -192,7 +191,7 @@ def test_the_range_of_two_values_is_the_paired_t_test():
     rng = np.random.default_rng(3)
     values = rng.normal(size=(1, 2, 9)) + np.array([0.0, 2.0])[:, None]
     cells = grid(values)
-    found = spread_of(*marginal(cells, [1]), cells.freedom)
+    found = spread_of(cells, [1])
     wanted = ttest_rel(values[0, 1], values[0, 0]).confidence_interval()
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
     assert (found.smallest, found.largest) == (0, 1)
@@ -205,6 +204,6 @@ def test_the_range_is_held_where_all_are_alike_and_where_not():
             rng = np.random.default_rng(number)
             values = truth[:, None] + rng.normal(size=(2, 1, 7)) + rng.normal(size=(2, 4, 7))
             cells = grid(values)
-            found = spread_of(*marginal(cells, [1]), cells.freedom)
+            found = spread_of(cells, [1])
             hits += found.low <= np.ptp(truth) <= found.high
         assert hits >= 0.94 * 300

@@ -311,21 +311,11 @@ def _satterthwaite(by_unit: FloatArray, freedom: int, most: int) -> float:
     return float(min(max(degrees, freedom), freedom * most))
 
 
-def marginal(cells: Cells, axes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-    """Return means over all other axes, shape (L,), and what units move them by, (L, U).
+def spread_of(cells: Cells, axes: Sequence[int]) -> Range:
+    """Return the range of true means by some axes: the largest less the smallest.
 
-    L is the number of combinations of `axes`, the last one fastest.
-    """
-    others = tuple(axis for axis in range(cells.means.ndim) if axis not in axes)
-    wide = cells.moves.shape[-1]
-    return cells.means.mean(axis=others).ravel(), cells.moves.mean(axis=others).reshape(-1, wide)
-
-
-def spread_of(means: FloatArray, moves: FloatArray, freedom: int) -> Range:
-    """Return the range of true means: the largest less the smallest.
-
-    `means` and `moves` as `marginal` returns them; without degrees of freedom the means have no
-    noise, and there is no interval.
+    Means are over all other axes, numbered by the combinations of `axes`, the last one fastest.
+    Without degrees of freedom they have no noise, and there is no interval.
 
     Notes
     -----
@@ -336,21 +326,25 @@ def spread_of(means: FloatArray, moves: FloatArray, freedom: int) -> Range:
 
     Examples
     --------
-    >>> spread_of(np.array([1.0, 3.0]), np.array([[0.1, -0.1], [-0.1, 0.1]]), 1)
+    >>> moves = np.array([[[0.1, -0.1], [-0.1, 0.1]]])
+    >>> spread_of(Cells(np.array([[1.0, 3.0]]), moves, np.zeros(2), 1), [1])
     Range(value=2.0, low=0.0, high=5.593857412..., smallest=0, largest=1)
     """
     from scipy.special import stdtrit
 
+    others = tuple(axis for axis in range(cells.means.ndim) if axis not in axes)
+    means = cells.means.mean(axis=others).ravel()
     smallest, largest = int(means.argmin()), int(means.argmax())
     value = float(means[largest] - means[smallest])
-    if freedom < 1:
+    if cells.freedom < 1:
         return Range(value, math.nan, math.nan, smallest, largest)
+    moves = cells.moves.mean(axis=others).reshape(len(means), -1)
     products = moves @ moves.T
     own = np.diag(products)
     error = np.sqrt(np.clip(own[:, None] + own - 2 * products, 0.0, None))
     pairs = len(means) * (len(means) - 1) / 2
     gaps = np.abs(means[:, None] - means)
-    reach = float(stdtrit(freedom, 1 - 0.025 / pairs)) * error
+    reach = float(stdtrit(cells.freedom, 1 - 0.025 / pairs)) * error
     return Range(
         value, max(0.0, float((gaps - reach).max())), float((gaps + reach).max()), smallest, largest
     )

@@ -25,7 +25,6 @@ from tomeval.extensions.wording.factorial import (
     Source,
     components,
     grid,
-    marginal,
     spread_of,
 )
 from tomeval.extensions.wording.grids import Grid, grids_of
@@ -123,7 +122,7 @@ def _variation(
     else:
         name = {INNER: "wording x wording", REST: f"{by} x wording x wording"}[key]
         return Variation(name, wide * (1 if key == INNER else shape[0]), parts[key])
-    spread = spread_of(*marginal(cells, axes), cells.freedom)
+    spread = spread_of(cells, axes)
     ends = (levels[spread.smallest], levels[spread.largest]) if spread.value > 0 else ("", "")
     return Variation(name, len(levels), parts[key], spread, *ends)
 
