@@ -369,6 +369,7 @@ BAD = [
     ({"between": ["random", "simulated(p=[0.1, 0.9])"]}, "name one at a time"),
     ({"between": ["random", "rmax"]}, "only these have known expectations: unknown subject 'rmax'"),
     ({"states": 6}, "more than 3,651 ways to behave"),
+    ({"states": 6, "between": PAIR}, "more than 250,000 ways to behave"),
     ({"beside": ["uniform_random"]}, "draws its moves"),
     ({"beside": ["0.3*always(0) + 0.7*always(1)"]}, "not equally likely"),
 ]
