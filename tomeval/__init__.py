@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.verbs import bounds as bounds
     from tomeval.domains.matrix.verbs import import_log as import_log
     from tomeval.domains.matrix.verbs import score as score
-    from tomeval.domains.matrix.verbs import score_rows as score_rows
     from tomeval.extensions.environments.making import environment as environment
     from tomeval.extensions.environments.text import TextEnvironment as TextEnvironment
     from tomeval.models import register_model as register_model
@@ -62,7 +61,7 @@ _HOME = {
     "domains.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "domains.matrix.partners": ("Partner", "PartnerSet"),
     "domains.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
-    "domains.matrix.verbs": ("bounds", "import_log", "score", "score_rows"),
+    "domains.matrix.verbs": ("bounds", "import_log", "score"),
     "extensions.environments.making": ("environment",),
     "extensions.environments.text": ("TextEnvironment",),
     "models": ("register_model",),

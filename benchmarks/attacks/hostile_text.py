@@ -320,12 +320,11 @@ def _refused(size: float, work: Path) -> Row:
             ("plan", "tabular_baseline", "--set", f"name={quoted}"),
             ("plan", "strategies_smoke", "--model", text.replace("\0", "")),
             *(
-                (verb, place / log, "--game", "IPD", "--partner", "unknown", *options)
+                ("import", place / log, "--game", "IPD", "--partner", "unknown", "--out", out, *more)
                 for log in ("steps.csv", "names.csv", "names.jsonl")
-                for verb, options in (
-                    ("import", ("--print",)),
-                    ("import", ("--print", "--skip-bad")),
-                    ("import", ("--out", place / f"from {log}")),
+                for out, more in (
+                    (place / f"most of {log}", ("--skip-bad",)),
+                    (place / f"from {log}", ()),
                 )
             ),
             *((verb, place / "from names.jsonl") for verb in ("table", "transcript", "verify")),

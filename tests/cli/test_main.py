@@ -248,7 +248,7 @@ BAD = [
     (["bounds", "IPX", "tit_for_tat"], "unknown game 'IPX'"),
     (["bounds", "IPD", "tit_for_tit"], "did you mean 'tit_for_tat'"),
     (["bounds", "IPD", "tit_for_tat", "--horizon", "0"], "horizon"),
-    (["import", "none.csv", "--print", "--game", "IPD", "--partner", "unknown"], "no such file"),
+    (["import", "none.csv", "--game", "IPD", "--partner", "unknown"], "no such file"),
     (["verify", "none.csv"], "no such file"),
 ]
 

@@ -39,7 +39,7 @@ def written(path, rows, **more):
 
 def scored(path, *before):
     return call_apart(
-        *(*before, "import", path, "--print", "--game", "IPD", "--partner", "unknown"),
+        *(*before, "import", path, "--game", "IPD", "--partner", "unknown"),
         seconds=60,
         memory=3 << 30,
     )
@@ -72,9 +72,9 @@ def test_one_page_that_unpacks_to_much_is_refused_before_it_is_read(tmp_path):
     table |= {name: ["0"] * 20 for name in ONES}
     parquet.write_table(pyarrow.table(table), path, compression="zstd", use_dictionary=False)
     with allowing(60), pytest.raises(TomevalError, match=r"page\.parquet: takes more than the 60"):
-        tomeval.score_rows(path, "IPD", "unknown")
+        tomeval.score(path, "IPD", "unknown")
     with allowing(100):
-        assert tomeval.score_rows(path, "IPD", "unknown").rows[0]["episodes"] == 1
+        assert tomeval.score(path, "IPD", "unknown")[0]["episodes"] == 1
 
 
 def test_the_option_says_how_much_a_file_may_take(tmp_path):
@@ -82,7 +82,7 @@ def test_the_option_says_how_much_a_file_may_take(tmp_path):
     assert scored(path).code == 0
     assert scored(path, "--max-mb", "1").is_one_error
     assert scored(path, "--max-mb", "2").code == 0
-    assert call("--max-mb", "0", "import", path, "--print").code == 2
+    assert call("--max-mb", "0", "import", path).code == 2
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -93,9 +93,9 @@ def test_tables_of_text_are_counted_too(suffix, tmp_path):
     head = ",".join(rows[0])
     text = "\n".join([head, *lines]) if suffix == "csv" else "\n".join(map(json.dumps, rows))
     path.write_text(text)
-    assert tomeval.score_rows(path, "IPD", "unknown").rows[0]["episodes"] == 1
+    assert tomeval.score(path, "IPD", "unknown")[0]["episodes"] == 1
     with allowing(1), pytest.raises(TomevalError, match=rf"log\.{suffix}, line 1,6\d\d: takes"):
-        tomeval.score_rows(path, "IPD", "unknown")
+        tomeval.score(path, "IPD", "unknown")
 
 
 def test_lists_in_a_packed_table_are_refused_unread(tmp_path):
@@ -104,7 +104,7 @@ def test_lists_in_a_packed_table_are_refused_unread(tmp_path):
     path = tmp_path / "lists.parquet"
     parquet.write_table(pyarrow.table({"episode": [[1]], "step": [1]}), path)
     with pytest.raises(TomevalError, match=r"lists\.parquet: episode: must be text or a number"):
-        tomeval.score_rows(path, "IPD", "unknown")
+        tomeval.score(path, "IPD", "unknown")
 
 
 # --- word vectors ---------------------------------------------------------------------------------

@@ -26,8 +26,7 @@ def not_read(given: str | Path, error: TomevalError) -> TomevalError:
         return TomevalError(f"{where}: is a folder, not an experiment file; {_BEGIN}")
     if path.suffix in _LOGS and path.is_file():
         return TomevalError(
-            f"{where}: is a table, not an experiment; `tomeval import` makes a run of recorded "
-            "games, and with --print measures them"
+            f"{where}: is a table, not an experiment; `tomeval import` makes a run of it"
         )
     if path.is_file():
         return TomevalError(f"{error}; experiments are TOML files: {_BEGIN}")

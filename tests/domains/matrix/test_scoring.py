@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import csv
-
 import pytest
 from support import ROOT
 
@@ -18,7 +16,8 @@ DEFECT = HEAD + "1,1,1,0,0\n1,2,1,1,1\n1,3,1,1,0\n"
 def score(tmp_path, text, game="IPD", partner="tit_for_tat", **options):
     path = tmp_path / "steps.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return tomeval.score(path, game, partner, **options)
+    [row] = tomeval.score(path, game, partner, **options)
+    return row
 
 
 def test_by_hand(tmp_path) -> None:
@@ -77,7 +76,7 @@ def test_several_episodes_of_different_length(tmp_path) -> None:
     assert row["delta_functional_per_step"] == pytest.approx(7 / 6)
     # six episodes: the sd is sqrt(5 / 6 / 5) = 0.4082; 2.570582 x 0.4082 / sqrt(6) = 0.42843
     assert row["delta_functional_per_step_ci95"] == pytest.approx(0.42843, rel=1e-4)
-    assert (row["horizon"], row["episodes"]) == (None, 6)
+    assert (row["horizon"], row["episodes"]) == (3, 6)  # the longest
 
 
 def test_without_predictions(tmp_path) -> None:
@@ -177,36 +176,6 @@ def test_labels_that_look_like_other_indices(tmp_path) -> None:
         score(tmp_path, text.replace("1,1,2,1,1", "1,1,0,1,1"), game=game, labels="numbers")
 
 
-@pytest.mark.parametrize("reference", ["horizon", "stationary"])
-def test_a_run_scored_again_gives_its_own_table(tmp_path, reference) -> None:
-    experiment = {
-        "games": ["RPS", "IPD", "IBS"],
-        "partners": ["single_action", "tit_for_tat"],
-        "subjects": [{"kind": "simulated", "p": 0.7, "q": 0.6}],
-        "horizon": 9,
-        "episodes": 12,
-        "reference": reference,
-    }
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        table = run.rows()
-        path = tmp_path / "steps.csv"
-        for number, expected in enumerate(table):
-            with path.open("w", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(
-                    ["cell", "episode", "step", "own_action", "partner_action", "predicted_action"]
-                )
-                _, rows = run.store.iterate(
-                    "SELECT cell, episode, step, own_label, partner_label, predicted_label "
-                    f"FROM step_records WHERE cell = {number} ORDER BY episode, step"
-                )
-                writer.writerows(rows)
-            found = tomeval.score(path, expected["game"], expected["partners"], reference=reference)
-            for name in METRICS:
-                assert found[name] == pytest.approx(expected[name], abs=1e-12)
-                assert found[f"{name}_ci95"] == pytest.approx(expected[f"{name}_ci95"], abs=1e-12)
-
-
 def test_bca_weights_partners_as_tables_of_runs_do(tmp_path) -> None:
     """Defecting twice earns 7.5 a step against tit for tat, met thrice, 10 against always(0)."""
     steps = [f"{k},1,1,0,0\n{k},2,1,{int(k < 3)},0\n" for k in range(5)]
@@ -215,11 +184,6 @@ def test_bca_weights_partners_as_tables_of_runs_do(tmp_path) -> None:
     assert row["reward_per_step"] == pytest.approx(0.2 * 7.5 + 0.8 * 10)
     plain = score(tmp_path, HEAD + "".join(steps), partner=spec)
     assert plain["reward_per_step"] == pytest.approx((3 * 7.5 + 2 * 10) / 5)
-    folder = tmp_path / "run"
-    with tomeval.import_log(tmp_path / "steps.csv", folder, "IPD", spec) as run:
-        [whole] = run.rows(interval="bca")
-    for name in METRICS:
-        assert row[name] == pytest.approx(whole[name]), name
     once = score(tmp_path, HEAD + "".join(steps[2:4]), partner=spec, interval="bca")
     assert once["reward_per_step"] == pytest.approx(0.2 * 7.5 + 0.8 * 10)
     assert once["reward_per_step_ci95"] != once["reward_per_step_ci95"]
@@ -241,18 +205,3 @@ def test_games_and_partners_may_be_paths(tmp_path) -> None:
     for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
         with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
             score(tmp_path, DEFECT, *wrong)
-
-
-def test_readers_are_told_where_the_one_step_rules_are_blind(tmp_path) -> None:
-    path = tmp_path / "steps.csv"
-    path.write_text(DEFECT)
-    notes = {
-        partner: [
-            note
-            for note in tomeval.score_rows(path, "IPD", partner).notes
-            if "look one step ahead" in note
-        ]
-        for partner in ("tit_for_tat", "uniform_random")
-    }
-    assert notes["uniform_random"] == []
-    assert "against: tit_for_tat" in notes["tit_for_tat"][0]

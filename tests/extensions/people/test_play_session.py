@@ -59,7 +59,7 @@ def test_an_exported_match_scores_the_same_from_a_file(tmp_path):
         writer = csv.writer(file)
         writer.writerow(["episode", "step", "own_action", "partner_action", "predicted_action"])
         writer.writerows([step[key] for key in keys] for step in steps)
-    scored = tomeval.score(path, "IPD", "grim_trigger")
+    [scored] = tomeval.score(path, "IPD", "grim_trigger")
     with tomeval.Run(tmp_path / "run") as run:
         [row] = run.rows()
     for name in ("tom_percent", "delta_functional_per_step", "delta_tom_best_response_per_step"):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tomeval.cli.options import IntervalOption, SkipBad, TableFormat, pairs, show_table
+from tomeval.cli.options import SkipBad, TableFormat, pairs, show_table
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extensions import CommandPart
 from tomeval.core.printing import show, tell
@@ -146,7 +146,7 @@ def _how(
     values: list[str] | None,
     invalid: list[str] | None,
 ) -> dict[str, Any]:
-    """Return how a log is read, as `tomeval.score_rows` takes it."""
+    """Return how a log is read, as `tomeval.import_log` takes it."""
     columns = pairs("--map", maps, "FIELD=COLUMN")
     if partner_column is not None:
         if "partner" in columns:
@@ -178,18 +178,6 @@ def import_(
     carry_over: CarryOver = False,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
-    printed: Annotated[
-        bool,
-        typer.Option(
-            "--print",
-            help="Make no run; print a row per game, subject, condition and partner.",
-        ),
-    ] = False,
-    episodes: Annotated[
-        bool, typer.Option("--episodes", help="With --print: a row per match, without intervals.")
-    ] = False,
-    interval: IntervalOption = "auto",
-    form: TableFormat = "text",
     guess: Annotated[
         bool,
         typer.Option(
@@ -200,32 +188,11 @@ def import_(
     ] = False,
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
-    from tomeval.domains.matrix.recording import LogKeys, recorded_games
-    from tomeval.domains.matrix.verbs import log_reading, score_rows
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.runner import import_games
+    from tomeval.domains.matrix.recording import import_matches
+    from tomeval.domains.matrix.verbs import log_reading
 
     how: dict[str, Any] = {"labels": labels, "carry_over": carry_over, "skip_bad": skip_bad}
     how |= _how(maps, by, partner_column, values, invalid)
-    if printed and (out or guess):
-        raise TomevalError("--print makes no run: leave out --out and --guess-partners")
-    shown = {"--episodes": episodes, "--interval": interval != "auto", "--format": form != "text"}
-    if given := [] if printed else [name for name, value in shown.items() if value]:
-        raise TomevalError(f"{', '.join(given)}: goes with --print")
-    if printed:
-        scored = score_rows(
-            games,
-            game,
-            partner,
-            reference=reference,
-            interval=interval,
-            episodes=episodes,
-            **how,
-        )
-        show_table(scored.rows, form, get_domain("matrix").measures)
-        for note in scored.notes:
-            tell(note)
-        return
     reading = log_reading(game, partner, **how)
     if guess:
         from tomeval.domains.matrix.guessing import guesses
@@ -233,9 +200,7 @@ def import_(
         show_table(guesses(games, reading), "text")
         return
     folder = out or Path("runs") / games.stem
-    keys = LogKeys(reading, reference)
-    recorded = import_games(get_domain("matrix"), lambda: recorded_games(games, keys), folder)
-    for note in recorded.notes:
+    for note in import_matches(games, folder, reading, reference):
         tell(note)
     show(folder)
 

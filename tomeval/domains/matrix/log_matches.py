@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VOID
-from tomeval.domains.matrix.attribution import Moves, mixture_of
+from tomeval.domains.matrix.attribution import Moves
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.played import IntArray, Played
-from tomeval.domains.matrix.steps import NONE
+from tomeval.domains.matrix.played import IntArray
 
 INVALID = "unparsable"
 """The outcome of an answer that a log calls invalid; it does not say in which way."""
@@ -79,31 +78,6 @@ class LogCell:
         for match in self.matches:
             by_group.setdefault(match.group, []).append(match)
         return list(by_group.values())
-
-    @property
-    def complete(self) -> list[Match]:
-        """The matches that measures are of."""
-        return [match for match in self.matches if match.status == COMPLETE]
-
-    def played(self, carry_over: bool) -> Played:
-        """Return the complete matches as measures read them."""
-        matches = self.complete
-        steps = np.array([s[:3] for m in matches for s in m.steps], dtype=np.int64).reshape(-1, 3)
-        own, theirs, predicted = steps.T
-        tables = self.partners.partners if self.partners else ()
-        prior = self.partners.weights if self.partners else ()
-        groups = numbered([match.group for match in matches]) if carry_over else None
-        return Played(
-            self.game,
-            tables,
-            np.array([match.which for match in matches], dtype=np.int64),
-            np.array([len(match.steps) for match in matches], dtype=np.int64),
-            own,
-            theirs,
-            predicted if (predicted != NONE).any() else None,
-            self.game.own[own, theirs],
-            mixture=mixture_of(tables, prior, [match.moves for match in matches], groups),
-        )
 
 
 class LeftOut(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.matrix.experiment import game_data, labels_data, partners_data
@@ -15,23 +15,27 @@ from tomeval.domains.matrix.logs import read_log
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import RECORDED
-from tomeval.runs.domain import Block
-from tomeval.runs.runner import Recorded
+from tomeval.runs.domain import Block, get_domain
+from tomeval.runs.runner import Recorded, import_games
 
 SEED = 0
 """The seed of recorded cells: they have none, and it has to be the same in all of them."""
 
 
-class LogKeys(NamedTuple):
-    """How a log is read, and what ΔFunctional is measured from."""
+def import_matches(
+    path: Path, out: Path, reading: Reading, reference: str = "horizon"
+) -> list[str]:
+    """Make a run of the matches of a log in the folder `out`, which must not exist.
 
-    reading: Reading
-    reference: str = "horizon"
+    `reference` is what ΔFunctional is measured from. Returns lines for the user: what was read, and
+    what was left out.
+    """
+    domain = get_domain("matrix")
+    return import_games(domain, lambda: _recorded(path, reading, reference), out).notes
 
 
-def recorded_games(path: Path, keys: LogKeys) -> Recorded:
-    """Read a log as cells with their episodes; see `tomeval.runs.runner.Recorded`."""
-    reading, reference = keys
+def _recorded(path: Path, reading: Reading, reference: str) -> Recorded:
+    """Read a log as cells with their episodes."""
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)
     log = read_log(path, reading)

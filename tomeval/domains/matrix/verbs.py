@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import tempfile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,72 +15,35 @@ from tomeval.domains.matrix.optima import Bounds
 from tomeval.domains.matrix.optima import bounds as _bounds
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.recording import LogKeys, recorded_games
-from tomeval.domains.matrix.scoring import Scored, one_row
-from tomeval.domains.matrix.scoring import score as _score
-from tomeval.runs.domain import get_domain
-from tomeval.runs.runner import import_games
+from tomeval.domains.matrix.recording import import_matches
 from tomeval.statistics import AUTO
 
+logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
 def score(
-    path: str | Path,
-    game: str | Path | MatrixGame,
-    partner: str | Path | PartnerSet,
-    *,
-    labels: str | None = None,
-    reference: str = "horizon",
-    interval: str = AUTO,
-) -> dict[str, Any]:
-    """Score recorded matches against one partner as one row; see `score_rows` for more.
-
-    Parameters
-    ----------
-    path, reference, interval
-        The log, one row per step; what regret is measured from and the kind of interval, as for
-        `Run.rows`.
-    game : str, Path or MatrixGame
-        A game's name, its file, or the game.
-    partner : str, Path or PartnerSet
-        The same of a partner or a set; ``"unknown"`` gives what needs no partner's table, and
-        regret in hindsight.
-    labels : str, optional
-        The label set that the file uses; default: any of the game's.
-    """
-    reading = log_reading(game, partner, labels=labels, by=())
-    return one_row(_score(path, reading, reference, interval), path)
-
-
-def score_rows(
     path: str | Path,
     game: str | Path | MatrixGame | None = None,
     partner: str | Path | PartnerSet | None = None,
     *,
     reference: str = "horizon",
     interval: str = AUTO,
-    episodes: bool = False,
     **how: Any,
-) -> Scored:
-    """Score recorded matches, one row per game, subject, condition and partner, or per match.
+) -> list[dict[str, Any]]:
+    """Score recorded matches: the rows of `Run.rows` of what `import_log` makes, which is not kept.
 
     Parameters
     ----------
-    game, partner
-        What all matches were of; None: as the columns ``game`` and ``partner`` say.
-    episodes : bool
-        A row per match in place of one per cell, see `tomeval.domains.matrix.scoring.score`.
-    how
-        ``labels``, ``columns``, ``by``, ``values``, ``invalid``, ``carry_over`` and ``skip_bad``,
-        see `tomeval.domains.matrix.log_fields.Reading`.
-
-    Returns
-    -------
-    Scored
-        `rows`, and `notes` that say what was left out.
+    interval : str
+        As for `Run.rows`.
+    path, game, partner, reference, how
+        As for `import_log`.
     """
-    return _score(path, log_reading(game, partner, **how), reference, interval, episodes)
+    with tempfile.TemporaryDirectory() as folder:
+        run = import_log(path, Path(folder) / "run", game, partner, reference=reference, **how)
+        with run:
+            return run.rows(interval)
 
 
 def import_log(
@@ -90,16 +55,38 @@ def import_log(
     reference: str = "horizon",
     **how: Any,
 ) -> Run:
-    """Make a run of recorded matches in the folder `out`; parameters as for `score_rows`."""
-    keys = LogKeys(log_reading(game, partner, **how), reference)
-    import_games(get_domain("matrix"), lambda: recorded_games(Path(path), keys), Path(out))
+    """Make a run of recorded matches in the folder `out`; what was left out is logged as a warning.
+
+    Parameters
+    ----------
+    path : path
+        The log, one row per step, see docs/recorded.md.
+    game : str, Path or MatrixGame, optional
+        A game's name, its file, or the game; default: as the column ``game`` says.
+    partner : str, Path or PartnerSet, optional
+        The same of a partner or a set; default: as the column ``partner`` says. ``"unknown"`` gives
+        what needs no partner's table, and regret in hindsight.
+    reference : str
+        What ΔFunctional is measured from. Each match's optimum is that of its own length.
+    how
+        ``labels``, ``columns``, ``by``, ``values``, ``invalid``, ``carry_over`` and ``skip_bad``,
+        see `tomeval.domains.matrix.log_fields.Reading`.
+
+    Raises
+    ------
+    TomevalError
+        As for `tomeval.domains.matrix.logs.read_log`; or the folder exists.
+    """
+    notes = import_matches(Path(path), Path(out), log_reading(game, partner, **how), reference)
+    for line in notes[1:]:  # the first one counts matches
+        logger.warning(line)
     return Run(out)
 
 
 def log_reading(
     game: str | Path | MatrixGame | None, partner: str | Path | PartnerSet | None, **how: Any
 ) -> Reading:
-    """Return how a log is read; parameters as for `score_rows`."""
+    """Return how a log is read; parameters as for `import_log`."""
     read_game = None if game is None else _game(game)
     return Reading(
         read_game, None if partner is None else _named("partner", partner, PartnerSet), **how

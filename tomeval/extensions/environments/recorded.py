@@ -10,15 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from tomeval.domains.matrix.log_fields import Reading
-from tomeval.domains.matrix.recording import LogKeys, recorded_games
-from tomeval.runs.domain import get_domain
-from tomeval.runs.runner import import_games
+from tomeval.domains.matrix.recording import import_matches
 
 
 def _make(name: str, out: Path) -> None:
     """Make a run in the folder `out`."""
-    log, keys = Path(__file__).with_name(f"{name}.csv"), LogKeys(Reading(labels="neutral"))
-    import_games(get_domain("matrix"), lambda: recorded_games(log, keys), out)
+    log = Path(__file__).with_name(f"{name}.csv")
+    import_matches(log, out, Reading(labels="neutral"))
 
 
 before, after = partial(_make, "before"), partial(_make, "after")

@@ -10,9 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from tomeval.domains.matrix.log_fields import Reading
-from tomeval.domains.matrix.recording import LogKeys, recorded_games
-from tomeval.runs.domain import get_domain
-from tomeval.runs.runner import import_games
+from tomeval.domains.matrix.recording import import_matches
 
 logger = logging.getLogger(__name__)
 
@@ -21,9 +19,8 @@ def _make(name: str, out: Path) -> None:
     """Make a run in the folder `out`; a match that its policy cannot have played is left out."""
     labels = None if name == "known_people" else "neutral"  # models chose between J and F
     log = Path(__file__).with_name(f"{name}.csv")
-    keys = LogKeys(Reading(labels=labels, skip_bad=True))
-    made = import_games(get_domain("matrix"), lambda: recorded_games(log, keys), out)
-    for line in made.notes[1:]:  # the first one counts matches
+    notes = import_matches(log, out, Reading(labels=labels, skip_bad=True))
+    for line in notes[1:]:  # the first one counts matches
         logger.warning(line)
 
 
