@@ -320,11 +320,11 @@ def _refused(size: float, work: Path) -> Row:
             ("plan", "tabular_baseline", "--set", f"name={quoted}"),
             ("plan", "strategies_smoke", "--model", text.replace("\0", "")),
             *(
-                ("import", place / log, "--game", "IPD", "--partner", "unknown", "--out", out, *more)
-                for log in ("steps.csv", "names.csv", "names.jsonl")
+                ("import", log, "--game", "IPD", "--partner", "unknown", "--out", out, *more)
+                for log in (place / "steps.csv", place / "names.csv", place / "names.jsonl")
                 for out, more in (
-                    (place / f"most of {log}", ("--skip-bad",)),
-                    (place / f"from {log}", ()),
+                    (place / f"most of {log.name}", ("--skip-bad",)),
+                    (place / f"from {log.name}", ()),
                 )
             ),
             *((verb, place / "from names.jsonl") for verb in ("table", "transcript", "verify")),

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import tomeval
-from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES
 from tomeval.report.exporting import export_run
@@ -396,33 +394,3 @@ def test_messages_quote_no_more_than_a_reader_needs(tmp_path) -> None:
     with pytest.raises(TomevalError, match="missing column") as caught:
         tomeval.score(path, "IPD", "unknown")
     assert len(str(caught.value)) < 1_000
-
-
-def test_partners_that_can_have_played_are_listed_likeliest_first(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "odd.csv"
-    path.write_text(
-        "episode,step,own_action,partner_action,partner,game\n"
-        "a,1,0,1,act_jf,IBS\na,2,0,0,act_jf,IBS\na,3,1,1,act_jf,IBS\n"
-        "b,1,0,0,act_np,IPD\nb,2,0,1,act_np,IPD\nb,3,0,0,act_np,IPD\n"
-    )
-    refused = CliRunner().invoke(app, ["import", str(path)])
-    assert "--guess-partners` lists who can have played" in str(refused.exception)
-    done = CliRunner().invoke(app, ["import", str(path), "--guess-partners"])
-    one, other = " ".join(done.stdout.split()).split("IPD")
-    assert "alternator(a=1, b=0), uniform_random (0.50), noisy_tit_for_tat" in one
-    # by hand: 1, 0.1 and 0.9 of the naive prober; 0.9, 0.1 and 0.9 of the noisy one
-    assert "naive_prober (0.45)" in other
-    assert "noisy_tit_for_tat (0.43)" in other
-    assert not (tmp_path / "runs").exists()
-    # numbers of matches begin anew with every partner; a step is no action to try
-    path.write_text(
-        "who,episode,step,own_action,partner_action,bot,game\n"
-        "p,1,1,0,2,x,RPS\np,1,2,0,2,x,RPS\np,1,1,0,0,y,RPS\np,1,2,0,1,y,RPS\n"
-    )
-    asked = ["--by", "who", "--partner-column", "bot", "--guess-partners"]
-    done = CliRunner().invoke(app, ["import", str(path), *asked], terminal_width=300)
-    one, other = done.stdout.split("p, y")
-    assert "always(k=2)" in one
-    assert "switcher" not in done.stdout
-    assert "cycler" in other

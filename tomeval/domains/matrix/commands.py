@@ -178,14 +178,6 @@ def import_(
     carry_over: CarryOver = False,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
-    guess: Annotated[
-        bool,
-        typer.Option(
-            "--guess-partners",
-            help="Make no run; list for every match the shipped machines of at most 4 states that "
-            "can have played the partner's moves.",
-        ),
-    ] = False,
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
     from tomeval.domains.matrix.recording import import_matches
@@ -194,11 +186,6 @@ def import_(
     how: dict[str, Any] = {"labels": labels, "carry_over": carry_over, "skip_bad": skip_bad}
     how |= _how(maps, by, partner_column, values, invalid)
     reading = log_reading(game, partner, **how)
-    if guess:
-        from tomeval.domains.matrix.guessing import guesses
-
-        show_table(guesses(games, reading), "text")
-        return
     folder = out or Path("runs") / games.stem
     for note in import_matches(games, folder, reading, reference):
         tell(note)

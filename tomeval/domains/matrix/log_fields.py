@@ -212,11 +212,7 @@ def partner_spec(column: str, text: str) -> str:
     if set("+*") & set(text):
         return text
     name, parenthesis, rest = text.partition("(")
-    try:
-        known = _known(column, name.strip(), "partner", (*partner_names(), *SETS))
-    except CellError as error:
-        who = "`tomeval import --guess-partners` lists who can have played the moves"
-        raise CellError(column, text, f"{error.why}; {who}") from None
+    known = _known(column, name.strip(), "partner", (*partner_names(), *SETS))
     return known + parenthesis + rest
 
 
