@@ -208,6 +208,13 @@ def test_columns_that_are_not_there(people, columns, message) -> None:
     assert message in str(caught.value)
 
 
+def test_all_that_lacks_is_said_at_once(tmp_path) -> None:
+    path = written(tmp_path / "log.csv", "match,round,own_action,other\n1,1,0,0\n")
+    said = "missing column 'episode'.*--map FIELD=COLUMN: episode, step, partner_action$"
+    with pytest.raises(TomevalError, match=said):
+        tomeval.score(path, "IPD", "unknown")
+
+
 def test_a_file_opens_no_other_file(tmp_path) -> None:
     header = "game,partner,episode,step,own_action,partner_action\n"
     log = written(tmp_path / "log.csv", header + "IPD,../secret.toml,1,1,0,0\n")

@@ -101,9 +101,13 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
     dropped = {name for name, column in reading.columns.items() if not column}
     if lacking := [name for name in REQUIRED if name in dropped]:
         raise TomevalError(f"--map: the field {lacking[0]!r} is needed, name its column")
-    required = [named.get(name, name) for name in REQUIRED]
-    check_columns(path, header, [*required, *named.values(), *(reading.by or ())])
     column_of = {name: named.get(name, name) for name in REQUIRED}
+    try:
+        check_columns(path, header, [*column_of.values(), *named.values(), *(reading.by or ())])
+    except TomevalError as error:
+        lacking = [name for name, column in column_of.items() if column not in header]
+        told = f"; name with --map FIELD=COLUMN: {', '.join(lacking)}" if lacking else ""
+        raise TomevalError(f"{error}{told}") from None
     read = (*OPTIONAL, *WHO_PLAYED)
     for name in (*read, *ONLY_MAPPED):
         if name in named or (name in header and name in read and name not in dropped):

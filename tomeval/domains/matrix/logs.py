@@ -35,7 +35,6 @@ from tomeval.domains.matrix.log_matches import (
     LogStep,
     Match,
 )
-from tomeval.domains.matrix.log_proposals import proposal
 from tomeval.domains.matrix.log_rows import read_table
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
@@ -65,12 +64,7 @@ class _Reader:
     def __init__(self, path: Path, reading: Reading) -> None:
         self.path, self.reading = path, reading
         self.table = read_table(path)
-        try:
-            self.columns: Columns = find_columns(path, self.table.columns, reading)
-        except TomevalError as error:
-            if said := proposal(path, self.table, reading):
-                raise TomevalError(f"{error}\n{said}") from None
-            raise
+        self.columns: Columns = find_columns(path, self.table.columns, reading)
         self.values = {text.casefold(): meant for text, meant in reading.values.items()}
         self.invalid = {text.casefold() for text in reading.invalid}
         self.cells: dict[CellKey, LogCell] = {}
