@@ -25,7 +25,7 @@ from one_thread import use_one_thread
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.calibration import expected
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.limits import measure_limits
+from tomeval.domains.matrix.limits import game_limits, regret_limits
 from tomeval.domains.matrix.measures import MEASURES, METRICS, episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
@@ -80,10 +80,8 @@ def measure(case: Case, repetitions: int, kinds: tuple[str, ...]) -> Count:
     )
     truth = as_array(expected(game, partners, p=case.p, q=case.q))
     shares = dict(enumerate(partners.weights))
-    limits = [
-        measure_limits(name, game, partners.partners, HORIZON, "horizon") or MEASURES[name].limits
-        for name in METRICS
-    ]
+    exact = game_limits(game) | regret_limits(game, partners.partners, HORIZON, "horizon")
+    limits = [exact.get(name) or MEASURES[name].limits for name in METRICS]
     held = {kind: np.zeros(len(METRICS)) for kind in kinds}
     varies = np.zeros(len(METRICS), dtype=bool)
     for first in range(0, repetitions, PER_BLOCK):

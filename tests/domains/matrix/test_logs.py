@@ -130,28 +130,6 @@ def test_several_partners_fit(tmp_path) -> None:
     assert row["delta_functional_per_step"] == pytest.approx((1.25 + 1.5) / 2)
 
 
-def test_memory_carries_over(tmp_path) -> None:
-    text = "episode,step,own_action,partner_action,session\n"
-    text += "1,1,0,0,a\n1,2,1,0,a\n2,1,1,1,a\n2,2,0,1,a\n"
-    path = written(tmp_path / "log.csv", text)
-    with pytest.raises(TomevalError, match="line 4: episode '2': 'tit_for_tat' cannot have played"):
-        tomeval.score(path, "IPD", "tit_for_tat")
-    found = tomeval.score(path, "IPD", "tit_for_tat", carry_over=True)[0]
-    assert found["delta_functional_per_step"] == pytest.approx((0 + 2.5) / 2)
-    two = text.replace("2,1,1,1,a", "2,1,1,1,b").replace("2,2,0,1,a", "2,2,0,1,b")
-    grouped = {"columns": {"group": "session"}, "carry_over": True}
-    with pytest.raises(TomevalError, match="episode '2': 'tit_for_tat' cannot have played"):
-        tomeval.score(written(path, two), "IPD", "tit_for_tat", **grouped)
-
-
-def test_nothing_is_said_of_a_partner_after_a_match_that_was_left_out(tmp_path, caplog) -> None:
-    text = "episode,step,own_action,partner_action\n1,1,0,0\n2,1,x,0\n3,1,0,0\n"
-    path = written(tmp_path / "log.csv", text)
-    [row] = tomeval.score(path, "IPD", "tit_for_tat", carry_over=True, skip_bad=True)
-    assert row["episodes"] == 1
-    assert any("follows match '2'" in note and "line 4" in note for note in caplog.messages)
-
-
 # --- what cannot be read --------------------------------------------------------------------------
 
 
@@ -367,19 +345,6 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
                 for episode, value in zip(cell.episodes, values, strict=True):
                     found[(*key, cell.definition["matches"][episode], name)] = float(value)
     assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
-
-
-def test_carried_memory_and_posteriors_come_back_from_a_run(tmp_path) -> None:
-    text = "episode,step,own_action,partner_action\n1,1,0,0\n1,2,1,0\n2,1,1,1\n2,2,0,1\n3,1,0,0\n"
-    path = written(tmp_path / "log.csv", text)
-    for number, how in enumerate(({"carry_over": True}, {})):
-        partner = "tit_for_tat + uniform_random" if how else "uniform_random + noisy_tit_for_tat"
-        [scored] = tomeval.score(path, "IPD", partner, **how)
-        with tomeval.import_log(path, tmp_path / f"run{number}", "IPD", partner, **how) as run:
-            [row] = run.rows()
-        name = "delta_functional_per_step"
-        assert (row[name], row["reward_per_step"]) == (scored[name], scored["reward_per_step"])
-        assert row["horizon"] == 2  # the longest
 
 
 def test_the_folder_must_be_new(people, tmp_path) -> None:

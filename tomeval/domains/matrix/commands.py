@@ -128,15 +128,6 @@ InvalidOption = Annotated[
         "empty cells. Repeatable.",
     ),
 ]
-CarryOver = Annotated[
-    bool,
-    typer.Option(
-        "--carry-over",
-        hidden=True,
-        help="The partner's memory goes on from match to match, within the field group if there "
-        "is one.",
-    ),
-]
 
 
 def _how(
@@ -175,7 +166,6 @@ def import_(
     partner_column: PartnerColumn = None,
     values: ValueOption = None,
     invalid: InvalidOption = None,
-    carry_over: CarryOver = False,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
 ) -> None:
@@ -183,7 +173,7 @@ def import_(
     from tomeval.domains.matrix.recording import import_matches
     from tomeval.domains.matrix.verbs import log_reading
 
-    how: dict[str, Any] = {"labels": labels, "carry_over": carry_over, "skip_bad": skip_bad}
+    how: dict[str, Any] = {"labels": labels, "skip_bad": skip_bad}
     how |= _how(maps, by, partner_column, values, invalid)
     reading = log_reading(game, partner, **how)
     folder = out or Path("runs") / games.stem

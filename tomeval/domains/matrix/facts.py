@@ -177,11 +177,6 @@ def recorded_notes(run: Run) -> list[str]:
             "Some steps have no prediction: measures of predictions are of the other steps, so "
             "belief, response and foresight do not add up to ΔFunctional."
         )
-    if any("groups" in cell.definition for cell in cells):
-        notes.append(
-            "The partner's memory goes on from match to match: regret is measured from the best "
-            "response over one match from the state that the partner was in."
-        )
     return notes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ import numpy as np
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import bounds, possible_totals, reference_rewards
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.responses import misjudgement_cost, stepwise_regret
 from tomeval.statistics.bounded import Bounds
 
@@ -49,29 +47,6 @@ class Attainable(NamedTuple):
     belief: float
     regret_min: float
     regret_max: float
-
-
-def one_horizon(played: Played) -> int | None:
-    """Return the length of recorded episodes; None: they differ, or nobody knows whom they met."""
-    lengths = set(played.lengths.tolist())
-    return lengths.pop() if len(lengths) == 1 and played.mixture is None else None
-
-
-def measure_limits(
-    name: str,
-    game: MatrixGame,
-    partners: Sequence[Partner],
-    horizon: int | None,
-    reference: str,
-) -> Bounds | None:
-    """Return between what a measure of any episode lies, whoever plays; None: no more is known.
-
-    `horizon` is None where episodes differ in length or in their partner's first state, so that
-    regret has no common limits.
-    """
-    if name in REGRETS and partners and horizon is not None:
-        return regret_limits(game, tuple(partners), horizon, reference)[name]
-    return game_limits(game).get(name)
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,7 @@ from tomeval.domains.matrix.partner_specs import SETS
 from tomeval.domains.matrix.partners import PartnerSet
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
-OPTIONAL = ("predicted_action", "game", "partner", "seat", "group", "own_reward", "partner_reward")
+OPTIONAL = ("predicted_action", "game", "partner", "seat", "own_reward", "partner_reward")
 WHO_PLAYED = ("participant", "seed")
 """Who played a match, and what chance it met: what comparisons take as one sampling unit."""
 
@@ -66,8 +66,6 @@ class Reading:
         What a text of the file stands for, in any field.
     invalid : tuple of str
         Texts of actions and predictions that are invalid answers.
-    carry_over : bool
-        Whether the partner's memory goes on from one match to the next of the same group.
     skip_bad : bool
         Leave out matches that cannot be read, and tell of them, in place of an error.
     """
@@ -79,7 +77,6 @@ class Reading:
     by: tuple[str, ...] | None = None
     values: Mapping[str, str] = field(default_factory=dict)
     invalid: tuple[str, ...] = ()
-    carry_over: bool = False
     skip_bad: bool = False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +34,6 @@ class Match:
     """One match: an episode. `rows` are the numbers of its rows, `name` what the file calls it."""
 
     name: str
-    group: str
     participant: str = ""  # who played it; empty: the file does not say
     seed: str = ""  # matches of one seed and name met the same chance; empty: nobody says
     steps: list[LogStep] = field(default_factory=list)
@@ -71,13 +69,6 @@ class LogCell:
     game: MatrixGame
     partners: PartnerSet | None
     matches: list[Match] = field(default_factory=list)
-
-    def groups(self) -> list[list[Match]]:
-        """Return the matches by group."""
-        by_group: dict[str, list[Match]] = {}
-        for match in self.matches:
-            by_group.setdefault(match.group, []).append(match)
-        return list(by_group.values())
 
 
 class LeftOut(NamedTuple):
@@ -139,12 +130,6 @@ class Log:
                 said = ", ".join(map(repr, sorted(alike)))
                 lines.append(f"note: {said} differ in capitals only, and count as different")
         return lines
-
-
-def numbered(groups: Sequence[str]) -> list[int]:
-    """Return the groups of matches as numbers, in order of appearance."""
-    places = {name: index for index, name in enumerate(dict.fromkeys(groups))}
-    return [places[name] for name in groups]
 
 
 def describe(log: Log) -> str:

@@ -109,7 +109,8 @@ class _Reader:
                 lost = self.suspected.get((cell.key.subject, match.name))
                 if lost is not None:
                     self._lose_step(match, lost)
-            self._identify(cell)
+                if cell.partners is not None and id(match) not in self.bad:
+                    self._attribute(cell.partners, match)
         return self._log(count)
 
     def _log(self, count: int) -> Log:
@@ -212,8 +213,8 @@ class _Reader:
         if not name:
             raise CellError("", "", "episode is empty")
         cell = self.cells.setdefault(key, LogCell(key, game, partners))
-        group, participant, seed = (self._text(row, field) for field in ("group", *WHO_PLAYED))
-        return cell, self._match(cell, Match(name, group, participant, seed))
+        participant, seed = (self._text(row, field) for field in WHO_PLAYED)
+        return cell, self._match(cell, Match(name, participant, seed))
 
     def _partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
         given = self.reading.partners
@@ -242,7 +243,7 @@ class _Reader:
         name = new.name
         last = self.open.get(cell.key)
         if last is not None and last.name == name:
-            for field in ("group", *WHO_PLAYED):
+            for field in WHO_PLAYED:
                 began, text = getattr(last, field), getattr(new, field)
                 if began != text and id(last) not in self.bad:
                     raise CellError(
@@ -326,44 +327,17 @@ class _Reader:
 
     # Who played
 
-    def _identify(self, cell: LogCell) -> None:
-        """Find the partner of every match; leave out what no partner can have played."""
-        if cell.partners is None:
-            return
-        for group in cell.groups() if self.reading.carry_over else [[m] for m in cell.matches]:
-            chain: list[Match] = []
-            for match in group:
-                if id(match) in self.bad:
-                    break
-                chain.append(match)
-                if match.status == VOID:
-                    break
-            while chain and (lost := self._attribute(cell.partners, chain)) is not None:
-                chain = chain[:lost]
-            for match in group[len(chain) :]:
-                if id(match) not in self.bad:
-                    before = group[group.index(match) - 1].name
-                    why = f"follows match {before!r}, after which the partner's state is unknown"
-                    self._leave_out(match, match.rows[0], CellError("", "", why))
-
-    def _attribute(self, partners: PartnerSet, chain: list[Match]) -> int | None:
-        """Note who played a chain of matches; return the first one that nobody can have played."""
-        moves = [match.moves for match in chain]
+    def _attribute(self, partners: PartnerSet, match: Match) -> None:
+        """Find the partner of a match; leave it out if no partner can have played it."""
         try:
-            attributed = attribute(partners.partners, partners.weights, moves)
+            attributed = attribute(partners.partners, partners.weights, match.moves)
         except ImpossibleError as error:
-            match, step = chain[error.match], error.step
-            action = match.steps[step].partner
+            action = match.steps[error.step].partner
             why = (
                 f"episode {match.name!r}: {partners.name!r} cannot have played action {action} in "
-                f"step {step + 1} of the episode; was it another partner?"
+                f"step {error.step + 1} of the episode; was it another partner?"
             )
-            self._leave_out(match, match.rows[step], CellError("", "", why))
-            return error.match
-        weights = attributed.weights
-        if len(chain) > 1 and chain[-1].status == VOID:  # a void match is no evidence for others
-            weights = attribute(partners.partners, partners.weights, moves[:-1]).weights
-        for match, states in zip(chain, attributed.states, strict=True):
-            match.which = int(weights.argmax())
-            match.states = states[match.which]
-        return None
+            self._leave_out(match, match.rows[error.step], CellError("", "", why))
+        else:
+            match.which = int(attributed.weights.argmax())
+            match.states = attributed.states[match.which]

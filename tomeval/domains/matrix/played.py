@@ -22,7 +22,7 @@ BoolArray = NDArray[np.bool_]
 class Mixture:
     """Against whom recorded episodes were played, where a single partner does not say it."""
 
-    partners: Sequence[Partner]  # K of them, each beginning in the state that some episode began in
+    partners: Sequence[Partner]  # K of them
     weights: FloatArray  # shape (E, K): probability of each; rows sum to 1
 
 

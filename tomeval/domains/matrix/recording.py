@@ -10,7 +10,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.matrix.experiment import game_data, labels_data, partners_data
 from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
-from tomeval.domains.matrix.log_matches import Log, LogCell, Match, describe, numbered
+from tomeval.domains.matrix.log_matches import Log, LogCell, Match, describe
 from tomeval.domains.matrix.logs import read_log
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.steps import NONE
@@ -85,8 +85,6 @@ def _definition(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
     ):
         if all(texts):
             definition[name] = texts
-    if reading.carry_over:
-        definition["groups"] = numbered([match.group for match in cell.matches])
     return definition
 
 

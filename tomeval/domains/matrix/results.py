@@ -23,8 +23,8 @@ from tomeval.domains.matrix.limits import (
     REGRETS,
     Attainable,
     attainable,
-    measure_limits,
-    one_horizon,
+    game_limits,
+    regret_limits,
 )
 from tomeval.domains.matrix.measures import curves, step_metrics
 from tomeval.domains.matrix.optima import known_best_response
@@ -126,13 +126,8 @@ class MatrixRunCell(RunCell):
             return played
         ends = np.cumsum(played.lengths)[:-1]
         matches = zip(np.split(played.own, ends), np.split(played.partner, ends), strict=True)
-        groups = self.definition.get("groups")
-        mixture = mixture_of(
-            self.partners,
-            self.definition["partners"]["weights"],
-            list(matches) if played.episodes else [],
-            None if groups is None else [groups[episode] for episode in self.episodes.tolist()],
-        )
+        weights = self.definition["partners"]["weights"]
+        mixture = mixture_of(self.partners, weights, list(matches) if played.episodes else [])
         return replace(played, mixture=mixture)
 
     @property
@@ -279,11 +274,14 @@ class MatrixRunCell(RunCell):
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits."""
-        horizon: int | None = self.definition["horizon"]
-        if name in REGRETS and self.recorded:
-            horizon = one_horizon(self.played)
-        said = (horizon, reference or self.reference)
-        exact = measure_limits(name, self.game, self.partners, *said)
+        exact = game_limits(self.game).get(name)
+        if name in REGRETS and self.partners:
+            horizons = {self.definition["horizon"]}
+            if self.recorded:  # of one length and against one partner, or there are no limits
+                horizons = set() if self.played.mixture else set(self.played.lengths.tolist())
+            if len(horizons) == 1:
+                said = (*horizons, reference or self.reference)
+                exact = regret_limits(self.game, tuple(self.partners), *said)[name]
         return exact or super().limits(name, reference)
 
     def regret_range(self, reference: str | None = None) -> float | None:
@@ -335,7 +333,7 @@ class MatrixRunCell(RunCell):
 
     @property
     def as_planned(self) -> bool:
-        """Whether every episode is of the cell's horizon, against a partner that began anew.
+        """Whether every episode is of the cell's horizon, against a partner that is known.
 
         What is attainable in the cell, and its measures by step, then hold for all episodes. Games
         recorded elsewhere need not be so, and a player in the partner's seat has no table.

@@ -69,8 +69,8 @@ def import_log(
     reference : str
         What ΔFunctional is measured from. Each match's optimum is that of its own length.
     how
-        ``labels``, ``columns``, ``by``, ``values``, ``invalid``, ``carry_over`` and ``skip_bad``,
-        see `tomeval.domains.matrix.log_fields.Reading`.
+        ``labels``, ``columns``, ``by``, ``values``, ``invalid`` and ``skip_bad``, see
+        `tomeval.domains.matrix.log_fields.Reading`.
 
     Raises
     ------
