@@ -303,7 +303,6 @@ def _refused(size: float, work: Path) -> Row:
             | dict.fromkeys(who, text)
             for step in (1, 2)
         ]
-        (place / "names.jsonl").write_text("\n".join(map(json.dumps, rows)))
         with (place / "names.csv").open("w", encoding="utf-8", errors="replace", newline="") as log:
             writer = csv.DictWriter(log, list(rows[0]))
             writer.writeheader()
@@ -321,13 +320,13 @@ def _refused(size: float, work: Path) -> Row:
             ("plan", "strategies_smoke", "--model", text.replace("\0", "")),
             *(
                 ("import", log, "--game", "IPD", "--partner", "unknown", "--out", out, *more)
-                for log in (place / "steps.csv", place / "names.csv", place / "names.jsonl")
+                for log in (place / "steps.csv", place / "names.csv")
                 for out, more in (
                     (place / f"most of {log.name}", ("--skip-bad",)),
                     (place / f"from {log.name}", ()),
                 )
             ),
-            *((verb, place / "from names.jsonl") for verb in ("table", "transcript", "verify")),
+            *((verb, place / "from names.csv") for verb in ("table", "transcript", "verify")),
             ("verify", place / "steps.csv"),
             ("transcript", place / "games.json"),
             ("import", "--domain", "decrypto", place / "steps.csv", "--out", place / "new.json"),

@@ -21,90 +21,19 @@ from tomeval.runs import rows
 from tomeval.runs.schema import pack, unpack
 
 SAID = "takes more than the {} MB of memory that one file may take unpacked"
-ONES = {"own_action": "0", "partner_action": "0"}
 
 
-def written(path, rows, **more):
-    """Write a Parquet file of steps of one match, and of constant columns besides."""
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    zeros = pyarrow.array(np.zeros(rows, np.int8))
-    constant = {"episode": "1", **ONES, **more}
-    columns = {k: pyarrow.DictionaryArray.from_arrays(zeros, [v]) for k, v in constant.items()}
-    table = pyarrow.table({**columns, "step": np.arange(1, rows + 1)})
-    encoded = {"use_dictionary": list(constant), "column_encoding": {"step": "DELTA_BINARY_PACKED"}}
-    parquet.write_table(table, path, compression="zstd", **encoded)
-    return path
-
-
-def scored(path, *before):
-    return call_apart(
-        *(*before, "import", path, "--game", "IPD", "--partner", "unknown"),
-        seconds=60,
-        memory=3 << 30,
-    )
-
-
-def test_a_packed_table_of_millions_of_steps_is_one_error(tmp_path):
-    path = written(tmp_path / "rows.parquet", 5_000_000)
-    assert path.stat().st_size < 200_000
-    told = scored(path)
-    assert told.is_one_error, told
-    assert f"tomeval: {path}: {SAID.format('2,000')}; if it is meant to: tomeval --max-mb" in (
-        told.errors.replace("\n  ", " ")
-    )
-
-
-def test_a_long_text_that_comes_in_every_row_is_read_in_pieces(tmp_path):
-    path = written(tmp_path / "long.parquet", 10_000, note="x" * 1_000_000)
-    assert path.stat().st_size < 100_000
-    told = scored(path)  # which would be 10 GB
-    assert told.is_one_error, told
-    assert f"{path}, row 1,999: takes" in told.errors  # 1,000,603 bytes each
-
-
-def test_one_page_that_unpacks_to_much_is_refused_before_it_is_read(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "page.parquet"
-    texts = ["x" * 1_000_000 + str(i) for i in range(20)]
-    table = {"episode": ["1"] * 20, "step": range(1, 21), "note": texts}
-    table |= {name: ["0"] * 20 for name in ONES}
-    parquet.write_table(pyarrow.table(table), path, compression="zstd", use_dictionary=False)
-    with allowing(60), pytest.raises(TomevalError, match=r"page\.parquet: takes more than the 60"):
-        tomeval.score(path, "IPD", "unknown")
-    with allowing(100):
-        assert tomeval.score(path, "IPD", "unknown")[0]["episodes"] == 1
-
-
-def test_the_option_says_how_much_a_file_may_take(tmp_path):
-    path = written(tmp_path / "log.parquet", 3_000)
-    assert scored(path).code == 0
-    assert scored(path, "--max-mb", "1").is_one_error
-    assert scored(path, "--max-mb", "2").code == 0
-    assert call("--max-mb", "0", "import", path).code == 2
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_tables_of_text_are_counted_too(suffix, tmp_path):
-    rows = [{"episode": 1, "step": i, **ONES} for i in range(1, 3001)]
-    path = tmp_path / f"log.{suffix}"
-    lines = [",".join(map(str, row.values())) for row in rows]
-    head = ",".join(rows[0])
-    text = "\n".join([head, *lines]) if suffix == "csv" else "\n".join(map(json.dumps, rows))
-    path.write_text(text)
-    assert tomeval.score(path, "IPD", "unknown")[0]["episodes"] == 1
-    with allowing(1), pytest.raises(TomevalError, match=rf"log\.{suffix}, line 1,6\d\d: takes"):
-        tomeval.score(path, "IPD", "unknown")
-
-
-def test_lists_in_a_packed_table_are_refused_unread(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "lists.parquet"
-    parquet.write_table(pyarrow.table({"episode": [[1]], "step": [1]}), path)
-    with pytest.raises(TomevalError, match=r"lists\.parquet: episode: must be text or a number"):
-        tomeval.score(path, "IPD", "unknown")
+def test_the_steps_of_a_log_are_counted(tmp_path):
+    lines = [f"1,{i},0,0" for i in range(1, 3001)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["episode,step,own_action,partner_action", *lines]))
+    command = ("import", path, "--game", "IPD", "--partner", "unknown", "--out", tmp_path / "run")
+    assert call("--max-mb", "0", *command).code == 2
+    told = call("--max-mb", "1", *command)
+    assert told.is_one_error
+    # 604 to 607 bytes each
+    assert f"line 1,651: {SAID.format(1)}" in told.errors.replace("\n  ", " ")
+    assert call("--max-mb", "2", *command).code == 0
 
 
 # --- word vectors ---------------------------------------------------------------------------------

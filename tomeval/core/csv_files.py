@@ -19,15 +19,12 @@ class Table(NamedTuple):
     Attributes
     ----------
     columns : tuple of str
-    word : str
-        What its rows are called: "line" of a text file, "row" of a Parquet file.
     rows : iterator of (int, dict or str)
-        Number and cells of each row, or in place of the cells why it has none that can be told
+        Line and cells of each row, or in place of the cells why it has none that can be told
         apart.
     """
 
     columns: tuple[str, ...]
-    word: str
     rows: Iterator[tuple[int, dict[str, str] | str]]
 
 
@@ -76,4 +73,4 @@ def read_csv(path: Path) -> Table:
     if len(set(header)) < len(header):
         raise TomevalError(f"{path}: a column name appears twice: {', '.join(header)}")
     reader.fieldnames = header
-    return Table(tuple(header), "line", rows())
+    return Table(tuple(header), rows())

@@ -16,7 +16,7 @@ from tomeval.runs.domain import domain_names, get_domain
 from tomeval.runs.experiment import Experiment, keys_of
 
 _BEGIN = "`tomeval init experiment` writes one to begin with"
-_LOGS = (".csv", ".jsonl", ".parquet")
+_LOGS = (".csv", ".jsonl")
 
 
 def not_read(given: str | Path, error: TomevalError) -> TomevalError:

@@ -102,7 +102,7 @@ def _a_file(path: Path) -> TomevalError:
         said = f"is the store of a run, not a run folder; name its folder: {path.parent}"
     elif path.suffix == ".toml":
         said = f"is a TOML file, not a run folder; `tomeval run {path}` plays an experiment"
-    elif path.suffix in (".csv", ".jsonl", ".parquet"):
+    elif path.suffix in (".csv", ".jsonl"):
         said = f"is a table, not a run folder; `tomeval import {path}` makes a run of games in it"
     else:
         said = "is a file, not a run folder"

@@ -72,7 +72,7 @@ def _bounds_of_experiment(name: str, form: TableFormat) -> None:
 LogFile = Annotated[
     Path,
     typer.Argument(
-        help="CSV, .jsonl or .parquet, a row per step: episode, step, own_action, partner_action"
+        help="CSV, a row per step: episode, step, own_action, partner_action"
         "[, predicted_action, game, partner, seat, subject, condition, ...]"
     ),
 ]

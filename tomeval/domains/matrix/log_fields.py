@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,6 @@ class CellError(Exception):
 
     def __init__(self, column: str, value: str, why: str) -> None:
         super().__init__(f"{column} {excerpt(value)!r} {why}" if column else why)
-        self.column, self.value, self.why = column, value, why
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Reading:
     invalid : tuple of str
         Texts of actions and predictions that are invalid answers.
     skip_bad : bool
-        Leave out matches that cannot be read, and tell of them, in place of an error.
+        Leave out matches with a step that cannot be read, and tell of them, in place of an error.
     """
 
     game: MatrixGame | None = None
@@ -127,6 +127,7 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
     return Columns(column_of, by[0] if by else "", tuple(by[1:]))
 
 
+@cache
 def seen_from(game: MatrixGame, column_seat: bool) -> MatrixGame:
     """Return a game as the player in a seat sees it.
 
@@ -142,6 +143,7 @@ def seen_from(game: MatrixGame, column_seat: bool) -> MatrixGame:
     return replace(seen, name=name, title=title)
 
 
+@cache
 def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str, int]:
     """Return every way to write an action: indices, and labels without regard to case.
 

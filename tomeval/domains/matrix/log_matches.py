@@ -31,17 +31,18 @@ class LogStep(NamedTuple):
 
 @dataclass(eq=False)
 class Match:
-    """One match: an episode. `rows` are the numbers of its rows, `name` what the file calls it."""
+    """One match: an episode. `lines` are those of its rows, `name` what the file calls it."""
 
     name: str
-    participant: str = ""  # who played it; empty: the file does not say
-    seed: str = ""  # matches of one seed and name met the same chance; empty: nobody says
+    participant: str  # who played it; empty: the file does not say
+    seed: str  # matches of one seed and name met the same chance; empty: nobody says
     steps: list[LogStep] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
     first: int = 1  # the number of its first step in the file
     status: str = COMPLETE
     which: int = 0  # the likeliest partner of its set; not read where the partner is unknown
     states: IntArray | None = None  # shape (T,): where that partner stood
+    fault: tuple[int, str] | None = None  # the line and the reason for which it is left out
 
     @property
     def moves(self) -> Moves:
@@ -54,7 +55,7 @@ class CellKey(NamedTuple):
     """What tells cells apart."""
 
     subject: str
-    condition: str
+    condition: str | None  # None: the log has no conditions
     model: str
     strategy: str
     game: str
@@ -63,81 +64,49 @@ class CellKey(NamedTuple):
 
 @dataclass(eq=False)
 class LogCell:
-    """The matches of one subject in one task, in the order of the file."""
+    """The matches of one subject in one task, by name, in the order of the file."""
 
     key: CellKey
     game: MatrixGame
     partners: PartnerSet | None
-    matches: list[Match] = field(default_factory=list)
-
-
-class LeftOut(NamedTuple):
-    """A match, or a row of none, that was left out: how many rows, and the first reason."""
-
-    match: str
-    rows: int
-    row: int
-    column: str
-    value: str
-    why: str
+    matches: dict[str, Match] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """A log that was read.
+    """A log that was read: what is left of it, and what was left out.
 
-    Attributes
-    ----------
-    word : str
-        What rows are called: "line" or "row".
-    rows : int
-        How many rows the file has.
-    unplayed : int
-        Rows after an invalid move, with which a match ends here.
+    `rows` is how many the file has, `unplayed` how many of them stand after an invalid move.
     """
 
     path: Path
-    word: str
     rows: int
     cells: list[LogCell]
-    left_out: list[LeftOut]
+    left_out: list[Match]
     unplayed: int
-    has_condition: bool
 
-    def lines(self) -> list[str]:
-        """Return what was left out and why, in lines for readers; none if nothing was."""
-        lines = []
+    def notes(self) -> list[str]:
+        """Return what the log holds, in one line, and lines on what was left out and why."""
+        matches = Counter(match.status for cell in self.cells for match in cell.matches.values())
+        steps = sum(len(match.steps) for cell in self.cells for match in cell.matches.values())
+        void = f", {matches[VOID]:,} of them void" if matches[VOID] else ""
+        notes = [
+            f"{self.path.name}: {matches.total():,} matches{void}, {steps:,} steps, "
+            f"{len(self.cells):,} cells"
+        ]
         if self.left_out:
-            lost = sum(item.rows for item in self.left_out)
-            matches = sum(item.match != "" for item in self.left_out)
-            lines.append(
-                f"left out: {matches:,} matches, {lost:,} of {self.rows:,} rows of {self.path.name}"
+            lost = sum(len(match.lines) for match in self.left_out)
+            notes.append(
+                f"left out: {len(self.left_out):,} matches, {lost:,} of {self.rows:,} rows of "
+                f"{self.path.name}"
             )
-        for match, rows, row, column, value, why in self.left_out:
-            what = f"{column} {value!r} {why}" if column else why
-            where = f"match {match!r} ({rows} rows)" if match else "row of no match"
-            lines.append(f"  {self.word} {row}, {where}: {what}")
+        for match in self.left_out:
+            assert match.fault is not None
+            line, why = match.fault
+            notes.append(f"  line {line}, match {match.name!r} ({len(match.lines)} rows): {why}")
         if self.unplayed:
-            lines.append(
+            notes.append(
                 f"note: {self.unplayed:,} rows stand after an invalid move, with which a match is "
                 "void"
             )
-        names: dict[str, set[str]] = {}
-        for cell in self.cells:
-            names.setdefault(cell.key.subject.casefold(), set()).add(cell.key.subject)
-        for alike in names.values():
-            if len(alike) > 1:
-                said = ", ".join(map(repr, sorted(alike)))
-                lines.append(f"note: {said} differ in capitals only, and count as different")
-        return lines
-
-
-def describe(log: Log) -> str:
-    """Say in one line what a log holds."""
-    matches = Counter(match.status for cell in log.cells for match in cell.matches)
-    steps = sum(len(match.steps) for cell in log.cells for match in cell.matches)
-    void = f", {matches[VOID]:,} of them void" if matches[VOID] else ""
-    return (
-        f"{log.path.name}: {sum(matches.values()):,} matches{void}, {steps:,} steps, "
-        f"{len(log.cells):,} cells"
-    )
+        return notes

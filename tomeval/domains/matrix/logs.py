@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tomeval.core.csv_files import read_csv
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import NOT_ASKED, VALID, VOID
+from tomeval.core.unpacking import check_unpacked
 from tomeval.domains.matrix.attribution import ImpossibleError, attribute
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import (
     UNKNOWN,
     WHO_PLAYED,
     CellError,
-    Columns,
     Reading,
     action_names,
     find_columns,
@@ -26,19 +27,12 @@ from tomeval.domains.matrix.log_fields import (
     read_seat,
     seen_from,
 )
-from tomeval.domains.matrix.log_matches import (
-    INVALID,
-    CellKey,
-    LeftOut,
-    Log,
-    LogCell,
-    LogStep,
-    Match,
-)
-from tomeval.domains.matrix.log_rows import read_table
+from tomeval.domains.matrix.log_matches import INVALID, CellKey, Log, LogCell, LogStep, Match
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.steps import NONE
+
+_STEP = 600  # bytes of memory that a step takes once it is read, besides its texts
 
 
 def read_log(path: Path, reading: Reading) -> Log:
@@ -47,126 +41,82 @@ def read_log(path: Path, reading: Reading) -> Log:
     Parameters
     ----------
     path : Path
-        A table as `tomeval.domains.matrix.log_rows.read_table` reads it. The steps of a match run
-        1, 2, ... (or 0, 1, ...) without a gap, in order; rows of other subjects may stand between
-        them.
+        A CSV with a row per step, see docs/recorded.md. The steps of a match run 1, 2, ... (or
+        0, 1, ...) without a gap, in order; rows of other subjects may stand between them.
 
     Raises
     ------
     TomevalError
-        With file, row, column, value and near match: what cannot be read, if it is not to be left
-        out; a match that no partner of its set can have played; nothing left to score.
+        With file, line, column, value and near match: what cannot be read, but for steps that are
+        to be left out with their match; a match that no partner of its set can have played, if it
+        is not to be left out; nothing left to score; a file that takes more memory than is allowed,
+        see `tomeval.core.unpacking`.
     """
+    if path.suffix.lower() in (".jsonl", ".ndjson", ".parquet"):
+        raise TomevalError(
+            f"{path}: is no CSV; in Python, pandas reads it and writes one: "
+            "read_json(FILE, lines=True) or read_parquet(FILE), then .to_csv(OTHER, index=False)"
+        )
+    if path.is_file():
+        check_unpacked(path.stat().st_size, str(path))
     return _Reader(path, reading).read()
 
 
 class _Reader:
     def __init__(self, path: Path, reading: Reading) -> None:
         self.path, self.reading = path, reading
-        self.table = read_table(path)
-        self.columns: Columns = find_columns(path, self.table.columns, reading)
+        self.table = read_csv(path)
+        self.columns = find_columns(path, self.table.columns, reading)
         self.values = {text.casefold(): meant for text, meant in reading.values.items()}
         self.invalid = {text.casefold() for text in reading.invalid}
         self.cells: dict[CellKey, LogCell] = {}
-        self.open: dict[CellKey, Match] = {}
-        self.begun: set[tuple[CellKey, str]] = set()
-        self.last: Match | None = None  # the match of the row before
-        self.suspected: dict[tuple[str, str], int] = {}  # subject and match of a row not placed
-        self.bad: dict[int, LeftOut] = {}  # by identity of the match, or a number below 0
-        self.games: dict[tuple[str, bool], MatrixGame] = {}
         self.partners: dict[tuple[str, str], PartnerSet | None] = {}
-        self.names: dict[tuple[str, str], dict[str, int]] = {}
-        self.unplayed = 0
 
     def read(self) -> Log:
         """Read all rows, then find who played."""
-        count = 0
-        for number, row in self.table.rows:
+        count = unplayed = size = 0
+        for line, row in self.table.rows:
             count += 1
             try:
                 if isinstance(row, str):
                     raise CellError("", "", row)
-                cell, match = self._place(row)
+                size += _STEP + sum(map(len, row.values()))
+                check_unpacked(size, f"{self.path}, line {line:,}")
+                cell, match = self._match(row)
             except CellError as error:
-                self._leave_out(None, number, error)
-                self._suspect(row, number)
-                continue
-            match.rows.append(number)
-            self.last = match
-            if id(match) in self.bad:
+                # Never left out: its match, if it was the last step, would seem to be shorter.
+                raise TomevalError(f"{self.path}, line {line}: {error}") from None
+            match.lines.append(line)
+            if match.fault:
                 continue
             if match.status == VOID:
-                self.unplayed += 1
+                unplayed += 1
                 continue
             try:
                 self._step(cell, match, row)
             except CellError as error:
-                self._leave_out(match, number, error)
+                self._leave_out(match, line, error)
         if not count:
             raise TomevalError(f"{self.path}: has a header but no steps")
-        for cell in self.cells.values():
-            for match in cell.matches:
-                lost = self.suspected.get((cell.key.subject, match.name))
-                if lost is not None:
-                    self._lose_step(match, lost)
-                if cell.partners is not None and id(match) not in self.bad:
-                    self._attribute(cell.partners, match)
-        return self._log(count)
-
-    def _log(self, count: int) -> Log:
-        kept = []
         left_out = []
         for cell in self.cells.values():
-            for match in cell.matches:
-                if left := self.bad.get(id(match)):
-                    left_out.append(left._replace(rows=len(match.rows)))
-            cell.matches = [match for match in cell.matches if id(match) not in self.bad]
-            if cell.matches:
-                kept.append(cell)
-        left_out += [left for key, left in self.bad.items() if key < 0]
-        has_condition = bool(self.columns.condition)
-        log = Log(
-            self.path,
-            self.table.word,
-            count,
-            kept,
-            sorted(left_out, key=lambda item: item.row),
-            self.unplayed,
-            has_condition,
-        )
-        if not kept:
-            raise TomevalError("\n".join([f"{self.path}: nothing is left", *log.lines()]))
+            for match in cell.matches.values():
+                if cell.partners is not None and not match.fault:
+                    self._attribute(cell.partners, match)
+            left_out += [match for match in cell.matches.values() if match.fault]
+            cell.matches = {name: one for name, one in cell.matches.items() if not one.fault}
+        cells = [cell for cell in self.cells.values() if cell.matches]
+        left_out.sort(key=lambda match: match.fault or ())
+        log = Log(self.path, count, cells, left_out, unplayed)
+        if not cells:
+            raise TomevalError("\n".join([f"{self.path}: nothing is left", *log.notes()[1:]]))
         return log
 
-    def _leave_out(self, match: Match | None, number: int, error: CellError) -> None:
+    def _leave_out(self, match: Match, line: int, error: CellError) -> None:
         """Note why a match is left out, or raise if nothing is to be left out."""
         if not self.reading.skip_bad:
-            raise TomevalError(f"{self.path}, {self.table.word} {number}: {error}") from None
-        key = -number if match is None else id(match)
-        name = match.name if match else ""
-        self.bad[key] = LeftOut(name, 1, number, error.column, error.value, error.why)
-
-    def _suspect(self, row: dict[str, str] | str, number: int) -> None:
-        """Remember what match a row that cannot be placed may be a step of.
-
-        Without it the match would seem to be shorter, where it was the last step.
-        """
-        who = ("", "")
-        if not isinstance(row, str):
-            column = self.columns.subject
-            subject = self._meant(row[column]) if column else self.path.name
-            who = (subject, self._text(row, "episode"))
-        if all(who):
-            self.suspected.setdefault(who, number)
-        elif self.last is not None:
-            self._lose_step(self.last, number)
-        self.last = None
-
-    def _lose_step(self, match: Match, number: int) -> None:
-        """Leave out a match one of whose steps may be a row that cannot be read."""
-        if id(match) not in self.bad:
-            why = f"{self.table.word} {number} cannot be read and may be a step of it"
-            self._leave_out(match, match.rows[0], CellError("", "", why))
+            raise TomevalError(f"{self.path}, line {line}: {error}") from None
+        match.fault = line, str(error)
 
     # The cells of one row
 
@@ -183,27 +133,18 @@ class _Reader:
         """Tell whether the user, not the file, says what a cell stands for; it may name a file."""
         return row[self.columns.of[name]].strip().casefold() in self.values
 
-    def _place(self, row: dict[str, str]) -> tuple[LogCell, Match]:
+    def _match(self, row: dict[str, str]) -> tuple[LogCell, Match]:
         """Return the cell and the match that a row belongs to."""
-        of, reading = self.columns.of, self.reading
-        column_seat = "seat" in of and read_seat(of["seat"], self._text(row, "seat"))
-        game = reading.game
-        if game is None:
-            text = self._text(row, "game")
-            game = get_game(text if self._given(row, "game") else game_name(of["game"], text))
-        if (game.name, column_seat) not in self.games:
-            self.games[game.name, column_seat] = seen_from(game, column_seat)
-        game = self.games[game.name, column_seat]
-        subject = self.path.name
+        game, subject = self._game(row), self.path.name
         if self.columns.subject:
             subject = self._meant(row[self.columns.subject])
             if not subject:
                 raise CellError(self.columns.subject, "", "names no subject")
-        condition = ", ".join(self._meant(row[name]) for name in self.columns.condition)
+        said = [self._meant(row[name]) for name in self.columns.condition]
         partners = self._partners(row, game)
         key = CellKey(
             subject,
-            condition,
+            ", ".join(said) if said else None,
             self._text(row, "model"),
             self._text(row, "strategy"),
             game.name,
@@ -213,8 +154,23 @@ class _Reader:
         if not name:
             raise CellError("", "", "episode is empty")
         cell = self.cells.setdefault(key, LogCell(key, game, partners))
-        participant, seed = (self._text(row, field) for field in WHO_PLAYED)
-        return cell, self._match(cell, Match(name, participant, seed))
+        who = {field: self._text(row, field) for field in WHO_PLAYED}
+        match = cell.matches.setdefault(name, Match(name, **who))
+        if match is not next(reversed(cell.matches.values())):
+            raise CellError("", "", f"episode {name!r} continues after another one began")
+        for field, text in who.items():
+            if (began := getattr(match, field)) != text:
+                column = self.columns.of[field]
+                raise CellError(column, text, f"but match {name!r} began in {began!r}")
+        return cell, match
+
+    def _game(self, row: dict[str, str]) -> MatrixGame:
+        """Return the game of a row, as the subject sees it."""
+        of, game = self.columns.of, self.reading.game
+        if game is None:
+            text = self._text(row, "game")
+            game = get_game(text if self._given(row, "game") else game_name(of["game"], text))
+        return seen_from(game, "seat" in of and read_seat(of["seat"], self._text(row, "seat")))
 
     def _partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
         given = self.reading.partners
@@ -238,24 +194,7 @@ class _Reader:
             self.partners[text, game.name] = partners
         return self.partners[text, game.name]
 
-    def _match(self, cell: LogCell, new: Match) -> Match:
-        """Return the match that a row is of: a new one, or the last one of its cell."""
-        name = new.name
-        last = self.open.get(cell.key)
-        if last is not None and last.name == name:
-            for field in WHO_PLAYED:
-                began, text = getattr(last, field), getattr(new, field)
-                if began != text and id(last) not in self.bad:
-                    raise CellError(
-                        self.columns.of[field], text, f"but match {name!r} began in {began!r}"
-                    )
-            return last
-        if (cell.key, name) in self.begun:
-            raise CellError("", "", f"episode {name!r} continues after another one began")
-        self.begun.add((cell.key, name))
-        self.open[cell.key] = new
-        cell.matches.append(new)
-        return new
+    # One step
 
     def _step(self, cell: LogCell, match: Match, row: dict[str, str]) -> None:
         """Add a step to a match."""
@@ -265,7 +204,8 @@ class _Reader:
         if heard != VALID:
             raise CellError(self.columns.of["partner_action"], "", "is no move")
         predicted, predict = NONE, NOT_ASKED
-        if self._text(row, "predicted_action") or ("" in self.invalid and self._has_predictions):
+        empty_is_invalid = "" in self.invalid and "predicted_action" in self.columns.of
+        if self._text(row, "predicted_action") or empty_is_invalid:
             predicted, predict = self._action(cell, row, "predicted_action", "partner")
         if act == VALID:
             self._check_rewards(cell, row, own, partner)
@@ -273,20 +213,13 @@ class _Reader:
             match.status = VOID
         match.steps.append(LogStep(own, partner, predicted, act, predict))
 
-    @property
-    def _has_predictions(self) -> bool:
-        return "predicted_action" in self.columns.of
-
     def _action(self, cell: LogCell, row: dict[str, str], name: str, side: str) -> tuple[int, str]:
         """Return an action and what became of the question."""
         column, text = self.columns.of[name], self._text(row, name)
         if text.casefold() in self.invalid and name != "partner_action":
             return NONE, INVALID
-        key = (cell.game.name, side)
-        if key not in self.names:
-            labels = cell.game.label_set(self.reading.labels) if self.reading.labels else None
-            self.names[key] = action_names(cell.game, labels, side)
-        return read_action(column, text, self.names[key]), VALID
+        labels = cell.game.label_set(self.reading.labels) if self.reading.labels else None
+        return read_action(column, text, action_names(cell.game, labels, side)), VALID
 
     def _check_number(self, match: Match, text: str) -> None:
         """Raise unless the step follows on."""
@@ -295,15 +228,12 @@ class _Reader:
         if done == 0:
             match.first = step
             if step not in (0, 1):
-                raise CellError(
-                    "", "", f"episode {match.name!r} starts at step {step}, not 1 (or 0)"
-                )
+                why = f"episode {match.name!r} starts at step {step}, not 1 (or 0)"
+                raise CellError("", "", why)
         elif step != match.first + done:
-            raise CellError(
-                "",
-                "",
-                f"a gap in episode {match.name!r}: step {step} after step {match.first + done - 1}",
-            )
+            last = match.first + done - 1
+            why = f"a gap in episode {match.name!r}: step {step} after step {last}"
+            raise CellError("", "", why)
 
     def _check_rewards(self, cell: LogCell, row: dict[str, str], own: int, partner: int) -> None:
         """Raise unless recorded rewards are those of the game; it finds wrong seats and labels."""
@@ -337,7 +267,7 @@ class _Reader:
                 f"episode {match.name!r}: {partners.name!r} cannot have played action {action} in "
                 f"step {error.step + 1} of the episode; was it another partner?"
             )
-            self._leave_out(match, match.rows[error.step], CellError("", "", why))
+            self._leave_out(match, match.lines[error.step], CellError("", "", why))
         else:
             match.which = int(attributed.weights.argmax())
             match.states = attributed.states[match.which]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import unknown
 from tomeval.domains.matrix.experiment import game_data, labels_data, partners_data
 from tomeval.domains.matrix.log_fields import UNKNOWN, Reading
-from tomeval.domains.matrix.log_matches import Log, LogCell, Match, describe
+from tomeval.domains.matrix.log_matches import LogCell, Match
 from tomeval.domains.matrix.logs import read_log
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.steps import NONE
@@ -39,29 +39,22 @@ def _recorded(path: Path, reading: Reading, reference: str) -> Recorded:
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)
     log = read_log(path, reading)
-    sha256 = hashlib.sha256(_bytes(path)).hexdigest()
-    source = {"file": path.name, "sha256": sha256}
+    source = {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     longest: dict[tuple[str, str], int] = {}
     for cell in log.cells:
         task = (cell.key.game, cell.key.partners)
-        longest[task] = max(longest.get(task, 0), *(len(match.steps) for match in cell.matches))
+        lengths = [len(match.steps) for match in cell.matches.values()]
+        longest[task] = max(longest.get(task, 0), *lengths)
     cells = []
     for cell in log.cells:
-        definition = _definition(cell, log, reading)
+        definition = _definition(cell, reading)
         definition["horizon"] = longest[cell.key.game, cell.key.partners]
         definition |= {"seed": SEED, "reference": reference, "on_invalid": "void", "source": source}
         cells.append((definition, _block(cell)))
-    return Recorded(cells, [describe(log), *log.lines()])
+    return Recorded(cells, log.notes())
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TomevalError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def _definition(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
+def _definition(cell: LogCell, reading: Reading) -> dict[str, Any]:
     """Return what a cell is, complete enough to be measured again."""
     key = cell.key
     unknown_partner = {"name": UNKNOWN, "weights": [], "tables": []}
@@ -75,14 +68,12 @@ def _definition(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
         "game": game_data(cell.game),
         "labels": labels_data(cell.game.label_set(reading.labels)),
         "partners": partners_data(cell.partners) if cell.partners else unknown_partner,
-        "matches": [match.name for match in cell.matches],
+        "matches": list(cell.matches),
     }
-    if log.has_condition:
+    if key.condition is not None:
         definition["condition"] = key.condition
-    for name, texts in (
-        ("participants", [match.participant for match in cell.matches]),
-        ("seeds", [match.seed for match in cell.matches]),
-    ):
+    for name, field in (("participants", "participant"), ("seeds", "seed")):
+        texts = [getattr(match, field) for match in cell.matches.values()]
         if all(texts):
             definition[name] = texts
     return definition
@@ -90,13 +81,11 @@ def _definition(cell: LogCell, log: Log, reading: Reading) -> dict[str, Any]:
 
 def _block(cell: LogCell) -> Block:
     """Return the episodes of a cell as rows of the store."""
-    return Block(
-        [
-            (episode, match.status, len(match.steps), match.which)
-            for episode, match in enumerate(cell.matches)
-        ],
-        [row for episode, match in enumerate(cell.matches) for row in _rows(cell, episode, match)],
-    )
+    episodes, steps = [], []
+    for episode, match in enumerate(cell.matches.values()):
+        episodes.append((episode, match.status, len(match.steps), match.which))
+        steps += _rows(cell, episode, match)
+    return Block(episodes, steps)
 
 
 def _rows(cell: LogCell, episode: int, match: Match) -> Iterator[tuple[Any, ...]]:
