@@ -96,5 +96,5 @@ def mixture_of(
     weights = np.array([attribute(partners, prior, moves).weights for moves in matches])
     if (np.count_nonzero(weights, axis=1) == 1).all():
         return None
-    met = np.flatnonzero(weights.any(axis=0))
+    met = np.flatnonzero(weights.any(axis=0)).tolist()
     return Mixture([partners[k] for k in met], weights[:, met])

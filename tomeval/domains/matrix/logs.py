@@ -154,11 +154,11 @@ class _Reader:
         if not name:
             raise CellError("", "", "episode is empty")
         cell = self.cells.setdefault(key, LogCell(key, game, partners))
-        who = {field: self._text(row, field) for field in WHO_PLAYED}
-        match = cell.matches.setdefault(name, Match(name, **who))
+        participant, seed = (self._text(row, field) for field in WHO_PLAYED)
+        match = cell.matches.setdefault(name, Match(name, participant, seed))
         if match is not next(reversed(cell.matches.values())):
             raise CellError("", "", f"episode {name!r} continues after another one began")
-        for field, text in who.items():
+        for field, text in zip(WHO_PLAYED, (participant, seed), strict=True):
             if (began := getattr(match, field)) != text:
                 column = self.columns.of[field]
                 raise CellError(column, text, f"but match {name!r} began in {began!r}")

@@ -81,7 +81,8 @@ def _definition(cell: LogCell, reading: Reading) -> dict[str, Any]:
 
 def _block(cell: LogCell) -> Block:
     """Return the episodes of a cell as rows of the store."""
-    episodes, steps = [], []
+    episodes: list[tuple[Any, ...]] = []
+    steps: list[tuple[Any, ...]] = []
     for episode, match in enumerate(cell.matches.values()):
         episodes.append((episode, match.status, len(match.steps), match.which))
         steps += _rows(cell, episode, match)
