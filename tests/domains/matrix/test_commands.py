@@ -20,7 +20,7 @@ ROWS = [
 HEAD = ("participant", "condition", "game", "bot", "match", "round", "choice", "their", "guess")
 HOW = ("--map", "own_action=choice", "--map", "partner_action=their", "--map", "step=round")
 HOW += ("--map", "episode=match", "--map", "predicted_action=guess")
-HOW += ("--by", "participant,condition", "--partner-column", "bot")
+HOW += ("--by", "participant,condition", "--map", "partner=bot")
 HOW += ("--value", "C=Cooperate", "--value", "D=Defect")
 
 
@@ -66,7 +66,7 @@ def test_the_shortest_command(tomeval, tmp_path, monkeypatch) -> None:
     head = ("participant", "condition", "game", "bot", "episode", "step", "choice")
     with open("games.csv", "w", newline="") as file:
         csv.writer(file).writerows([(*head, "partner_action", "predicted_action"), *ROWS])
-    how = ("--map", "own_action=choice", "--by", "participant,condition", "--partner-column", "bot")
+    how = ("--map", "own_action=choice", "--by", "participant,condition", "--map", "partner=bot")
     values = ("--value", "C=Cooperate", "--value", "D=Defect")
     code, out, _ = tomeval("import", "games.csv", *how, *values)
     assert (code, out.strip()) == (0, "runs/games")
@@ -92,7 +92,6 @@ def test_bad_input_is_one_message(tomeval, log) -> None:
     [
         (("--map", "own_action"), "--map 'own_action': write FIELD=COLUMN"),
         (("--map", "step=rund"), "--map: 'step' is given twice"),
-        (("--map", "partner=bot"), "--partner-column and --map partner=COLUMN are the same"),
         (("--partner", "unknown"), "--partner and a column for it do not go together"),
         (("--labels", "neutrl"), "did you mean 'neutral'?"),
         (("--value", "=C"), "--value '=C': write TEXT=MEANING"),

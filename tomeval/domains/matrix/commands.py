@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -69,103 +69,68 @@ def _bounds_of_experiment(name: str, form: TableFormat) -> None:
     show_table(bounds(experiment.cells), form)
 
 
-LogFile = Annotated[
-    Path,
-    typer.Argument(
-        help="CSV, a row per step: episode, step, own_action, partner_action"
-        "[, predicted_action, game, partner, seat, subject, condition, ...]"
-    ),
-]
-GameOption = Annotated[
-    str | None,
-    typer.Option("--game", help="A game, or a TOML file. Default: the column game."),
-]
-PartnerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--partner", help="Who it was played against, or 'unknown'. Default: the column partner."
-    ),
-]
-LabelsOption = Annotated[
-    str | None,
-    typer.Option("--labels", help="The label set of the file. Default: any of the game's."),
-]
-MapOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        help="Where a field stands: FIELD=COLUMN, such as own_action=choice; FIELD= to ignore the "
-        "column of that name. Repeatable.",
-    ),
-]
-ByOption = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        help="Columns that tell rows of the table apart, with commas: the first is the subject, "
-        "the others the condition. Default: subject,condition, where the file has them.",
-    ),
-]
-PartnerColumn = Annotated[
-    str | None,
-    typer.Option("--partner-column", hidden=True, help="The same as --map partner=COLUMN."),
-]
-ValueOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--value",
-        hidden=True,
-        help="What a text of the file stands for: TEXT=MEANING, such as TFT=tit_for_tat, C=0 or "
-        "NA= for an empty cell. Repeatable.",
-    ),
-]
-InvalidOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--invalid",
-        hidden=True,
-        help="A text of actions or predictions that is an invalid answer, such as timeout; '' for "
-        "empty cells. Repeatable.",
-    ),
-]
-
-
-def _how(
-    maps: list[str] | None,
-    by: str | None,
-    partner_column: str | None,
-    values: list[str] | None,
-    invalid: list[str] | None,
-) -> dict[str, Any]:
-    """Return how a log is read, as `tomeval.import_log` takes it."""
-    columns = pairs("--map", maps, "FIELD=COLUMN")
-    if partner_column is not None:
-        if "partner" in columns:
-            raise TomevalError("--partner-column and --map partner=COLUMN are the same: give one")
-        columns["partner"] = partner_column
-    names = None if by is None else tuple(name.strip() for name in by.split(",") if name.strip())
-    return {
-        "columns": columns,
-        "by": names,
-        "values": pairs("--value", values, "TEXT=MEANING"),
-        "invalid": tuple(invalid or ()),
-    }
-
-
 def import_(
-    games: LogFile,
+    games: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, a row per step: episode, step, own_action, partner_action"
+            "[, predicted_action, game, partner, seat, subject, condition, ...]"
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
     ] = None,
-    game: GameOption = None,
-    partner: PartnerOption = None,
-    labels: LabelsOption = None,
-    maps: MapOption = None,
-    by: ByOption = None,
-    partner_column: PartnerColumn = None,
-    values: ValueOption = None,
-    invalid: InvalidOption = None,
+    game: Annotated[
+        str | None,
+        typer.Option("--game", help="A game, or a TOML file. Default: the column game."),
+    ] = None,
+    partner: Annotated[
+        str | None,
+        typer.Option(
+            "--partner",
+            help="Who it was played against, or 'unknown'. Default: the column partner.",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option("--labels", help="The label set of the file. Default: any of the game's."),
+    ] = None,
+    maps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="Where a field stands: FIELD=COLUMN, such as own_action=choice; FIELD= to ignore "
+            "the column of that name. Repeatable.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            help="Columns that tell rows of the table apart, with commas: the first is the "
+            "subject, the others the condition. Default: subject,condition, where the file has "
+            "them.",
+        ),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            hidden=True,
+            help="What a text of the file stands for: TEXT=MEANING, such as TFT=tit_for_tat, C=0 "
+            "or NA= for an empty cell. Repeatable.",
+        ),
+    ] = None,
+    invalid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--invalid",
+            hidden=True,
+            help="A text of actions or predictions that is an invalid answer, such as timeout; '' "
+            "for empty cells. Repeatable.",
+        ),
+    ] = None,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
 ) -> None:
@@ -173,9 +138,16 @@ def import_(
     from tomeval.domains.matrix.recording import import_matches
     from tomeval.domains.matrix.verbs import log_reading
 
-    how: dict[str, Any] = {"labels": labels, "skip_bad": skip_bad}
-    how |= _how(maps, by, partner_column, values, invalid)
-    reading = log_reading(game, partner, **how)
+    reading = log_reading(
+        game,
+        partner,
+        labels=labels,
+        columns=pairs("--map", maps, "FIELD=COLUMN"),
+        by=None if by is None else tuple(filter(None, map(str.strip, by.split(",")))),
+        values=pairs("--value", values, "TEXT=MEANING"),
+        invalid=tuple(invalid or ()),
+        skip_bad=skip_bad,
+    )
     folder = out or Path("runs") / games.stem
     for note in import_matches(games, folder, reading, reference):
         tell(note)

@@ -23,10 +23,7 @@ OPTIONAL = ("predicted_action", "game", "partner", "seat", "own_reward", "partne
 WHO_PLAYED = ("participant", "seed")
 """Who played a match, and what chance it met: what comparisons take as one sampling unit."""
 
-ONLY_MAPPED = ("model", "strategy")
-"""Fields that are read from no column of their name: many logs use these words for other things."""
-
-FIELDS = (*REQUIRED, *OPTIONAL, *WHO_PLAYED, *ONLY_MAPPED)
+FIELDS = (*REQUIRED, *OPTIONAL, *WHO_PLAYED)
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
 
@@ -105,9 +102,8 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
         lacking = [name for name, column in column_of.items() if column not in header]
         told = f"; name with --map FIELD=COLUMN: {', '.join(lacking)}" if lacking else ""
         raise TomevalError(f"{error}{told}") from None
-    read = (*OPTIONAL, *WHO_PLAYED)
-    for name in (*read, *ONLY_MAPPED):
-        if name in named or (name in header and name in read and name not in dropped):
+    for name in (*OPTIONAL, *WHO_PLAYED):
+        if name in named or (name in header and name not in dropped):
             column_of[name] = named.get(name, name)
     for name, given in (("game", reading.game), ("partner", reading.partners)):
         if given is None and name not in column_of:

@@ -56,8 +56,6 @@ class CellKey(NamedTuple):
 
     subject: str
     condition: str | None  # None: the log has no conditions
-    model: str
-    strategy: str
     game: str
     partners: str
 

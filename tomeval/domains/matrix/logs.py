@@ -145,8 +145,6 @@ class _Reader:
         key = CellKey(
             subject,
             ", ".join(said) if said else None,
-            self._text(row, "model"),
-            self._text(row, "strategy"),
             game.name,
             partners.name if partners else UNKNOWN,
         )

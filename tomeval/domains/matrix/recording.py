@@ -61,8 +61,8 @@ def _definition(cell: LogCell, reading: Reading) -> dict[str, Any]:
     definition: dict[str, Any] = {
         "subject": key.subject,
         "kind": RECORDED,
-        "model": key.model,
-        "strategy": key.strategy,
+        "model": "",
+        "strategy": "",
         "templates": "",
         "options": {},
         "game": game_data(cell.game),
