@@ -7,7 +7,7 @@ import json
 import pytest
 from support import ROOT
 
-from tomeval.domains.matrix.auditing import rules_that_fit
+from tomeval.domains.matrix.auditing import judge
 from tomeval.domains.matrix.responses import RULES
 
 REPORTED = str(ROOT / "experiments" / "reported_results.csv")
@@ -96,7 +96,7 @@ def test_audit_says_which_rules_the_published_rows_follow(tomeval) -> None:
     # Counted by hand from the file with the costs of docs/audit.md: in the prisoner's dilemma no
     # row is 0, as best response has it; against tit for tat tabular RMax has 0.070 at 98.0 %,
     # which is 3.5 an error, and the row that cannot be true fits nothing.
-    fits = {(row["game"], row["partner"]): row for row in rules_that_fit(REPORTED)}
+    fits = {(row["game"], row["partner"]): row for row in judge(REPORTED)[1]}
     single, reacting = fits["IPD", "single_action"], fits["IPD", "tit_for_tat"]
     assert [single[name] for name in ("rows", *RULES)] == [26, 0, 26, 0]
     assert [reacting[name] for name in ("rows", *RULES)] == [2, 0, 1, 1]

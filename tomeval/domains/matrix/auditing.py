@@ -73,7 +73,7 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
           partner may fall any way it can.
         - ΔToM/T outside what the same cell's share of mispredictions can cost under each of the
           rules of `tomeval.domains.matrix.responses.misjudgement_cost`. A row that fits one of
-          them is not listed, whichever rule the others follow; `rules_that_fit` says which.
+          them is not listed, whichever rule the others follow; `judge` says which.
 
         Every printed number stands for all numbers that round to it.
 
@@ -82,10 +82,22 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
     TomevalError
         A missing column, an unknown game or partner, text in place of a number: with the line.
     """
+    return judge(path, horizon)[0]
+
+
+def judge(
+    path: str | Path, horizon: int = 100
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the reports of `audit`, and how many ΔToM/T each rule can produce.
+
+    The latter has a row per game and partner: ``rows`` that have both ΔToM/T and ToM %, and for
+    every rule how many of them it fits. A row can fit several rules.
+    """
     path = results_path(path)
     rows = read_results(path)
     literal = {_cell(row): row["mean"] for row in rows if row["metric"] == LITERAL}
     tasks: dict[tuple[str, str], tuple[Range, dict[str, Range]]] = {}
+    fits: dict[tuple[str, str], dict[str, Any]] = {}
     reports = []
     for row in rows:
         if row["metric"] not in AUDITED:
@@ -95,46 +107,26 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
             game, partners = _task(path, row)
             tasks[key] = _regrets(game, partners, horizon), _costs(game, partners)
         regret, costs = tasks[key]
+        reason = ""
         if row["metric"] == FUNCTIONAL and Range.of(row["mean"]).apart(regret):
             reason = (
                 f"ΔFunctional/T {row['mean']} is not attainable: against {row['partner']} in "
                 f"{row['game']} every policy lies in {regret}"
             )
-            reports.append(_report(row, reason))
-        if row["metric"] == TOM and _cell(row) in literal:
-            tom = literal[_cell(row)]
-            if not _fitting(row["mean"], tom, costs):
-                reports.append(_report(row, _misfit(row, tom, costs)))
         if row["metric"] == LITERAL and Range.of(row["mean"]).apart(Range(0.0, 100.0)):
-            reports.append(_report(row, f"ToM % {row['mean']} is not between 0 and 100"))
-    return reports
-
-
-def rules_that_fit(path: str | Path) -> list[dict[str, Any]]:
-    """Return how many ΔToM/T of a results file each rule can produce, by game and partner.
-
-    Returns
-    -------
-    list of dict
-        One per game and partner: ``rows`` that have both ΔToM/T and ToM %, and for every rule how
-        many of them it fits. A row can fit several rules. `path` and errors are as for `audit`.
-    """
-    path = results_path(path)
-    rows = read_results(path)
-    literal = {_cell(row): row["mean"] for row in rows if row["metric"] == LITERAL}
-    by_task: dict[tuple[str, str], dict[str, Any]] = {}
-    costs: dict[tuple[str, str], dict[str, Range]] = {}
-    for row in rows:
-        if row["metric"] != TOM or _cell(row) not in literal:
-            continue
-        key = (row["game"], row["partner"])
-        if key not in by_task:
-            costs[key] = _costs(*_task(path, row))
-            by_task[key] = {"game": key[0], "partner": key[1], "rows": 0, **dict.fromkeys(RULES, 0)}
-        by_task[key]["rows"] += 1
-        for rule in _fitting(row["mean"], literal[_cell(row)], costs[key]):
-            by_task[key][rule] += 1
-    return list(by_task.values())
+            reason = f"ToM % {row['mean']} is not between 0 and 100"
+        if row["metric"] == TOM and (tom := literal.get(_cell(row))):
+            count = fits.setdefault(
+                key, {"game": key[0], "partner": key[1], "rows": 0, **dict.fromkeys(RULES, 0)}
+            )
+            count["rows"] += 1
+            fitting = _fitting(row["mean"], tom, costs)
+            for rule in fitting:
+                count[rule] += 1
+            reason = "" if fitting else _misfit(row, tom, costs)
+        if reason:
+            reports.append(_report(row, reason))
+    return reports, list(fits.values())
 
 
 def _fitting(mean: str, tom: str, costs: Mapping[str, Range]) -> list[str]:

@@ -167,8 +167,7 @@ def audit(
 ) -> None:
     """List every row of published results that cannot be true; exit code 1 if there is any."""
     from tomeval.core.resources import PUBLISHED
-    from tomeval.domains.matrix.auditing import audit as audit_file
-    from tomeval.domains.matrix.auditing import rules_that_fit
+    from tomeval.domains.matrix.auditing import judge
 
     own = PUBLISHED.get(results.name.removesuffix(".csv"), "matrix")
     if own != "matrix":
@@ -176,13 +175,12 @@ def audit(
             f"{results}: has facts of {own}, and audit reads published results of matrix games, "
             f"such as reported_results; `tomeval table RUN --against {results}` reads these"
         )
-    rows = audit_file(results, horizon)
+    rows, fits = judge(results, horizon)
     if form == "text":
         for row in rows:
             where = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
             show(f"table {row['table']}: {where}: {row['metric']}\n  {row['reason']}")
         show(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
-        fits = rules_that_fit(results)
         if fits:
             show("\nΔToM/T that each rule can produce from the row's ToM %:")
             show_table(fits, form)
