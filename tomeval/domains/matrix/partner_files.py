@@ -20,7 +20,7 @@ _Table = tuple[NDArray[np.float64], NDArray[np.int64], list[str]]
 MAX_STATES = 100_000
 """States of a partner; more would fill the memory of whoever opens the file."""
 
-_COMMON_KEYS = ("title", "source", "games", "actions", "parameters")
+_KEYS = ("title", "source", "actions", "parameters", "start", "states", "rule")
 
 
 def partner_names() -> list[str]:
@@ -63,9 +63,9 @@ def build_partner(
     Parameters
     ----------
     path : Path
-        The TOML file: ``title``, ``source``, optional ``games`` (names) or ``actions`` ``[n, m]``
-        that it fits, optional ``parameters`` with defaults, and either ``start`` + ``states``
-        (an explicit table) or ``rule`` (a compact form).
+        The TOML file: ``title``, ``source``, optional ``actions`` ``[n, m]`` that it fits, optional
+        ``parameters`` with defaults, and either ``start`` + ``states`` (an explicit table) or
+        ``rule`` (a compact form).
     name : str
         What the built partner is called.
     args, options
@@ -78,11 +78,10 @@ def build_partner(
     """
     data = read_toml(path)
     where = str(path) if path.parent != shipped("partners") else f"partner {name!r}"
-    check_keys(where, data, (*_COMMON_KEYS, "start", "states", "rule"))
-    _check_common(where, data)
+    check_keys(where, data, _KEYS)
+    _check_common(where, data, game)
     if ("rule" in data) == ("states" in data):
         raise TomevalError(f"{where}: needs either 'states' (a table) or 'rule' (a compact form)")
-    _check_fits(where, data, game)
     parameters = _bind(where, data.get("parameters", {}), args, options)
     if "rule" in data:
         rule = _fill(where, data["rule"], parameters)
@@ -109,24 +108,15 @@ def build_partner(
         raise TomevalError(f"{file}{error}") from None
 
 
-def _check_common(where: str, data: dict[str, Any]) -> None:
-    """Raise unless the common keys hold what they should."""
+def _check_common(where: str, data: dict[str, Any], game: MatrixGame) -> None:
+    """Raise unless the common keys hold what they should, and ``actions`` admits `game`."""
     for key in ("title", "source"):
         if not isinstance(data.get(key, ""), str):
             raise TomevalError(f"{where}: {key} must be text, is {data[key]!r}")
-    games, actions = data.get("games", []), data.get("actions", [2, 2])
-    if not isinstance(games, list) or not all(isinstance(name, str) for name in games):
-        raise TomevalError(f"{where}: games must be a list of names, is {games!r}")
+    actions = data.get("actions", [game.n, game.m])
     if not isinstance(actions, list) or len(actions) != 2:
         raise TomevalError(f"{where}: actions must be two numbers [own, partner], is {actions!r}")
-
-
-def _check_fits(where: str, data: dict[str, Any], game: MatrixGame) -> None:
-    """Raise unless the file's ``games`` and ``actions`` admit `game`."""
-    games, actions = data.get("games"), data.get("actions")
-    if games is not None and game.name not in games:
-        raise TomevalError(f"{where}: does not fit game {game.name}; fits: {', '.join(games)}")
-    if actions is not None and list(actions) != [game.n, game.m]:
+    if actions != [game.n, game.m]:
         raise TomevalError(
             f"{where}: does not fit game {game.name} with {game.n} x {game.m} actions; "
             f"fits games with {' x '.join(str(k) for k in actions)}"
