@@ -120,15 +120,6 @@ def test_a_symmetric_game_is_the_same_from_both_seats(tmp_path) -> None:
     assert (row["game"], row["episodes"], row["reward_per_step"]) == ("IPD", 2, 10)
 
 
-def test_several_partners_fit(tmp_path) -> None:
-    text = "episode,step,own_action,partner_action\n1,1,0,0\n1,2,0,0\n2,1,1,0\n2,2,1,1\n"
-    path = written(tmp_path / "log.csv", text)
-    [row] = tomeval.score(path, "IPD", "0.25*always(0) + 0.75*tit_for_tat")
-    # The first fits both: (0.25 x 20 + 0.75 x 18 - 16) / 2.
-    # The second is tit for tat's: (18 - 15) / 2.
-    assert row["delta_functional_per_step"] == pytest.approx((1.25 + 1.5) / 2)
-
-
 # --- what cannot be read --------------------------------------------------------------------------
 
 

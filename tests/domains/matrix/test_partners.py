@@ -72,14 +72,6 @@ def test_contract(name: str, game) -> None:
     assert partner.is_deterministic == (set(np.unique(partner.emissions)) <= {0.0, 1.0})
 
 
-@pytest.mark.parametrize(
-    "game", [g for g in GAMES.values() if (g.n, g.m) == (2, 2)], ids=lambda game: game.name
-)
-def test_every_two_by_two_game_takes_every_shipped_partner(game) -> None:
-    tables = [get_partner(spec, game).emissions for spec in SPECS.values()]
-    assert all(table.shape[1] == 2 for table in tables)
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_files_have_title_and_source(name: str) -> None:
     data = tomllib.loads((ROOT / "partners" / f"{name}.toml").read_text())

@@ -15,7 +15,8 @@ from tomeval.core.csv_files import csv_rows
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import results_path, shown_path
 from tomeval.domains.matrix.games import MatrixGame, get_game
-from tomeval.domains.matrix.optima import bounds, possible_totals
+from tomeval.domains.matrix.limits import regret_limits
+from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.responses import RULES, misjudgement_cost
@@ -174,14 +175,10 @@ def _costs(game: MatrixGame, partners: PartnerSet) -> dict[str, Range]:
 
 
 def _regrets(game: MatrixGame, partners: PartnerSet, horizon: int) -> Range:
-    """Return the range of ΔFunctional/T in a cell."""
-    rows = bounds(game, partners, horizon)
-    regrets = []
-    for partner, bound in zip(partners.partners, rows, strict=True):
-        low, high = possible_totals(game, partner, horizon)
-        for optimum in (bound.best, bound.stationary):
-            regrets += [optimum - high / horizon, optimum - low / horizon]
-    return Range(min(regrets), max(regrets))
+    """Return the range of ΔFunctional/T in a cell, by whichever optimum it is measured from."""
+    tables = partners.partners
+    limits = [regret_limits(game, tables, horizon, one)[FUNCTIONAL] for one in REFERENCES]
+    return Range(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _cell(row: dict[str, str]) -> tuple[str, ...]:

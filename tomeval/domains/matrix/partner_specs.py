@@ -16,6 +16,7 @@ from tomeval.domains.matrix.partner_files import build_partner, partner_file, pa
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
+_JOINED = re.compile(r"\+(?![^(]*\))")  # a plus outside brackets
 SETS = ("single_action",)
 _TABLE = ("name", "partners", "weights")
 
@@ -113,7 +114,7 @@ def get_partner_set(
     if spec.strip() == "single_action":
         specs = [f"always({k})" for k in range(game.m)]
         return PartnerSet("single_action", tuple(get_partner(s, game, base) for s in specs))
-    terms = _split(spec, "+")
+    terms = _JOINED.split(spec)
     if len(terms) == 1 and "*" not in spec:
         partner = get_partner(spec, game, base)
         return PartnerSet(partner.name, (partner,))
@@ -165,19 +166,6 @@ def _weight(value: int | float) -> float:
         return float(value)
     except OverflowError:
         return math.inf
-
-
-def _split(text: str, mark: str) -> list[str]:
-    """Split `text` at `mark` outside parentheses."""
-    parts, depth, current = [], 0, ""
-    for char in text:
-        depth += (char == "(") - (char == ")")
-        if char == mark and depth == 0:
-            parts.append(current)
-            current = ""
-        else:
-            current += char
-    return [*parts, current]
 
 
 def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
