@@ -297,7 +297,7 @@ def _refused(size: float, work: Path) -> Row:
         (place / "e.toml").write_text(f"name = {quoted}\nsubjects = [{quoted}]\nmodel = {quoted}\n")
         steps = f"episode,step,own_action,partner_action\n0,1,{json.dumps(text)},x\n"
         (place / "steps.csv").write_text(steps, encoding="utf-8", errors="replace")
-        who = ("subject", "condition", "model", "strategy", "participant")
+        who = ("subject", "condition", "participant")
         rows = [
             {"episode": text, "step": step, "own_action": 0, "partner_action": 1}
             | dict.fromkeys(who, text)

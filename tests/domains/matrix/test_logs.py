@@ -145,7 +145,7 @@ def test_what_was_left_out_is_listed(people, caplog) -> None:
 @pytest.mark.parametrize(
     ("last", "why"),
     [
-        ("a,1,2,0,0,tit_for_tot", "partner 'tit_for_tot' is no partner .did you"),
+        ("a,1,2,0,0,tit_for_tot", "partner 'tit_for_tot' is no partner: .*did you"),
         ("a,1,2,0", "has another number of fields"),
         (",1,2,0,0,always(0)", "subject '' names no subject"),
     ],
@@ -199,8 +199,16 @@ def test_a_file_opens_no_other_file(tmp_path) -> None:
     with pytest.raises(TomevalError, match=r"partner '\.\./secret\.toml' is a file"):
         tomeval.score(log)
     log = written(tmp_path / "log.csv", header + "/etc/game.toml,unknown,1,1,0,0\n")
-    with pytest.raises(TomevalError, match=r"game '/etc/game\.toml' is no game"):
+    with pytest.raises(TomevalError, match=r"game '/etc/game\.toml' is a file"):
         tomeval.score(log)
+    spelt = '"{ partners = [""always\\u002etoml""], name = ""+"" }"'
+    log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
+    with pytest.raises(TomevalError, match=r"partner .* is a file or a table: name it with --p"):
+        tomeval.score(log)
+    mine = written(tmp_path / "Mine.toml", 'rule = { kind = "sequence", actions = [0] }\n')
+    log = written(tmp_path / "log.csv", header + "IPD,Bot,1,1,1,0\n")
+    [row] = tomeval.score(log, values={"bot": str(mine)})  # the user may
+    assert row["partners"] == "Mine"
 
 
 def test_empty_is_not_asked_unless_it_is_called_invalid(tmp_path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -13,9 +13,7 @@ import numpy as np
 from tomeval.core.csv_files import check_columns
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.text import excerpt
-from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame, mirrored
-from tomeval.domains.matrix.partner_files import partner_names
-from tomeval.domains.matrix.partner_specs import SETS
+from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
 from tomeval.domains.matrix.partners import PartnerSet
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
@@ -194,31 +192,10 @@ def read_seat(column: str, text: str) -> bool:
     return seat
 
 
-def game_name(column: str, text: str) -> str:
-    """Return the name of a built-in game; cells of a file open no other file."""
-    return _known(column, text, "game", GAMES)
+def check_opens_nothing(column: str, text: str, field: str) -> None:
+    """Raise if a cell names a file, or holds a table, which could name one in another spelling.
 
-
-def partner_spec(column: str, text: str) -> str:
-    """Return a partner or set of shipped ones as a cell names it, whatever the capitals.
-
-    Cells open no file: whoever wrote a log must not choose what is read here.
+    Whoever wrote a log must not choose what is read here.
     """
-    if ".toml" in text.casefold():
-        raise CellError(column, text, "is a file: name it with --partner")
-    if text.casefold() in ("", UNKNOWN):
-        return UNKNOWN
-    if set("+*") & set(text):
-        return text
-    name, parenthesis, rest = text.partition("(")
-    known = _known(column, name.strip(), "partner", (*partner_names(), *SETS))
-    return known + parenthesis + rest
-
-
-def _known(column: str, text: str, what: str, names: Iterable[str]) -> str:
-    listed = list(names)
-    for name in listed:
-        if name.casefold() == text.casefold():
-            return name
-    near = did_you_mean(text, listed)
-    raise CellError(column, text, f"is no {what}{near}; known: {', '.join(listed)}")
+    if ".toml" in text.casefold() or "{" in text:
+        raise CellError(column, text, f"is a file or a table: name it with --{field}")

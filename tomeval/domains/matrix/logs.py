@@ -19,9 +19,8 @@ from tomeval.domains.matrix.log_fields import (
     CellError,
     Reading,
     action_names,
+    check_opens_nothing,
     find_columns,
-    game_name,
-    partner_spec,
     read_action,
     read_number,
     read_seat,
@@ -70,6 +69,7 @@ class _Reader:
         self.values = {text.casefold(): meant for text, meant in reading.values.items()}
         self.invalid = {text.casefold() for text in reading.invalid}
         self.cells: dict[CellKey, LogCell] = {}
+        self.games: dict[str, MatrixGame] = {}
         self.partners: dict[tuple[str, str], PartnerSet | None] = {}
 
     def read(self) -> Log:
@@ -129,9 +129,13 @@ class _Reader:
         text = raw.strip()
         return self.values.get(text.casefold(), text)
 
-    def _given(self, row: dict[str, str], name: str) -> bool:
-        """Tell whether the user, not the file, says what a cell stands for; it may name a file."""
-        return row[self.columns.of[name]].strip().casefold() in self.values
+    def _named(self, row: dict[str, str], name: str) -> str:
+        """Return a cell that names a game or a partner; only the user may mean a file by it."""
+        text, column = self._text(row, name), self.columns.of[name]
+        if row[column].strip().casefold() in self.values:
+            return text
+        check_opens_nothing(column, text, name)
+        return text if ":" in text else text.casefold()  # players of a library have capitals
 
     def _match(self, row: dict[str, str]) -> tuple[LogCell, Match]:
         """Return the cell and the match that a row belongs to."""
@@ -166,8 +170,11 @@ class _Reader:
         """Return the game of a row, as the subject sees it."""
         of, game = self.columns.of, self.reading.game
         if game is None:
-            text = self._text(row, "game")
-            game = get_game(text if self._given(row, "game") else game_name(of["game"], text))
+            text = self._named(row, "game")
+            try:
+                game = self.games[text] = self.games.get(text) or get_game(text)
+            except TomevalError as error:
+                raise CellError(of["game"], text, f"is no game: {error}") from None
         return seen_from(game, "seat" in of and read_seat(of["seat"], self._text(row, "seat")))
 
     def _partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
@@ -178,16 +185,14 @@ class _Reader:
                     f"partner set {given.name!r} is for another number of actions than {game.name}"
                 )
             return given
-        column = self.columns.of.get("partner", "")
-        text = self._text(row, "partner") if given is None else given
+        text = self._named(row, "partner") if given is None else given
         if (text, game.name) not in self.partners:
-            said = given is not None or self._given(row, "partner")
-            spec = text if said else partner_spec(column, text)
             try:
-                partners = None if spec == UNKNOWN else get_partner_set(spec, game)
+                partners = None if text in ("", UNKNOWN) else get_partner_set(text, game)
             except TomevalError as error:
-                if said:
+                if given is not None:
                     raise
+                column = self.columns.of["partner"]
                 raise CellError(column, text, f"is no partner: {error}") from None
             self.partners[text, game.name] = partners
         return self.partners[text, game.name]
