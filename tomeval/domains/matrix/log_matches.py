@@ -51,22 +51,14 @@ class Match:
         return table[:, 0], table[:, 1]
 
 
-class CellKey(NamedTuple):
-    """What tells cells apart."""
-
-    subject: str
-    condition: str | None  # None: the log has no conditions
-    game: str
-    partners: str
-
-
 @dataclass(eq=False)
 class LogCell:
     """The matches of one subject in one task, by name, in the order of the file."""
 
-    key: CellKey
+    subject: str
+    condition: str | None  # None: the log has no conditions
     game: MatrixGame
-    partners: PartnerSet | None
+    partners: PartnerSet | None  # None: unknown
     matches: dict[str, Match] = field(default_factory=dict)
 
 

@@ -26,7 +26,7 @@ from tomeval.domains.matrix.log_fields import (
     read_seat,
     seen_from,
 )
-from tomeval.domains.matrix.log_matches import INVALID, CellKey, Log, LogCell, LogStep, Match
+from tomeval.domains.matrix.log_matches import INVALID, Log, LogCell, LogStep, Match
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.steps import NONE
@@ -68,7 +68,7 @@ class _Reader:
         self.columns = find_columns(path, self.table.columns, reading)
         self.values = {text.casefold(): meant for text, meant in reading.values.items()}
         self.invalid = {text.casefold() for text in reading.invalid}
-        self.cells: dict[CellKey, LogCell] = {}
+        self.cells: dict[tuple[str | None, ...], LogCell] = {}
         self.games: dict[str, MatrixGame] = {}
         self.partners: dict[tuple[str, str], PartnerSet | None] = {}
 
@@ -146,16 +146,12 @@ class _Reader:
                 raise CellError(self.columns.subject, "", "names no subject")
         said = [self._meant(row[name]) for name in self.columns.condition]
         partners = self._partners(row, game)
-        key = CellKey(
-            subject,
-            ", ".join(said) if said else None,
-            game.name,
-            partners.name if partners else UNKNOWN,
-        )
+        condition = ", ".join(said) if said else None
+        key = (subject, condition, game.name, partners.name if partners else None)
         name = self._text(row, "episode")
         if not name:
             raise CellError("", "", "episode is empty")
-        cell = self.cells.setdefault(key, LogCell(key, game, partners))
+        cell = self.cells.setdefault(key, LogCell(subject, condition, game, partners))
         participant, seed = (self._text(row, field) for field in WHO_PLAYED)
         match = cell.matches.setdefault(name, Match(name, participant, seed))
         if match is not next(reversed(cell.matches.values())):

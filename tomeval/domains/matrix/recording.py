@@ -40,26 +40,26 @@ def _recorded(path: Path, reading: Reading, reference: str) -> Recorded:
         raise unknown("reference", reference, REFERENCES)
     log = read_log(path, reading)
     source = {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    same = {"seed": SEED, "reference": reference, "on_invalid": "void", "source": source}
     longest: dict[tuple[str, str], int] = {}
-    for cell in log.cells:
-        task = (cell.key.game, cell.key.partners)
-        lengths = [len(match.steps) for match in cell.matches.values()]
-        longest[task] = max(longest.get(task, 0), *lengths)
     cells = []
     for cell in log.cells:
         definition = _definition(cell, reading)
-        definition["horizon"] = longest[cell.key.game, cell.key.partners]
-        definition |= {"seed": SEED, "reference": reference, "on_invalid": "void", "source": source}
-        cells.append((definition, _block(cell)))
-    return Recorded(cells, log.notes())
+        task = (cell.game.name, definition["partners"]["name"])
+        lengths = [len(match.steps) for match in cell.matches.values()]
+        longest[task] = max(longest.get(task, 0), *lengths)
+        cells.append((task, definition, _block(cell)))
+    return Recorded(
+        [(told | {"horizon": longest[task]} | same, block) for task, told, block in cells],
+        log.notes(),
+    )
 
 
 def _definition(cell: LogCell, reading: Reading) -> dict[str, Any]:
     """Return what a cell is, complete enough to be measured again."""
-    key = cell.key
     unknown_partner = {"name": UNKNOWN, "weights": [], "tables": []}
     definition: dict[str, Any] = {
-        "subject": key.subject,
+        "subject": cell.subject,
         "kind": RECORDED,
         "model": "",
         "strategy": "",
@@ -70,8 +70,8 @@ def _definition(cell: LogCell, reading: Reading) -> dict[str, Any]:
         "partners": partners_data(cell.partners) if cell.partners else unknown_partner,
         "matches": list(cell.matches),
     }
-    if key.condition is not None:
-        definition["condition"] = key.condition
+    if cell.condition is not None:
+        definition["condition"] = cell.condition
     for name, field in (("participants", "participant"), ("seeds", "seed")):
         texts = [getattr(match, field) for match in cell.matches.values()]
         if all(texts):
