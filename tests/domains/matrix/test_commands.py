@@ -32,7 +32,7 @@ def log(tmp_path):
     return path
 
 
-def test_a_row_per_subject_condition_and_partner(tomeval, log, tmp_path) -> None:
+def test_rows_of_a_table_and_of_its_matches(tomeval, log, tmp_path) -> None:
     assert tomeval("import", log, *HOW, "--out", tmp_path / "run")[0] == 0
     code, out, errors = tomeval("table", tmp_path / "run", "--format", "json")
     assert code == 0
@@ -40,17 +40,12 @@ def test_a_row_per_subject_condition_and_partner(tomeval, log, tmp_path) -> None
     keys = [(row["subject"], row["condition"], row["partners"]) for row in rows]
     assert len(keys) == len(set(keys)) == 8
     assert {row["game"] for row in rows} == {"IPD"}
-    # 8 + 10 + 5, 8 + 8 + 10 and 10 + 5 + 0 where 26 could be had
+    # against tit for tat: 8 + 10 + 5, 8 + 8 + 10 and 10 + 5 + 0 where 26 could be had
     known = [row for row in rows if row["partners"] == "tit_for_tat"]
     assert [row["delta_functional_per_step"] for row in known] == [
         pytest.approx((3 + 0 + 11) / 9)
     ] * 4
     assert "hindsight" in errors
-
-
-def test_a_row_per_match(tomeval, log, tmp_path) -> None:
-    """Per match against tit for tat: 8 + 10 + 5, 8 + 8 + 10 and 10 + 5 + 0 of 26."""
-    tomeval("import", log, *HOW, "--out", tmp_path / "run")
     exported = tomeval("export", tmp_path / "run", "--what", "episodes")[1]
     rows = [r for r in csv.DictReader(io.StringIO(exported)) if r["partners"] == "tit_for_tat"]
     assert len(rows) == 4 * 3
