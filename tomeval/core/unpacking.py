@@ -18,9 +18,9 @@ def allowing(megabytes: int) -> Iterator[None]:
     Examples
     --------
     >>> with allowing(1):
-    ...     check_unpacked(2_000_000, "log.parquet")
+    ...     check_unpacked(2_000_000, "vectors.npz")
     Traceback (most recent call last):
-    tomeval.core.errors.TomevalError: log.parquet: takes more than the 1 MB of memory ...
+    tomeval.core.errors.TomevalError: vectors.npz: takes more than the 1 MB of memory ...
     """
     _allowed.append(megabytes)
     try:
