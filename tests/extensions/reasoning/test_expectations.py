@@ -47,6 +47,7 @@ UNNAMED = [
     "I think J is best for me.",
     "I will choose J.",
     "The other player chose J in round 3.",
+    "The other player now always chose J and the other player chose B.",
     "I expect to choose J.",
     "They might choose J.",
     "You think the other player will choose J in round 3 of 10.",
