@@ -1,8 +1,7 @@
-"""How often 95 % intervals of the use slope and of the trust threshold hold the truth.
+"""How often 95 % intervals of the use slope hold the truth.
 
-Believers of known use play many times over; each repetition is a run of its own. The truth of the
-use slope has a closed form (`expected_slope`); a believer that follows as often as statements are
-right crosses one half at 50 %. Prints a row per case: coverage with its standard error, and the
+Believers of known use play many times over; each repetition is a run of its own. The truth has a
+closed form (`expected_slope`). Prints a row per case: coverage with its standard error, and the
 mean estimate beside the truth.
 
     python benchmarks/planted_coverage.py [--repetitions 1000] [--episodes 20]
@@ -20,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from one_thread import use_one_thread
 
-from tomeval.domains.matrix.games import get_game
+from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.responses import best_responses
 from tomeval.extensions.planted.measures import Statements, use_slopes
-from tomeval.extensions.planted.thresholds import Level, own_threshold
-from tomeval.extensions.planted.trust import expected_slope, slope_ceiling
+from tomeval.extensions.planted.trust import contrast
 from tomeval.report.tables import render
 from tomeval.statistics import estimate
 
@@ -39,7 +37,16 @@ CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("IBS", "tit_for_tat", {"accuracy": 0.75, "use": 0.6, "p": 0.9, "q": 1.0}),
     ("stag_hunt", "noisy_tit_for_tat", {"accuracy": 0.6, "use": 0.0, "p": 1.0, "q": 1.0}),
 )
-LEVELS = (0.2, 0.4, 0.6, 0.8)
+
+
+def expected_slope(game: MatrixGame, responses: NDArray[np.bool_], use: float) -> float:
+    """Return the use slope of one who answers statements by `responses` with probability `use`.
+
+    `responses`, shape (n, m), tells which actions it takes, tied ones equally likely; else it acts
+    by what the statement does not change, which adds exactly 0.
+    """
+    policy = responses / responses.sum(axis=0)
+    return use * float((policy * contrast(game)).sum(axis=0).mean())
 
 
 def slopes_of(game: str, partners: str, options: dict[str, Any], count: int) -> NDArray[Any]:
@@ -98,29 +105,6 @@ def rows(repetitions: int, episodes: int) -> Iterator[dict[str, Any]]:
         held = [bool(one.low[0] <= truth <= one.high[0]) for one in found]
         told = ", ".join(f"{key} {value}" for key, value in options.items())
         yield row(f"use slope: {game}, {partners}, {told}", held, parts.mean(axis=1), truth)
-    made = get_game("RPS")
-    uses = {
-        accuracy: slopes_of(
-            "RPS",
-            "uniform_random",
-            {"accuracy": accuracy, "use": "matching"},
-            repetitions * episodes,
-        ).reshape(repetitions, episodes)
-        / slope_ceiling(made)
-        for accuracy in LEVELS
-    }
-    rng = np.random.default_rng(0)
-    thresholds = [
-        own_threshold(
-            [Level(accuracy, part[index], np.arange(episodes)) for accuracy, part in uses.items()],
-            rng,
-            999,
-        )
-        for index in range(repetitions)
-    ]
-    held = [one.low <= 0.5 <= one.high for one in thresholds]
-    values = np.array([one.value for one in thresholds])
-    yield row("threshold: RPS, matching", held, values[np.isfinite(values)], 0.5)
 
 
 def main() -> None:

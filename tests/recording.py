@@ -207,7 +207,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "arena_errors": (),
     "beyond_adaptation": ("adaptation", "adaptation_pairs"),
     "beyond_aids": ("aids",),
-    "beyond_planted": ("planted", "trust"),
+    "beyond_planted": ("planted",),
     "beyond_reasoning": ("reasoning",),
     "decrypto_quickstart": (
         *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),

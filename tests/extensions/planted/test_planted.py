@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from planted_coverage import expected_slope
 from support import ALL_GAMES, ODD_GAMES, edit, episodes_of, make_game, scripts, setup_of
 
 import tomeval
@@ -19,11 +20,9 @@ from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.responses import best_responses, rational_responses
 from tomeval.extensions.planted.measures import Statements, compliance, regrets, use_slopes
-from tomeval.extensions.planted.tables import accuracy_rows, trust_rows
-from tomeval.extensions.planted.thresholds import Level, crossing, own_threshold, verdict
+from tomeval.extensions.planted.tables import accuracy_rows, families, told_cells
 from tomeval.extensions.planted.trust import (
     contrast,
-    expected_slope,
     rational_regret,
     slope_ceiling,
     trust_threshold,
@@ -264,46 +263,6 @@ def test_a_belief_takes_no_draw_of_anything_else() -> None:
         assert (one.partner_action == two.partner_action).all()
 
 
-# Thresholds of subjects
-
-
-def test_uses_cross_one_half_once() -> None:
-    assert crossing([0.2, 0.4, 0.6], [0.0, 0.4, 0.6]) == pytest.approx((0.5, 0.4, 0.6))
-    # Not rising: 0.8 and 0.2 are pooled to 0.5, which is half already.
-    assert crossing([0.2, 0.4, 0.6], [0.0, 0.8, 0.2])[0] == pytest.approx(0.4)
-
-
-def test_a_known_threshold_is_recovered() -> None:
-    """A subject that follows as often as statements are right crosses one half at 50 %."""
-    rng = np.random.default_rng(8)
-    levels = []
-    for accuracy in (0.25, 0.45, 0.55, 0.75):
-        cell = setup(accuracy=accuracy, use="matching")
-        levels.append(Level(accuracy, np.array(slopes_of(cell, 0, 250)), np.arange(250)))
-    found = own_threshold(levels, rng, 499)
-    assert found.low <= 0.5 <= found.high
-    assert found.high - found.low < 0.25
-    assert verdict(found, 1 / 3) == "later than it pays"
-    assert verdict(found, 0.9) == "earlier than it pays"
-
-
-def test_a_threshold_that_is_not_identified_has_no_number() -> None:
-    one = Level(0.5, np.array([0.2, 0.3]), np.arange(2))
-    found = own_threshold([one], np.random.default_rng(0))
-    assert math.isnan(found.value)
-    assert verdict(found, 1 / 3) == "too few accuracies"
-    assert verdict(found, math.nan) == "nothing shows it"
-    alone = [replace_uses(one, 0.25, [0.0]), replace_uses(one, 0.75, [1.0])]
-    found = own_threshold(alone, np.random.default_rng(0))
-    assert found.value == pytest.approx(0.5)
-    assert math.isnan(found.low)
-    assert verdict(found, 0.9) == "not clear"
-
-
-def replace_uses(level: Level, accuracy: float, uses: list[float]) -> Level:
-    return level._replace(accuracy=accuracy, uses=np.array(uses), episodes=np.arange(len(uses)))
-
-
 # Language models
 
 
@@ -399,10 +358,10 @@ def folder(tmp_path_factory):
     return where
 
 
-def test_tables_hold_a_row_per_accuracy_and_the_thresholds(folder) -> None:
+def test_the_table_holds_a_row_per_accuracy_and_from_where_following_pays(folder) -> None:
     with Run(folder) as run:
-        assert set(run.tables) >= {"planted", "trust"}
-        rows, trust = accuracy_rows(run), trust_rows(run)
+        assert "planted" in run.tables
+        rows = accuracy_rows(run)
         notes = run.tables["planted"].notes(run)
         cells = {row["subject"]: row for row in run.rows() if row["game"] == "RPS"}
     assert len(rows) == 2 * 2 * 4
@@ -411,15 +370,7 @@ def test_tables_hold_a_row_per_accuracy_and_the_thresholds(folder) -> None:
     assert all(row["excess_regret_per_step"] == 0 for row in rational)  # RPS: no ties
     assert {row["use_slope_ceiling"] for row in rows if row["game"] == "IPD"} == {0.0}
     assert any("IPD: every statement has the same best responses" in note for note in notes)
-    by_subject = {(row["subject"], row["game"]): row for row in trust}
-    found = by_subject["believer(use=rational)", "RPS"]
-    assert found["pays_from_percent"] == pytest.approx(100 / 3)
-    assert 25 < found["follows_from_percent"] < 50
-    assert found["switches"] == "where it pays"
-    ignores = by_subject["believer(use=0.0)", "RPS"]
-    assert ignores["follows"] == "at none"
-    assert math.isnan(ignores["follows_from_percent"])
-    assert by_subject["believer(use=rational)", "IPD"]["switches"] == "nothing shows it"
+    assert all(row["pays_from_percent"] == pytest.approx(100 / 3) for row in rational)
     # In the table of cells: as a measure like any other, empty where nothing is told.
     assert cells["believer(accuracy=0.5, use=rational)"]["use_slope"] > 0.5
     assert math.isnan(cells["random"]["use_slope"])
@@ -437,9 +388,12 @@ def test_seeds_and_names_keep_subjects_apart_and_accuracies_together(tmp_path) -
         "subjects": [{**belief, "use": 0.5}, {**belief, "use": 1.0, "name": "follower"}],
     }
     with tomeval.run(data, tmp_path / "run") as run:
-        found = [(row["subject"], row["seed"], row["accuracies"]) for row in trust_rows(run)]
+        subjects = [
+            (members[0].name, members[0].columns["seed"], [told.accuracy for told in members])
+            for members in families(told_cells(run))
+        ]
     names = ("believer(use=0.5)", "follower")
-    assert sorted(found) == [(name, seed, "25, 75") for name in names for seed in (1, 2)]
+    assert sorted(subjects) == [(name, seed, [0.25, 0.75]) for name in names for seed in (1, 2)]
 
 
 def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:
@@ -455,13 +409,15 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
 
 def test_the_figure_shows_every_subject_beside_the_rational_believer(folder) -> None:
     with Run(folder) as run:
-        [drawing] = draw(run, ["planted"])
-    assert len(drawing.figure.axes) == 3 * 2
+        drawing, other = draw(run, ["planted"])
     legend = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
     assert legend[:2] == ["believer(use=rational)", "believer(use=0.0)"]
-    assert "RPS, believer(use=rational): 0 %:" in drawing.description
-    plain = drawing.figure.axes[0].get_lines()[0].get_ydata()
-    assert plain[-1] == 0  # a rational believer that is told the truth loses nothing
+    assert "believer(use=rational): 0 %:" in drawing.description
+    regret, _, slope = drawing.figure.axes
+    # One that is told the truth loses nothing.
+    assert regret.get_lines()[-1].get_ydata()[-1] == 0
+    assert len(slope.containers) == 2
+    assert not other.figure.axes[2].containers  # in the prisoner's dilemma nothing shows it
 
 
 def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:

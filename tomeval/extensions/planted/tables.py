@@ -1,9 +1,8 @@
-"""The tables of planted beliefs: a row per accuracy, and from which accuracy subjects follow."""
+"""The table of planted beliefs: a row per subject and accuracy."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,16 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.numbers import number
-from tomeval.core.streams import generator_of
 from tomeval.domains.matrix.played import data_of
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import cells_with_beliefs
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.extensions.planted.measures import NAME
-from tomeval.extensions.planted.thresholds import Level, Threshold, own_threshold, verdict
 from tomeval.extensions.planted.trust import slope_ceiling, trust_threshold
-from tomeval.runs.columns import Table, fixed, flat, interval_columns
+from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
@@ -88,64 +84,18 @@ def accuracy_rows(run: Run) -> Rows:
         row["episodes"] = len(cell.episodes)
         row |= flat(("use_slope",), cell.estimate(("use_slope",)))
         row["use_slope_ceiling"] = slope_ceiling(cell.game)
+        row["pays_from_percent"] = 100 * trust_threshold(cell.game)
         rows.append(row | flat((*shares, *regrets), cell.estimate((*shares, *regrets))))
     return rows
 
 
-def threshold_of(members: list[Told]) -> Threshold:
-    """Return from which accuracy a subject follows, of cells that differ in it only.
-
-    A seed that depends on the subject and task alone: the same table every time.
-    """
-    ceiling = slope_ceiling(members[0].cell.game)
-    levels = [
-        Level(told.accuracy, told.cell.totals("use_slope").values / ceiling, told.cell.episodes)
-        for told in members
-        if ceiling > 0 and 0 < told.accuracy < 1
-    ]
-    return own_threshold(levels, generator_of(members[0].key))
-
-
-def trust_rows(run: Run) -> Rows:
-    """Return a row per subject, wording and task."""
-    rows = []
-    for members in families(told_cells(run)):
-        pays = trust_threshold(members[0].cell.game)
-        threshold = threshold_of(members)
-        ends = (100 * x if math.isfinite(x) else math.nan for x in threshold[:3])
-        rated = members[0].columns["rated"] == "yes"
-        rows.append(
-            {
-                **members[0].columns,
-                "accuracies": ", ".join(f"{round(100 * told.accuracy)}" for told in members),
-                "pays_from_percent": 100 * pays,
-                **interval_columns("follows_from_percent", *ends),
-                "follows": follows(threshold),
-                "switches": verdict(threshold, pays) if rated else "not told",
-            }
-        )
-    return rows
-
-
-def follows(threshold: Threshold) -> str:
-    """Say in words from which accuracy on a subject follows."""
-    if math.isnan(threshold.value):
-        return ""
-    if math.isinf(threshold.value):
-        return "at none" if threshold.value > 0 else "at every accuracy"
-    return f"between {number(100 * threshold.below, 0)} and {number(100 * threshold.above, 0)} %"
-
-
-def _present(run: Run) -> bool:
-    """Tell whether any subject was given beliefs."""
-    planted = cells_with_beliefs(run.store)
-    return any(cell.number in planted for cell in run.cells)
-
-
 def accuracy_notes(run: Run) -> list[str]:
-    """Say what is not identified, and where ignoring statements is no fault."""
+    """Say what is not identified, and where ignoring or following statements is no fault."""
     cells = told_cells(run)
-    notes = []
+    notes = [
+        "pays from: the least accuracy from which always following earns as much as the best "
+        "single action against a uniformly random partner"
+    ]
     if any(told.accuracy in (0, 1) for told in cells):
         notes.append(
             "use slope: not identified where statements are always right or always wrong, because "
@@ -163,42 +113,20 @@ def accuracy_notes(run: Run) -> list[str]:
             "partner; a subject that can predict the partner without them rightly follows them "
             "less, and its regret can be lower"
         )
-    return notes
-
-
-def trust_notes(run: Run) -> list[str]:
-    """Say what the thresholds are, and whose are no judgement."""
-    notes = [
-        "pays from: the least accuracy from which always following earns as much as the best "
-        "single action against a uniformly random partner. follows from: where the use slope rises "
-        "through half its ceiling, between two accuracies by a straight line; bootstrap over "
-        "episodes, without an interval where an end lies beyond the accuracies asked"
-    ]
-    told = [one.columns for one in told_cells(run)]
-    silent = dict.fromkeys(one["subject"] for one in told if one["rated"] == "no")
+    silent = dict.fromkeys(str(t.columns["subject"]) for t in cells if t.columns["rated"] == "no")
     if silent:
         notes.append(
             f"{'; '.join(silent)}: not told how often statements are right, and shown none of the "
-            "past ones, so where they switch says nothing of their judgement"
+            "past ones, so from where they follow says nothing of their judgement"
         )
     return notes
 
-
-_NEEDS = 'strategies with belief(...): docs/measures/planted.md, "Planted beliefs"'
 
 TABLES: Mapping[str, Table] = {
     "planted": Table(
         "planted beliefs: use, compliance and regret by accuracy",
         fixed(accuracy_rows),
-        _present,
-        accuracy_notes,
-        needs=_NEEDS,
-    ),
-    "trust": Table(
-        "planted beliefs: from which accuracy subjects follow them, and from which it pays",
-        fixed(trust_rows),
-        _present,
-        trust_notes,
-        needs=_NEEDS,
+        notes=accuracy_notes,
+        needs='strategies with belief(...): docs/measures/planted.md, "Planted beliefs"',
     ),
 }

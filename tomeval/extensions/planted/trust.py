@@ -63,16 +63,6 @@ def slope_ceiling(game: MatrixGame) -> float:
     return float(contrast(game).max(axis=0).mean())
 
 
-def expected_slope(game: MatrixGame, responses: NDArray[np.bool_], use: float) -> float:
-    """Return the use slope of one who answers statements by `responses` with probability `use`.
-
-    `responses`, shape (n, m), tells which actions it takes, tied ones equally likely; else it acts
-    by what the statement does not change, which adds exactly 0.
-    """
-    policy = responses / responses.sum(axis=0)
-    return use * float((policy * contrast(game)).sum(axis=0).mean())
-
-
 def rational_regret(game: MatrixGame, accuracy: float) -> FloatArray:
     """Return the stepwise regret of a rational believer, shape (m, m): ``[stated, actual]``.
 
