@@ -60,11 +60,19 @@ class Ladder:
         return name
 
     @property
+    def who(self) -> str:
+        """The subject and its model."""
+        return ", ".join(filter(None, (self.subject, str(self.ground.columns["model"]))))
+
+    @property
+    def task(self) -> str:
+        """The task in words."""
+        return self.ground.domain.compare.words(self.ground.shown_task)
+
+    @property
     def name(self) -> str:
         """The ladder in words."""
-        model = str(self.ground.columns["model"])
-        task = self.ground.domain.compare.words(self.ground.shown_task)
-        return ", ".join(filter(None, (self.subject, model, task)))
+        return ", ".join(filter(None, (self.who, self.task)))
 
     @cached_property
     def _common(self) -> list[np.ndarray[Any, Any]]:
