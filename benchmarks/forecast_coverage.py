@@ -87,7 +87,6 @@ def measured(
     low, high = np.maximum(ends.low[:1], 0), ends.high[1:]
     found["ece_percent"] = Estimate(ends.mean[1:], (high - low) / 2, low, high)
     found["skill over base rate"] = skill(loss, base, estimate)
-    found["skill over Bayes"] = skill(loss, least, estimate)
     return found
 
 
@@ -98,7 +97,6 @@ def truth_of(temperature: float, shift: float) -> dict[str, float]:
     rates = np.asarray(PARTNERS.weights) @ emits
     truth["brier_score of draws"] = truth["brier_score"]
     truth["skill over base rate"] = 1 + truth["log_loss"] / float(rates @ np.log(rates))
-    truth["skill over Bayes"] = 1 - truth["log_loss"] / truth["bayes_log_loss"]
     return truth
 
 

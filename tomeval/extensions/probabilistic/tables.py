@@ -1,4 +1,4 @@
-"""The table of stated probabilities: losses, skills, calibration, and what they are made of."""
+"""The table of stated probabilities: losses, skill, calibration, and what they are made of."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from tomeval.extensions.probabilistic.forecasts import (
     BINS,
     LEAST_LOSS,
     Calibration,
-    Curve,
     brier_scores,
     calibration,
     crossed_parts,
-    curve,
     log_losses,
     plain_parts,
     skill,
@@ -31,10 +29,9 @@ from tomeval.extensions.probabilistic.measures import (
     by_step,
     episode_means,
 )
-from tomeval.runs.columns import Table, fixed, flat, flat_share
+from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import Estimate
-from tomeval.statistics.shares import Share
 
 Rows = list[dict[str, Any]]
 
@@ -103,36 +100,31 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
     def means(values: FloatArray) -> FloatArray:
         return episode_means(played, np.where(there, values, np.nan))
 
-    base = np.tile(base_rates(played, stated.weights), (len(there), 1))
-    rates = {"log_loss": log_losses(base, played.partner)}
-    rates["brier_score"] = brier_scores(base, played.partner)
-    row: dict[str, Any] = dict(cell.columns)
-    row["probabilities"] = stated.source
+    def measured(name: str) -> dict[str, float]:
+        return flat([name], _mean(cell, name, means(steps[name]), among))
+
     mean = partial(cell.mean, among=among)
-    for name in ("log_loss", "brier_score"):
-        loss, of_rates, of_bayes = (
-            means(values) for values in (steps[name], rates[name], steps[f"bayes_{name}"])
+    base = np.tile(base_rates(played, stated.weights), (len(there), 1))
+    row: dict[str, Any] = {**cell.columns, "probabilities": stated.source}
+    for name, score in (("log_loss", log_losses), ("brier_score", brier_scores)):
+        row |= measured(name)
+        of_rates = means(score(base, played.partner))
+        row[f"base_rate_{name}"] = float(mean(of_rates).mean[0])
+        row[f"bayes_{name}"] = float(mean(means(steps[f"bayes_{name}"])).mean[0])
+        row |= flat(
+            [f"{name}_skill_over_base_rate"], skill(means(steps[name]), of_rates, mean, among)
         )
-        row |= flat([name], _mean(cell, name, loss, among))
-        row[f"base_rate_{name}"] = float(cell.mean(of_rates, among=among).mean[0])
-        row[f"bayes_{name}"] = float(cell.mean(of_bayes, among=among).mean[0])
-        row |= flat([f"{name}_skill_over_base_rate"], skill(loss, of_rates, mean, among))
-        row |= flat([f"{name}_skill_over_bayes"], skill(loss, of_bayes, mean, among))
         if name == "log_loss":
-            row |= flat(
-                ["excess_log_loss"],
-                _mean(cell, "excess_log_loss", means(steps["excess_log_loss"]), among),
-            )
-    row |= flat(["ece_percent"], calibration_error(cell))
-    row |= flat(
-        ["overconfidence"], _mean(cell, "overconfidence", means(steps["overconfidence"]), among)
-    )
-    row["steps"] = int(there.sum())
-    row["steps_without"] = int((~there).sum())
-    row["impossible_steps"] = int(np.isinf(steps["log_loss"]).sum())
-    row["draws"] = int(stated.draws.sum())
-    row["unreadable_draws"] = stated.asked - row["draws"]
-    return row
+            row |= measured("excess_log_loss")
+    row |= flat(["ece_percent"], calibration_error(cell)) | measured("overconfidence")
+    drawn = int(stated.draws.sum())
+    return row | {
+        "steps": int(there.sum()),
+        "steps_without": int((~there).sum()),
+        "impossible_steps": int(np.isinf(steps["log_loss"]).sum()),
+        "draws": drawn,
+        "unreadable_draws": stated.asked - drawn,
+    }
 
 
 def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> Estimate:
@@ -154,8 +146,8 @@ def notes(run: Run) -> list[str]:
     shown = rows(run)
     said = [
         "losses are means over steps, in nats and in squared probability; skill is 1 - loss / loss "
-        "of the reference: 1 is perfect, 0 as good as the reference, negative worse. The base rate "
-        "is how often each action is played; Bayes knows the partner set and sees the same moves",
+        "of the base rate, how often each action is played: 1 is perfect, 0 as good, negative "
+        "worse. Bayes knows the partner set and sees the same moves",
         f"ece: {BINS} bins of equal width, probability of the likeliest action against how often "
         "it is right. Chance raises it; its interval allows for that, and holds 0 where no error "
         "of calibration is shown",
@@ -166,13 +158,12 @@ def notes(run: Run) -> list[str]:
             "actions / 2), and depend on the number of draws; the Brier score does not. Steps with "
             f"fewer than {FEWEST_DRAWS} readable draws are left out (steps without)"
         )
-    for name, what in (("base_rate", "the base rate"), ("bayes", "Bayes")):
-        without = [row for row in shown if row[f"{name}_log_loss"] < LEAST_LOSS]
-        if without:
-            said.append(
-                f"{_cells(without)}: {what} loses nothing there, so there is no skill against it; "
-                "see log loss above Bayes"
-            )
+    without = [row for row in shown if row["base_rate_log_loss"] < LEAST_LOSS]
+    if without:
+        said.append(
+            f"{_cells(without)}: the base rate loses nothing there, so there is no skill against "
+            "it; see log loss above Bayes"
+        )
     impossible = [row for row in shown if row["impossible_steps"]]
     if impossible:
         said.append(
@@ -203,51 +194,12 @@ def _count(count: int) -> str:
     return f"{count} cell" + "s" * (count != 1)
 
 
-def curve_rows(run: Run) -> Rows:
-    """Return the calibration curves: a row per cell and bin with forecasts."""
-    points: Rows = []
-    for cell in stated_cells(run):
-        for items, sure, right, low, high in zip(*curve_of(cell), strict=True):
-            row: dict[str, Any] = dict(cell.columns)
-            row |= {"forecasts": int(items), "confidence_percent": 100 * float(sure)}
-            row |= flat_share("right_percent", Share(right, low, high, int(items), 0))
-            points.append(row)
-    return points
-
-
-def curve_of(cell: MatrixRunCell) -> Curve:
-    """Return a cell's calibration curve; without intervals if every episode was played once."""
-    drawn = curve(calibration_of(cell))
-    if not cell.each_once:
-        return drawn
-    nothing = np.full(len(drawn.items), np.nan)
-    return drawn._replace(low=nothing, high=nothing)
-
-
-def curve_notes(run: Run) -> list[str]:
-    """Say how the curves are made."""
-    return [
-        f"a row per bin of confidence, {BINS} of equal width: the probability of the likeliest "
-        "action, and how often it was right, with Wilson's 95 % interval, episodes as clusters"
-    ]
-
-
-_NEEDS = (
-    "predictions with probabilities, from scored labels (LM) or draws = N: "
-    'docs/measures/probabilistic.md, "Probabilistic predictions"'
-)
-
 TABLES: Mapping[str, Table] = {
     "probabilistic": Table(
         "predictions as probabilities: losses, skills, calibration",
         fixed(rows),
         notes=notes,
-        needs=_NEEDS,
-    ),
-    "calibration": Table(
-        "predictions as probabilities: how often those of each confidence are right",
-        fixed(curve_rows),
-        notes=curve_notes,
-        needs=_NEEDS,
+        needs="predictions with probabilities, from scored labels (LM) or draws = N: "
+        'docs/measures/probabilistic.md, "Probabilistic predictions"',
     ),
 }
