@@ -205,7 +205,7 @@ FILES: dict[str, list[str]] = {
 }
 QUICK: dict[str, tuple[str, ...]] = {
     "arena_errors": (),
-    "beyond_adaptation": ("adaptation", "adaptation_pairs"),
+    "beyond_adaptation": ("adaptation",),
     "beyond_aids": ("aids",),
     "beyond_planted": ("planted",),
     "beyond_reasoning": ("reasoning",),

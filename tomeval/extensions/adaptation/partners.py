@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import MAX_STATES
 from tomeval.domains.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
@@ -19,20 +19,20 @@ from tomeval.runs.file_schema import Json, table
 KEYS = ("switch", "at", "name")
 """The keys of a partner set that switches."""
 
-RANGE = ("from", "to", "every")
+RANGE = ("from", "to")
 
 SET_STATES = 20_000
 """States of all partners of a set together; they are stored with every cell."""
 
 
-def switching(first: Partner, second: Partner, step: int, name: str = "") -> Partner:
+def switching(first: Partner, second: Partner, step: int) -> Partner:
     """Return the partner that plays `first`, and `second` from a step on.
 
     `second` begins anew at that step, in its start state, whatever was played before. The table is
     that of both machines with a counter of steps, so optima against it are exact. They know the
     change: a best response prepares for it.
 
-    Both are for games of one size; `step` is the first of `second`, counted from 1, at least 2.
+    `step` is the first of `second`, counted from 1, at least 2.
 
     Examples
     --------
@@ -44,14 +44,7 @@ def switching(first: Partner, second: Partner, step: int, name: str = "") -> Par
     >>> late.name, late.states
     ('tit_for_tat > always(1) at 3', ('1: start', '2: after 0', '2: after 1', 'then turn 1'))
     """
-    name = name or f"{first.name} > {second.name} at {step}"
-    if isinstance(step, bool) or not isinstance(step, int) or not 2 <= step <= MAX_STATES:
-        raise TomevalError(
-            f"partner {name!r}: the step of a change must be a whole number from 2 to "
-            f"{MAX_STATES}, is {step!r}"
-        )
-    if (first.n, first.m) != (second.n, second.m):
-        raise TomevalError(f"partner {name!r}: its two policies are for games of different sizes")
+    name = f"{first.name} > {second.name} at {step}"
     layers = _layers(first, step)
     starts = np.cumsum([0, *map(len, layers)])
     size = int(starts[-1]) + len(second.emissions)
@@ -102,40 +95,29 @@ def change_points(at: Any) -> tuple[list[int], str]:
 
     Examples
     --------
-    >>> change_points({"from": 20, "to": 40, "every": 10})
-    ([20, 30, 40], '20-40 by 10')
+    >>> change_points({"from": 20, "to": 23})
+    ([20, 21, 22, 23], '20-23')
     >>> change_points([21, 61])
     ([21, 61], '21, 61')
     """
     if isinstance(at, Mapping):
-        for key in at:
-            if key not in RANGE:
-                raise unknown("key", key, RANGE, "partner set: at")
-        given = {"every": 1, **at}
-        if set(given) != set(RANGE):
-            raise TomevalError(
-                f"partner set: at must have from, to and perhaps every, has {', '.join(at)}"
-            )
-        low, high, every = (_step(given[key], f"at.{key}", key) for key in RANGE)
+        check_keys("partner set: at", at, RANGE, RANGE)
+        low, high = (_step(at[key], f"at.{key}") for key in RANGE)
         if high < low:
             raise TomevalError(f"partner set: at.to must be at least {low}, is {high}")
-        by = f" by {every}" if every > 1 else ""
-        return list(range(low, high + 1, every)), f"{low}-{high}{by}"
-    listed = at if isinstance(at, list) else [at]
-    if not listed:
+        return list(range(low, high + 1)), f"{low}-{high}"
+    steps = [_step(step, "at") for step in (at if isinstance(at, list) else [at])]
+    if not steps:
         raise TomevalError("partner set: at is an empty list")
-    steps = [_step(step, "at") for step in listed]
     if len(set(steps)) < len(steps):
         raise TomevalError(f"partner set: at names a step twice: {', '.join(map(str, steps))}")
     return steps, ", ".join(map(str, steps))
 
 
-def _step(value: Any, where: str, key: str = "") -> int:
-    least = 1 if key == "every" else 2
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_STATES:
+def _step(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= MAX_STATES:
         raise TomevalError(
-            f"partner set: {where} must be a whole number from {least} to {MAX_STATES}, is "
-            f"{value!r}"
+            f"partner set: {where} must be a whole number from 2 to {MAX_STATES}, is {value!r}"
         )
     return value
 
@@ -195,7 +177,7 @@ def _pairs(
 def described(set_name: Json) -> Json:
     """Return the schema of tables that switch."""
     step = {"type": "integer", "minimum": 2}
-    span = {"from": step, "to": step, "every": {"type": "integer", "minimum": 1, "default": 1}}
+    span = dict.fromkeys(RANGE, step)
     two = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
     keys: dict[str, Json] = {
         "switch": {

@@ -1,9 +1,8 @@
-"""The tables of adaptation: a row per cell and pair of policies."""
+"""The table of adaptation: a row per cell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,7 @@ import numpy as np
 from tomeval.domains.matrix.partners import change_of
 from tomeval.domains.matrix.played import BoolArray, FloatArray
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.extensions.adaptation.measures import (
-    MEASURES,
-    Adaptation,
-    adaptation,
-)
+from tomeval.extensions.adaptation.measures import MEASURES, Adaptation, adaptation
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics.bounded import UNBOUNDED
@@ -25,56 +20,26 @@ _SIDES = (("detection", "undetected"), ("adaptation", "unadapted"))
 _Row = dict[str, Any]
 
 
-def several_pairs(run: Run) -> bool:
-    """Tell whether a cell has several pairs of policies."""
-    return any(len({*_named(cell)} - {""}) > 1 for cell in matrix_cells(run))
-
-
-_Columns = Callable[[MatrixRunCell, Adaptation, BoolArray], _Row]
-
-
-def _rows(run: Run, columns: _Columns, apart: bool = False) -> list[_Row]:
-    """Return a row per cell with partners that change; `apart`: per cell and pair of policies."""
+def adaptation_rows(run: Run) -> list[_Row]:
+    """Return a row per cell with partners that change, over their episodes."""
     rows = []
     for cell in matrix_cells(run):
-        if not len(cell.episodes) or all(change_of(one) is None for one in cell.partners):
+        changes = np.array([change_of(one) is not None for one in cell.partners], dtype=bool)
+        if not len(cell.episodes) or not changes.any():
             continue
         measured = adaptation(cell.played)
-        pairs = _pairs(cell)
-        kinds: dict[str, BoolArray] = {"": pairs != ""}
-        if apart:
-            kinds = {name: pairs == name for name in sorted(set(pairs.tolist()) - {""})}
-        for name, among in kinds.items():
-            told: _Row = {**cell.columns} | ({"policies": name} if name else {})
-            told["episodes"] = int(among.sum())
-            told["switched"] = int((among & measured.steps.switched).sum())
-            rows.append({**told, **columns(cell, measured, among)})
+        switched = changes[cell.which] & measured.steps.switched
+        row: _Row = {**cell.columns, "episodes": int(changes[cell.which].sum())}
+        row |= {"switched": int(switched.sum()), "most_steps": measured.window.after}
+        for (name, missed), lags in zip(_SIDES, (measured.knows, measured.acts), strict=True):
+            if lags is not None:
+                known = switched & ~np.isnan(lags.lag)
+                row |= _mean(cell, f"{name}_steps", lags.limited, switched)
+                row |= _share(cell, f"{missed}_percent", np.isinf(lags.lag), known)
+        for measure in MEASURES[2:]:
+            row |= _mean(cell, measure.name, measured.totals[measure.name].values, switched)
+        rows.append(row)
     return rows
-
-
-def _named(cell: MatrixRunCell) -> list[str]:
-    """Return the names of both policies of each partner of a cell; empty for one without two."""
-    told = [change_of(one) for one in cell.partners]
-    return [f"{one.first.name} > {one.second.name}" if one else "" for one in told]
-
-
-def _pairs(cell: MatrixRunCell) -> np.ndarray:
-    """Return the same of the partner of each complete episode, shape (E,)."""
-    named = _named(cell)
-    return np.array([named[index] for index in cell.which.tolist()], dtype=str)
-
-
-def _main(cell: MatrixRunCell, found: Adaptation, among: BoolArray) -> _Row:
-    switched = among & found.steps.switched
-    row: _Row = {"most_steps": found.window.after}
-    for (name, missed), lags in zip(_SIDES, (found.knows, found.acts), strict=True):
-        if lags is not None:
-            known = switched & ~np.isnan(lags.lag)
-            row |= _mean(cell, f"{name}_steps", lags.limited, switched)
-            row |= _share(cell, f"{missed}_percent", np.isinf(lags.lag), known)
-    for measure in MEASURES[2:]:
-        row |= _mean(cell, measure.name, found.totals[measure.name].values, switched)
-    return row
 
 
 def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> dict[str, float]:
@@ -121,19 +86,11 @@ def _unidentified(cells: list[Adaptation]) -> Iterator[str]:
             )
 
 
-_ABOUT = 'docs/measures/adaptation.md, "Adaptation"'
 TABLES = {
     "adaptation": Table(
         "adaptation to partners that switch: detection, adaptation, regret around the change",
-        fixed(partial(_rows, columns=_main)),
+        fixed(adaptation_rows),
         notes=adaptation_notes,
-        needs=f"partners that switch within the horizon: {_ABOUT}",
-    ),
-    "adaptation_pairs": Table(
-        "adaptation for each pair of policies",
-        fixed(partial(_rows, columns=_main, apart=True)),
-        several_pairs,
-        adaptation_notes,
-        needs=f"partners that switch between several pairs of policies: {_ABOUT}",
+        needs='partners that switch within the horizon: docs/measures/adaptation.md, "Adaptation"',
     ),
 }
