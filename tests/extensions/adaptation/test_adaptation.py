@@ -117,7 +117,7 @@ def test_losses_add_up_to_regret_against_deterministic_partners():
             found = adaptation(cell)
             parts = [found.totals[f"regret_{name}_per_step"] for name in _PARTS]
             sums = sum(part.top for part in parts if part.bottom is not None)
-            there = ~np.isnan(found.acts.lag)
+            there = ~np.isnan(found.acts)
             np.testing.assert_allclose(np.broadcast_to(sums, 7)[there] / 12, regret[there])
 
 
@@ -173,7 +173,7 @@ def test_against_a_partner_that_reacts_right_is_what_is_optimal_for_the_rest():
     assert values(cell, "adaptation_steps") == [3]
     assert found.steps.loss[0].tolist() == [0.0] * 4 + [2.0] + [5.0] * 3 + [0.0] * 7
     blind = played(IPD, partner, [[0] * 8 + [1] * 7], [[0] * 9 + [1] * 6])
-    assert adaptation(blind).knows.lag.tolist() == [math.inf]
+    assert adaptation(blind).knows.tolist() == [math.inf]
     assert values(blind, "detection_steps") == [7]
 
 
@@ -184,10 +184,10 @@ def test_steps_on_which_both_play_alike_tell_nothing():
     theirs = [0] * 4 + [0, 1] * 6
     seen = played(RPS, partner, np.zeros((1, 16), int), [theirs])
     found = adaptation(seen)
-    assert found.knows.lag.tolist() == [1]  # right from the first step that tells anything
+    assert found.knows.tolist() == [1]  # right from the first step that tells anything
     # A subject that predicts 0 for ever is right on half of the steps, and has noticed nothing.
     blind = played(RPS, partner, np.zeros((1, 16), int), [[0] * 16])
-    assert adaptation(blind).knows.lag.tolist() == [math.inf]
+    assert adaptation(blind).knows.tolist() == [math.inf]
     assert (
         window_of(RPS, (partner,), 16).after == 14 - 1 - 4
     )  # step 14 is the last with two after it
@@ -224,7 +224,7 @@ def test_a_partner_that_draws_its_moves_is_predicted_by_its_most_probable_one():
     partner = switching(*pair, 4)
     said = np.array([[0] * 5 + [2] * 5])
     cell = played(RPS, partner, np.zeros((1, 10), int), said)
-    assert adaptation(cell).knows.lag.tolist() == [2]
+    assert adaptation(cell).knows.tolist() == [2]
     assert (
         adaptation(cell).steps.predicted.right[0].tolist() == [True] * 3 + [False] * 2 + [True] * 5
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from tomeval.domains.matrix.responses import gains
 from tomeval.domains.matrix.steps import NONE
 
 
-@dataclass(frozen=True, eq=False)
-class Side:
+class Side(NamedTuple):
     """Answers of one kind, predictions or actions: which are right, and where that tells anything.
 
     All of shape (E, T). A step tells if no answer is right for both policies.
@@ -45,9 +44,8 @@ class Around:
         return (self.change > 0) & (self.change <= self.lengths)
 
 
-@lru_cache(maxsize=4)
 def around(played: Played) -> Around:
-    """Return what `Around` holds of a cell, computed once for all its measures.
+    """Return what `Around` holds of a cell.
 
     Right predictions are the actions that are most probable in the partner's state, right actions
     those that are optimal for the rest of the episode against this partner. Both know the table:
@@ -56,64 +54,62 @@ def around(played: Played) -> Around:
     """
     count, longest = played.episodes, int(played.lengths.max(initial=0))
     shape = (count, longest)
-    starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]]).astype(np.int64)
-    change = np.zeros(count, dtype=np.int64)
-    sides = [[np.zeros(shape, dtype=bool) for _ in range(3)] for _ in range(2)]
-    loss = np.zeros(shape)
+    starts = (np.cumsum(played.lengths) - played.lengths).astype(np.int64)
+    change, loss = np.zeros(count, dtype=np.int64), np.zeros(shape)
+    predicted, acted = (Side(*np.zeros((3, *shape), dtype=bool)) for _ in range(2))
     pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
     for index, length in pairs if played.partners and played.mixture is None else ():
-        partner = played.partners[index]
-        told = change_of(partner)
+        told = change_of(played.partners[index])
         if told is None:
             continue
         rows = np.flatnonzero((played.which == index) & (played.lengths == length))
         change[rows] = told.step
         steps = starts[rows][:, None] + np.arange(length)
-        own, theirs = played.own[steps], played.partner[steps]
-        said = None if played.predicted is None else played.predicted[steps]
-        changed = _group(played.game, partner, told, own, theirs, said)
-        for arrays, new in zip(sides, changed[:2], strict=True):
-            for array, values in zip(arrays, new, strict=True):
+        own, theirs, said = (
+            None if moves is None else moves[steps]
+            for moves in (played.own, played.partner, played.predicted)
+        )
+        *sides, lost = _judged(played.game, played.partners[index], told, own, theirs, said)
+        for whole, part in zip((predicted, acted), sides, strict=True):
+            for array, values in zip(whole, part, strict=True):
                 array[rows, :length] = values
-        loss[rows, :length] = changed[2]
-    predicted = None if played.predicted is None else Side(*sides[0])
-    return Around(change, played.lengths, predicted, Side(*sides[1]), loss)
+        loss[rows, :length] = lost
+    known = None if played.predicted is None else predicted
+    return Around(change, played.lengths, known, acted, loss)
 
 
-_Arrays = tuple[BoolArray, BoolArray, BoolArray]
-
-
-def _group(
+def _judged(
     game: MatrixGame,
     partner: Partner,
     told: Change,
     own: IntArray,
     theirs: IntArray,
     said: IntArray | None,
-) -> tuple[_Arrays, _Arrays, FloatArray]:
-    """Return the arrays of `Side`, of predictions and of actions, and losses of one partner.
-
-    `own`, `theirs` and `said` have shape (E, T), and so has what is returned.
-    """
-    length = own.shape[1]
+) -> tuple[Side, Side, FloatArray]:
+    """Return predictions, actions and losses of episodes against one partner, (E, T) each."""
     machines = (partner, told.first)
-    plans = [known_best_response(game, machine, length) for machine in machines]
+    steps = np.arange(own.shape[1])
+    plans = [known_best_response(game, machine, len(steps)) for machine in machines]
     states = [follow(machine, own, theirs) for machine in machines]
-    steps = np.arange(length)
     likely = [_likely(machine)[s] for machine, s in zip(machines, states, strict=True)]
     best = [plan.optimal[steps, s] for plan, s in zip(plans, states, strict=True)]
-    after = steps >= told.step - 1
     loss = _losses(game, partner, plans[0])[steps, states[0], own]
-    nothing = np.zeros(own.shape, dtype=bool)
-    predicted: _Arrays = (nothing,) * 3
-    if said is not None:
-        predicted = _judged(likely, np.where(said == NONE, 0, said), after, said != NONE)
-    return predicted, _judged(best, own, after, ~nothing), loss
+
+    def side(right: list[BoolArray], answer: IntArray) -> Side:
+        """Judge answers by what is right for the partner and for its first policy, (E, T, k)."""
+        now, first = right
+        given = answer != NONE
+        hit = np.take_along_axis(now, np.where(given, answer, 0)[..., None], axis=2)[..., 0]
+        asked = (steps >= told.step - 1) & given
+        return Side(hit & given, asked & ~(now & first).any(axis=2), asked)
+
+    unasked = np.full_like(own, NONE)
+    return side(likely, unasked if said is None else said), side(best, own), loss
 
 
 def nominal(
     game: MatrixGame, partner: Partner, told: Change, length: int
-) -> tuple[BoolArray, BoolArray] | None:
+) -> list[BoolArray] | None:
     """Return the steps that tell by predictions and by actions, whatever is played; (1, T) each.
 
     None for a partner that reacts or draws its moves: which ones tell depends on the play.
@@ -126,18 +122,8 @@ def nominal(
     for t in range(length):
         theirs[0, t] = partner.emissions[state].argmax()
         state = int(partner.next_state[state, 0, theirs[0, t]])
-    predicted, acted, _ = _group(game, partner, told, own, theirs, own)
-    return predicted[1], acted[1]
-
-
-def _judged(
-    right: list[BoolArray], answer: IntArray, after: BoolArray, given: BoolArray
-) -> _Arrays:
-    """Judge answers, (E, T), by what is right, (E, T, k), for the partner and its first policy."""
-    now, first = right
-    hit = np.take_along_axis(now, answer[..., None], axis=2)[..., 0] & given
-    asked = after & given
-    return hit, asked & ~(now & first).any(axis=2), asked
+    predicted, acted, _ = _judged(game, partner, told, own, theirs, own)
+    return [predicted.tells, acted.tells]
 
 
 def follow(machine: Partner, own: IntArray, theirs: IntArray) -> IntArray:

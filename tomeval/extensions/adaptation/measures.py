@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +23,7 @@ MARGIN = 3
 """By how many right answers must outnumber wrong ones, from the turn on, to count as a turn."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """What all episodes of a cell can be compared over; it depends on its partners alone."""
 
     # Lags above this many steps count as this many: as far as the episodes with the latest change
@@ -34,21 +33,15 @@ class Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Lags:
-    """When answers of one kind turned right, in steps since the change; all of shape (E,)."""
-
-    lag: FloatArray  # infinite if it was not found; NaN if it cannot be
-    limited: FloatArray  # the same, at most `Window.after`
-
-
-@dataclass(frozen=True, eq=False)
 class Adaptation:
     """All that is measured of a cell around the change."""
 
     steps: Around
     window: Window
-    knows: Lags | None  # None if nothing was predicted
-    acts: Lags
+    # When answers turned right, in steps since the change, shape (E,): infinite if it was not
+    # found, NaN if it cannot be; None if nothing was predicted.
+    knows: FloatArray | None
+    acts: FloatArray
     totals: Mapping[str, Totals]  # by name of a measure
 
 
@@ -93,36 +86,32 @@ def adaptation(played: Played) -> Adaptation:
     laid = around(played)
     shortest = int(played.lengths.min()) if played.episodes else 0
     window = window_of(played.game, tuple(played.partners), shortest)
-    knows = None
-    if laid.predicted is not None:
-        knows = _lags(laid, laid.predicted, window)
-    acts = _lags(laid, laid.acted, window)
+    knows = None if laid.predicted is None else _lags(laid, laid.predicted)
+    acts = _lags(laid, laid.acted)
     return Adaptation(laid, window, knows, acts, _totals(laid, window, knows, acts))
 
 
 @lru_cache(maxsize=256)
 def window_of(game: MatrixGame, partners: tuple[Partner, ...], length: int) -> Window:
     """Return the window of a cell with these partners and at least `length` steps an episode."""
-    reach: tuple[list[float], list[float]] = ([], [])
-    steps = []
+    lags: list[int] = []
+    changes: list[int] = []
     for one in partners:
         change = change_of(one)
         if change is None or change.step > length:
             continue
-        steps.append(change.step)
-        sides = nominal(game, one, change, length)
-        for known, side in zip(reach, sides or (None, None), strict=True):
-            # Which steps tell of a partner that reacts or draws depends on the play: perhaps all.
-            last = length - MARGIN
-            if side is not None:
-                last = int(_last_start(side, np.arange(length)[None] >= change.step - 1)[0])
-            if last >= 0:
-                known.append(last - (change.step - 1))
-    lags = [lag for known in reach for lag in known]
-    after = min(lags, default=math.nan)
-    if not after >= 1:
-        return Window(math.nan, 0)
-    return Window(after, int(min(after, min(steps) - 1)))
+        changes.append(change.step - 1)
+        after = np.arange(length)[None] >= change.step - 1
+        telling = nominal(game, one, change, length)
+        # Which steps tell of a partner that reacts or draws depends on the play: perhaps all.
+        last = (
+            [length - MARGIN]
+            if telling is None
+            else [int(_last_start(tells, after)[0]) for tells in telling]
+        )
+        lags += [place - changes[-1] for place in last if place >= 0]
+    most = min(lags, default=0)
+    return Window(most, min(most, *changes)) if most >= 1 else Window(math.nan, 0)
 
 
 def _last_start(tells: BoolArray, asked: BoolArray) -> IntArray:
@@ -133,46 +122,43 @@ def _last_start(tells: BoolArray, asked: BoolArray) -> IntArray:
     return last
 
 
-def _lags(found: Around, side: Side, window: Window) -> Lags:
-    """Return when answers of one kind turned right."""
-    switched = found.switched
-    start = np.where(switched, found.change - 1, 0)
-    tells, asked = side.tells & switched[:, None], side.asked & switched[:, None]
-    known = _last_start(tells, asked) >= 0
-    lag = np.where(known, last_split(side.right, tells, asked) - start, np.nan)
-    return Lags(lag, np.minimum(lag, window.after))
+def _lags(laid: Around, side: Side) -> FloatArray:
+    """Return when answers of one kind turned right, as `Adaptation` has it."""
+    switched = laid.switched[:, None]
+    tells, asked = side.tells & switched, side.asked & switched
+    turn = last_split(side.right, tells, asked) - (laid.change - 1)
+    return np.where(_last_start(tells, asked) >= 0, turn, np.nan)
 
 
-def _totals(found: Around, window: Window, knows: Lags | None, acts: Lags) -> dict[str, Totals]:
+def _totals(
+    laid: Around, window: Window, knows: FloatArray | None, acts: FloatArray
+) -> dict[str, Totals]:
     """Return the measures by episode."""
-    nothing = np.full(len(found.change), np.nan)
-    detected = nothing if knows is None else knows.limited
-    step = np.arange(found.loss.shape[1])
-    start = found.change[:, None] - 1
-    inside = (step < found.lengths[:, None]) & found.switched[:, None]
-    until = np.where(np.isnan(acts.lag), np.nan, start[:, 0] + acts.lag)[:, None]
-    before, after = inside & (step < start), inside & (step >= start)
-    adapted = inside & (step >= until)  # false where it is not known
-    waiting = after & (step < until)
+    detected = np.full(len(acts), np.nan) if knows is None else np.minimum(knows, window.after)
+    adapted = np.minimum(acts, window.after)
+    since = np.arange(laid.loss.shape[1]) - (laid.change[:, None] - 1)
+    inside = (since + laid.change[:, None] <= laid.lengths[:, None]) & laid.switched[:, None]
+    # Both false where it is not known when it adapted.
+    waits, acted = since < acts[:, None], since >= acts[:, None]
     return {
         "detection_steps": Totals.known(detected),
-        "adaptation_steps": Totals.known(acts.limited),
-        "knowing_lead_steps": Totals.known(acts.limited - detected),
-        "regret_before_change_per_step": _mean(found.loss, before),
-        "regret_until_adapted_per_step": _mean(found.loss, waiting),
-        "regret_once_adapted_per_step": _mean(found.loss, adapted),
-        "change_cost": Totals.known(_cost(found, window)),
+        "adaptation_steps": Totals.known(adapted),
+        "knowing_lead_steps": Totals.known(adapted - detected),
+        "regret_before_change_per_step": _mean(laid.loss, inside & (since < 0)),
+        "regret_until_adapted_per_step": _mean(laid.loss, inside & (since >= 0) & waits),
+        "regret_once_adapted_per_step": _mean(laid.loss, inside & acted),
+        "change_cost": Totals.known(_cost(laid, window)),
     }
 
 
-def _cost(found: Around, window: Window) -> FloatArray:
+def _cost(laid: Around, window: Window) -> FloatArray:
     """Return what the change cost within the window: regret beyond that at the rate before it."""
-    cost = np.full(len(found.change), np.nan)
+    cost = np.full(len(laid.change), np.nan)
     if math.isnan(window.after):
         return cost
-    for row in np.flatnonzero(found.switched).tolist():
-        start, loss = int(found.change[row]) - 1, found.loss[row]
-        if start + window.after > found.lengths[row]:
+    for row in np.flatnonzero(laid.switched).tolist():
+        start, loss = int(laid.change[row]) - 1, laid.loss[row]
+        if start + window.after > laid.lengths[row]:
             continue  # it changed too late to show a turn, and the window does not fit either
         rate = loss[start - window.before : start].mean()
         cost[row] = loss[start : start + int(window.after)].sum() - window.after * rate

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from tomeval.domains.matrix.partners import change_of
-from tomeval.domains.matrix.played import BoolArray, FloatArray
+from tomeval.domains.matrix.played import BoolArray
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.extensions.adaptation.measures import MEASURES, Adaptation, adaptation
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.results import Run
-from tomeval.statistics.bounded import UNBOUNDED
 from tomeval.statistics.shares import clustered_share
 
 _SIDES = (("detection", "undetected"), ("adaptation", "unadapted"))
@@ -33,22 +32,23 @@ def adaptation_rows(run: Run) -> list[_Row]:
         row |= {"switched": int(switched.sum()), "most_steps": measured.window.after}
         for (name, missed), lags in zip(_SIDES, (measured.knows, measured.acts), strict=True):
             if lags is not None:
-                known = switched & ~np.isnan(lags.lag)
-                row |= _mean(cell, f"{name}_steps", lags.limited, switched)
-                row |= _share(cell, f"{missed}_percent", np.isinf(lags.lag), known)
+                row |= _mean(cell, f"{name}_steps", measured, switched)
+                known = switched & ~np.isnan(lags)
+                row |= _share(cell, f"{missed}_percent", np.isinf(lags), known)
         for measure in MEASURES[2:]:
-            row |= _mean(cell, measure.name, measured.totals[measure.name].values, switched)
+            row |= _mean(cell, measure.name, measured, switched)
         rows.append(row)
     return rows
 
 
-def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> dict[str, float]:
-    """Return the mean over the episodes that have a value, with its interval."""
-    bounds = {measure.name: measure.limits for measure in MEASURES}.get(name, UNBOUNDED)
-    return flat([name], cell.mean(values, among=among & np.isfinite(values), bounds=bounds))
+def _mean(cell: MatrixRunCell, name: str, measured: Adaptation, among: BoolArray) -> _Row:
+    """Return the mean of a measure over the episodes that have a value, with its interval."""
+    values = measured.totals[name].values
+    mean = cell.mean(values, among=among & np.isfinite(values), bounds=cell.limits(name))
+    return flat([name], mean)
 
 
-def _share(cell: MatrixRunCell, name: str, hits: BoolArray, among: BoolArray) -> dict[str, float]:
+def _share(cell: MatrixRunCell, name: str, hits: BoolArray, among: BoolArray) -> _Row:
     """Return the share of some episodes, with its interval; none if episodes are no sample."""
     row = flat_share(name, clustered_share(hits[among], cell.clusters[among]))
     return {name: row[name]} if cell.each_once else row
@@ -71,7 +71,7 @@ def _unidentified(cells: list[Adaptation]) -> Iterator[str]:
         ("Predictions", [(one.knows, one.steps.switched) for one in changing]),
         ("Actions", [(one.acts, one.steps.switched) for one in changing]),
     ):
-        missing = [np.isnan(lags.limited[rows]) for lags, rows in sides if lags is not None]
+        missing = [np.isnan(lags[rows]) for lags, rows in sides if lags is not None]
         blind, some = (sum(bool(fn(part)) for part in missing) for fn in (np.all, np.any))
         if blind:
             yield (
