@@ -152,9 +152,9 @@ def test_the_intervals_hold_planted_shares_as_often_as_they_say() -> None:
 
 
 def test_kappa_is_not_defined_where_chance_always_agrees() -> None:
-    assert np.isnan(kappa_of(np.array([10.0, 10, 10, 0, 10, 0]), 2))
-    assert kappa_of(np.array([10.0, 10, 5, 5, 5, 5]), 2) == 1
-    assert kappa_of(np.array([0.0, 10, 5, 5, 5, 5]), 2) == -1
+    assert np.isnan(kappa_of(np.array([[10.0, 0], [0, 0]])))
+    assert kappa_of(np.array([[5.0, 0], [0, 5]])) == 1
+    assert kappa_of(np.array([[0.0, 5], [5, 0]])) == -1
 
 
 def now_and_then(request):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.numbers import number
 from tomeval.extensions.reasoning.measures import AGREES, FOLLOWED, MEASURES, NAME, READ, RIGHT
 from tomeval.extensions.reasoning.tables import reasoning_rows
-from tomeval.plots.dots import Panel, Series, dots_figure, ends_of
+from tomeval.plots.dots import Ends, Panel, Series, dots_figure, ends_of
 from tomeval.plots.drawing import (
     DEFAULT,
     SHARE_INTERVALS,
@@ -25,7 +26,6 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SHOWN = {
@@ -37,11 +37,14 @@ SHOWN = {
 
 _BY_NAME = {measure.name: measure for measure in MEASURES}
 _SERIES = [
-    Series(_BY_NAME[name].heading, {"color": COLOURS[k], "marker": MARKERS[k], "markersize": 4.5})
+    Series(label, {"color": COLOURS[k], "marker": marker, "markersize": 4.5})
     for k, name in enumerate(SHOWN)
+    for label, marker in (
+        (_BY_NAME[name].heading, MARKERS[k]),
+        (f"{'same' if name == AGREES else 'followed'} by chance", "|"),
+    )
 ]
-_CHANCE: dict[str, Any] = {"color": "0.25", "marker": "|", "markersize": 7, "ls": ""}
-_GAP = 0.26
+"""Each measure, and after it the same by chance."""
 
 
 def consistency(run: Run, options: Options = DEFAULT) -> list[Drawing]:
@@ -80,39 +83,25 @@ def _describe(cells: Sequence[RunCell], options: Options) -> str:
 
 
 def _figure(page: Page, chances: Mapping[int, Mapping[str, Any]], options: Options) -> Figure:
-    """Draw a panel per task with a row per subject and three dots in each."""
-    from matplotlib.lines import Line2D
-
-    panels = page.family.panels
-
-    def ticks(axes: Axes, place: int) -> None:
-        axes.set_xlim(-3, 103)
-        for row, cell in page.rows(panels[place][1]):
-            for k, column in enumerate(SHOWN.values()):
+    """Draw a panel per task with a row per subject."""
+    panels = []
+    for title, cells in page.family.panels:
+        marks: dict[tuple[int, int], Ends] = {}
+        for row, cell in page.rows(cells):
+            for k, (name, column) in enumerate(SHOWN.items()):
+                marks[row, 2 * k] = ends_of(measured(cell, [name], options))
                 if column and cell.number in chances:
-                    axes.plot(chances[cell.number][column], row + (k - 1) * _GAP, **_CHANCE)
-
-    marks = [
-        Panel(
-            title,
-            {
-                (row, k): ends_of(measured(cell, [name], options))
-                for row, cell in page.rows(cells)
-                for k, name in enumerate(SHOWN)
-            },
-        )
-        for title, cells in panels
-    ]
+                    marks[row, 2 * k + 1] = (chances[cell.number][column], math.nan, math.nan)
+        panels.append(Panel(title, marks))
+    axis = "share of the steps with an expectation in the reasoning (%)"
     return dots_figure(
         f"{page.family.title}{page.words}",
-        marks,
+        panels,
         page.subjects,
-        "share of the steps with an expectation in the reasoning (%)",
+        axis,
         _SERIES,
         options,
-        row_height=0.3,
-        gap=_GAP,
+        row_height=0.4,
+        gap=0.15,
         columns=2 if len(panels) == 4 else MOST_ABREAST,
-        finish=ticks,
-        handles=[Line2D([], [], label="by chance", **_CHANCE)],
     )

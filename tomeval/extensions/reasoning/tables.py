@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.played import FloatArray, IntArray, data_of
+from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played, data_of
 from tomeval.domains.matrix.responses import best_responses
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.domains.matrix.results import matrix_cells
 from tomeval.domains.matrix.steps import NONE
 from tomeval.extensions.reasoning.measures import (
     AGREES,
@@ -39,59 +40,51 @@ def reasoning_rows(run: Run) -> list[dict[str, Any]]:
         said: Reasoning | None = data_of(cell.played, NAME)
         if said is None or not said.written.any():
             continue
+        game, played = cell.game, cell.played
+        named = said.expected != NONE
+        predicted = played.predicted if played.predicted is not None else said.expected
+        agreed = _crossed(played, said.expected, predicted, counted(AGREES, played, said)[1])
+        followed = _crossed(played, said.expected, played.own, named).sum(axis=0)
         row: dict[str, Any] = dict(cell.columns)
         row |= {"episodes": len(cell.episodes), "steps": int(said.written.sum())}
-        agreed, followed = _by_chance(cell, said)
         row |= flat((READ, AGREES), cell.estimate((READ, AGREES)))
-        row["agreement_by_chance_percent"] = agreed
-        row |= flat(("agreement_kappa",), _kappa(cell, said))
+        row["agreement_by_chance_percent"] = _by_chance(agreed.sum(axis=0), np.eye(game.m))
+        row |= flat(("agreement_kappa",), _kappa(agreed, cell.each_once))
         row |= flat((FOLLOWED,), cell.estimate((FOLLOWED,)))
-        row["following_by_chance_percent"] = followed
+        row["following_by_chance_percent"] = _by_chance(followed, best_responses(game).T)
         rows.append(row | flat((RIGHT,), cell.estimate((RIGHT,))))
     return rows
 
 
-def _by_chance(cell: MatrixRunCell, found: Reasoning) -> tuple[float, float]:
-    """Return the agreement and the following of independent draws, in percent; NaN of no step."""
-    played, game = cell.played, cell.game
-    agreed = followed = float("nan")
-
-    def shares(values: IntArray, count: int) -> FloatArray:
-        return np.asarray(np.bincount(values, minlength=count) / len(values))
-
-    _, both = counted(AGREES, played, found)
-    if both.any() and played.predicted is not None:
-        predicted = shares(played.predicted[both], game.m)
-        agreed = 100.0 * float(shares(found.expected[both], game.m) @ predicted)
-    named = found.expected != NONE
-    if named.any():
-        own, said = shares(played.own[named], game.n), shares(found.expected[named], game.m)
-        followed = 100.0 * float(own @ best_responses(game) @ said)
-    return agreed, followed
+def _crossed(played: Played, said: IntArray, other: IntArray, among: BoolArray) -> FloatArray:
+    """Return how often each pair of two answers is given on some steps, by episode, (E, m, k)."""
+    counts = np.zeros((played.episodes, played.game.m, max(played.game.n, played.game.m)))
+    episode = np.repeat(np.arange(played.episodes), played.lengths)
+    np.add.at(counts, (episode[among], said[among], other[among]), 1)
+    return counts
 
 
-def _kappa(cell: MatrixRunCell, found: Reasoning) -> Estimate:
-    """Return Cohen's kappa of expectation and prediction over a cell's steps."""
-    played, m = cell.played, cell.game.m
-    hits, both = counted(AGREES, played, found)
-    if played.predicted is None or not both.any():
-        return Estimate.of(np.nan)
-    of = np.repeat(np.arange(played.episodes), played.lengths)[both]
-    equal, said, predicted = hits[both], found.expected[both], played.predicted[both]
-    columns = [equal, np.ones(len(of))]
-    columns += [values == label for values in (said, predicted) for label in range(m)]
-    sums = np.stack([np.bincount(of, column, played.episodes) for column in columns], axis=1)
-    sums = sums[sums[:, 1] > 0]
-    mean = kappa_of(sums.sum(axis=0), m)
-    without = kappa_of(sums.sum(axis=0) - sums, m)  # each episode left out in turn
-    if cell.each_once or len(sums) < 2 or not np.isfinite(without).all():
+def _by_chance(crossed: FloatArray, hit: FloatArray | BoolArray) -> float:
+    """Return how often independent draws with the same shares would hit, in percent."""
+    count = crossed.sum()
+    said, other = crossed.sum(axis=1), crossed.sum(axis=0)[: hit.shape[1]]
+    return 100.0 * float(said @ hit @ other / count**2) if count else math.nan
+
+
+def _kappa(crossed: FloatArray, each_once: bool) -> Estimate:
+    """Return Cohen's kappa from the steps of each episode, (E, m, m)."""
+    crossed = crossed[crossed.sum(axis=(1, 2)) > 0]
+    whole, count = crossed.sum(axis=0), len(crossed)
+    mean = kappa_of(whole)
+    without = np.array([kappa_of(whole - one) for one in crossed])
+    if each_once or count < 2 or not np.isfinite(without).all():
         return Estimate.of(mean)
-    half = estimate(len(sums) * mean - (len(sums) - 1) * without, AUTO).half
+    half = estimate(count * mean - (count - 1) * without, AUTO).half
     return Estimate.of(mean, *cut(mean - half, mean + half, mean, -1.0, 1.0))
 
 
-def kappa_of(sums: FloatArray, m: int) -> Any:
-    """Return Cohen's kappa from counts: equal, all, m of one side, m of the other, along axis -1.
+def kappa_of(crossed: FloatArray) -> float:
+    """Return Cohen's kappa from counts of pairs of answers, shape (m, k).
 
     Cohen 1960, equation 1. NaN where chance agrees always.
 
@@ -99,14 +92,13 @@ def kappa_of(sums: FloatArray, m: int) -> Any:
     --------
     Of 50 steps, 35 agree; one side says J on 25, the other on 30: chance gives a half.
 
-    >>> round(float(kappa_of(np.array([35, 50, 25, 25, 30, 20.0]), 2)), 9)
+    >>> round(kappa_of(np.array([[20.0, 5.0], [10.0, 15.0]])), 9)
     0.4
     """
-    count = sums[..., 1]
-    chance = (sums[..., 2 : 2 + m] * sums[..., 2 + m :]).sum(axis=-1) / count**2
-    observed = sums[..., 0] / count
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
+    chance = _by_chance(crossed, np.eye(*crossed.shape)) / 100
+    if not chance < 1:
+        return math.nan
+    return float((np.trace(crossed) / crossed.sum() - chance) / (1 - chance))
 
 
 def reasoning_notes(run: Run) -> list[str]:
