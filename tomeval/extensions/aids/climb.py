@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,25 +18,20 @@ SAME = 6
 """Episodes from which on the sign-flip test of equal values rejects at 5 %: p is 2 / 2^6."""
 
 
-@dataclass(frozen=True, eq=False)
-class Climb:
+class Climb(NamedTuple):
     """Losses of K conditions in a fixed order, and the K parts that the first one consists of.
 
-    `loss`, (K,), is the mean of each condition with Student's 95 % interval; `part` what each
-    condition but the first removes, loss[k - 1] - loss[k], by the place k - 1, and last what the
-    last condition leaves: they add up to loss[0]. `share` is part / loss[0] with Fieller's 95 %
-    interval, NaN if `unknown` says why; shares add up to 1, and some can be negative. One that is
-    the same in every episode has no interval: nothing shows how it varies. `largest` is the place
-    of the part that is above 0 and larger than every other one, each at 95 %; where there is none,
-    `rival` is the largest part's closest one, or None.
+    `loss`, (K,), is the mean of each condition; `part` what each condition but the first removes,
+    loss[k - 1] - loss[k], by the place k - 1, and last what the last condition leaves: they add up
+    to loss[0]. `share` is part / loss[0] with Fieller's 95 % interval, NaN if `unknown` says why;
+    shares add up to 1, and some can be negative. One that is the same in every episode has no
+    interval: nothing shows how it varies. `largest` is the place of the part that is above 0 and
+    larger than every other one, each at 95 %; where there is none, `rival` is the largest part's
+    closest one, or None.
     """
 
     loss: FloatArray
-    loss_low: FloatArray
-    loss_high: FloatArray
     part: FloatArray
-    part_low: FloatArray
-    part_high: FloatArray
     share: FloatArray
     share_low: FloatArray
     share_high: FloatArray
@@ -81,35 +76,32 @@ def climb(losses: ArrayLike, exact: bool = False) -> Climb:
     if size < 2:
         raise ValueError("a climb has at least two conditions")
     parts = np.concatenate([data[:, :-1] - data[:, 1:], data[:, -1:]], axis=1)
-    loss, part = _means(data, exact), _means(parts, exact)
-    unknown = _unknown(data, loss[1], exact)
+    loss, part = (_means(columns, True)[0] for columns in (data, parts))
+    unknown = _unknown(data, exact)
     shares = np.full((3, size), np.nan)
     largest = rival = None
     if not unknown:
         shares = _shares(np.concatenate([data[:, :1], parts], axis=1), exact)
         largest, rival = _largest(parts, exact)
-    share, low, high = shares
-    return Climb(*loss, *part, share, low, high, largest, rival, unknown, count)
+    return Climb(loss, part, *shares, largest, rival, unknown, count)
 
 
-def _unknown(data: FloatArray, low: FloatArray, exact: bool) -> str:
-    """Return why there are no shares, given the lower ends of the mean losses."""
+def _unknown(data: FloatArray, exact: bool) -> str:
+    """Return why there are no shares."""
     if not len(data):
         return NO_EPISODE
     if len(data) < 2 and not exact:
         return ONE_EPISODE
-    lowest = data[:, 0].mean() if exact else low[0]
-    return "" if lowest > _ROUNDING * np.abs(data).max() else NO_LOSS
+    _, low, _ = _means(data[:, :1], exact)
+    return "" if low[0] > _ROUNDING * np.abs(data).max() else NO_LOSS
 
 
 def _means(data: FloatArray, exact: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return means over episodes with the ends of Student's interval, NaN where there is none."""
-    none = np.full(data.shape[1], np.nan)
-    mean = data.mean(axis=0) if len(data) else none
-    if exact or not len(data):
-        return mean, none, none
-    low, high = t_interval(mean, standard_error([(data - mean) / len(data)]))
-    return mean, low, high
+    """Return means over episodes with the ends of Student's interval; if `exact`, the mean."""
+    mean = data.mean(axis=0) if len(data) else np.full(data.shape[1], np.nan)
+    if exact:
+        return mean, mean, mean
+    return mean, *t_interval(mean, standard_error([(data - mean) / len(data)]))
 
 
 def _shares(columns: FloatArray, exact: bool) -> FloatArray:
@@ -137,7 +129,7 @@ def _largest(parts: FloatArray, exact: bool) -> tuple[int | None, int | None]:
     apart = parts[:, [top]] - np.concatenate([np.delete(parts, top, axis=1), 0 * parts[:, :1]], 1)
     lead, low, high = _means(apart, exact)
     tiny = _ROUNDING * np.abs(parts).max()
-    sure = (lead if exact else low) > tiny
+    sure = low > tiny
     if not exact and len(parts) < SAME:
         sure &= high - low > tiny
     if sure.all():
