@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 from known import question
 from statsmodels.stats.inter_rater import cohens_kappa
-from support import episodes_of, scripts
+from support import scripts
 
 import tomeval
 from tomeval.comparing import compare
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.responses import best_responses
-from tomeval.extensions.reasoning.measures import MEASURED, Reasoning, counted
+from tomeval.extensions.reasoning.measures import MEASURED, counted
 from tomeval.extensions.reasoning.tables import kappa_of
 from tomeval.plots import draw
 from tomeval.report import write_report
 from tomeval.runs.results import Run
-from tomeval.statistics.shares import clustered_sums
 
 RPS = get_game("RPS")
 LABELS = RPS.label_set("neutral").own
@@ -127,28 +126,6 @@ def test_every_verb_has_it(folder, tmp_path) -> None:
         page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Reasoning consistency: the text" in page
     assert "tomeval table RUN --what reasoning" in page
-
-
-def test_the_intervals_hold_planted_shares_as_often_as_they_say() -> None:
-    rng = np.random.default_rng(5)
-    episodes, length, held = 15, 20, dict.fromkeys(MEASURED[1:3], 0)
-    repetitions = 300
-    for _ in range(repetitions):
-        count = episodes * length
-        belief = rng.integers(0, 3, count)
-        same = rng.random(count) < SHARES["agrees"]
-        named = np.where(same, belief, (belief + rng.integers(1, 3, count)) % 3)
-        acts = rng.random(count) < SHARES["followed"]
-        own = np.where(acts, BEST[named], (BEST[named] + rng.integers(1, 3, count)) % 3)
-        expected = np.where(rng.random(count) < SHARES["read"], named, -1)
-        played = episodes_of(RPS, own, own, belief, lengths=np.full(episodes, length))
-        found = Reasoning(np.ones(count, bool), expected, np.ones(count, bool))
-        for name, share in zip(held, (SHARES["agrees"], SHARES["followed"]), strict=True):
-            sums = [x.reshape(episodes, -1).sum(axis=1) for x in counted(name, played, found)]
-            interval = clustered_sums(sums[0].astype(float), sums[1].astype(float), np.arange(15))
-            held[name] += interval.low <= share <= interval.high
-    for name, count in held.items():
-        assert 0.915 <= count / repetitions <= 0.985, name
 
 
 def test_kappa_is_not_defined_where_chance_always_agrees() -> None:

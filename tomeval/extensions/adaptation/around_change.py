@@ -65,10 +65,8 @@ def around(played: Played) -> Around:
         rows = np.flatnonzero((played.which == index) & (played.lengths == length))
         change[rows] = told.step
         steps = starts[rows][:, None] + np.arange(length)
-        own, theirs, said = (
-            None if moves is None else moves[steps]
-            for moves in (played.own, played.partner, played.predicted)
-        )
+        own, theirs = played.own[steps], played.partner[steps]
+        said = None if played.predicted is None else played.predicted[steps]
         *sides, lost = _judged(played.game, played.partners[index], told, own, theirs, said)
         for whole, part in zip((predicted, acted), sides, strict=True):
             for array, values in zip(whole, part, strict=True):

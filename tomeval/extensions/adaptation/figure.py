@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 6
 """Subjects in one picture; further ones go on the next."""
 
-_LINES = {
+_LINES: dict[str, dict[str, Any]] = {
     "prediction right": {"color": COLOURS[0], "ls": "-"},
     "action optimal": {"color": COLOURS[1], "ls": "--"},
     "regret of the step": {"color": "0.15", "ls": "-"},
@@ -135,7 +135,7 @@ def _figure(cells: Sequence[RunCell], title: str, options: Options) -> Figure:
     return figure
 
 
-def _line(axes: Axes, x: FloatArray, made: Estimate, look: dict[str, str]) -> None:
+def _line(axes: Axes, x: FloatArray, made: Estimate, look: dict[str, Any]) -> None:
     """Draw a mean by step with its band."""
     axes.plot(x, made.mean, lw=1.3, **look)
     if np.isfinite(made.low).all():

@@ -83,7 +83,8 @@ def climb(losses: ArrayLike, exact: bool = False) -> Climb:
     if not unknown:
         shares = _shares(np.concatenate([data[:, :1], parts], axis=1), exact)
         largest, rival = _largest(parts, exact)
-    return Climb(loss, part, *shares, largest, rival, unknown, count)
+    share, low, high = shares
+    return Climb(loss, part, share, low, high, largest, rival, unknown, count)
 
 
 def _unknown(data: FloatArray, exact: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def _figure(subjects: Sequence[_Subject], title: str, options: Options) -> Figur
     return figure
 
 
-def _look(index: int) -> dict[str, object]:
+def _look(index: int) -> dict[str, Any]:
     return {**point_style(index), "ls": line_style(index)["ls"], "markersize": 3.5}
 
 

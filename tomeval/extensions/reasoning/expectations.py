@@ -208,19 +208,19 @@ class _Patterns(NamedTuple):
         The forms of an expectation.
     another : Pattern
         A further label in the same breath ("J or F").
-    index : dict
+    numbers : dict
         Number of a label by how it can be said, in lower case or as it is written.
     """
 
     named: re.Pattern[str]
     statement: re.Pattern[str]
     another: re.Pattern[str]
-    index: dict[str, int]
+    numbers: dict[str, int]
 
     def label(self, match: re.Match[str]) -> int:
         """Return which label a match names: one as it is written, else one in other letters."""
         said = next(value for value in match.groups() if value is not None)
-        return self.index[said if said in self.index else said.casefold()]
+        return self.numbers[said if said in self.numbers else said.casefold()]
 
 
 @lru_cache(maxsize=256)
@@ -242,13 +242,13 @@ def _patterns(labels: tuple[str, ...]) -> _Patterns:
         rest = re.sub(r"<(\d)>", lambda most: f"{word}{{0,{most[1]}}}?", rest)
         return rf"({label}){_CLOSE}" * begins + rest
 
-    index = {name.casefold(): labels.index(name) for name in reversed(labels)}
-    index |= {verb.casefold(): labels.index(name) for verb, name in doing.items()}
-    index |= {name: number for number, name in enumerate(labels)}
+    numbers = {name.casefold(): labels.index(name) for name in reversed(labels)}
+    numbers |= {verb.casefold(): labels.index(name) for verb, name in doing.items()}
+    numbers |= {name: number for number, name in enumerate(labels)}
     another = r"\s*(?:,?\s*(?:or|and|and/or|to)|/|,)\s*(?:(?:the|an?|again|option|action)\s+)*"
     return _Patterns(
         re.compile(label, re.IGNORECASE),
         re.compile("|".join(f"(?:{whole(form)})" for form in _FORMS), re.IGNORECASE),
         re.compile(f"{another}{_OPEN}{label}", re.IGNORECASE),
-        index,
+        numbers,
     )
