@@ -286,6 +286,6 @@ def test_a_metric_that_a_table_has_no_column_of_is_named(tomeval, tmp_path, monk
 
 
 def test_audit_says_what_it_reads(tomeval) -> None:
-    code, _, errors = tomeval("verify", "reported_arena")
+    code, _, errors = tomeval("verify", "reported_decrypto")
     assert (code, len(errors.splitlines())) == (2, 1)
-    assert "has facts of arena, and audit reads published results of matrix games" in errors
+    assert "has facts of decrypto, and audit reads published results of matrix games" in errors

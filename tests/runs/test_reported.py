@@ -99,5 +99,5 @@ def test_other_files_are_refused_in_one_line(tmp_path, run):
         read_facts(other, "matrix")
     with pytest.raises(TomevalError, match=r"--as-model: .* reports of no model by name"):
         beside_facts(run, facts(tmp_path, line), "Falcon 40B")
-    with pytest.raises(TomevalError, match="'arena', the run of 'matrix'"):
-        beside_facts(run, "reported_arena")
+    with pytest.raises(TomevalError, match="'decrypto', the run of 'matrix'"):
+        beside_facts(run, "reported_decrypto")

@@ -17,7 +17,6 @@ MAX_TOML = 32_000_000
 PUBLISHED = {
     "reported_results": "matrix",
     "reported_decrypto": "decrypto",
-    "reported_arena": "arena",
 }
 """The domains of published results that ship, by name."""
 

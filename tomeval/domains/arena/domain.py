@@ -125,7 +125,6 @@ ARENA = Domain(
         facts=run_facts,
         notes=run_notes,
         table_notes=run_notes,
-        answers=later("tomeval.domains.arena.reported:answers"),
     ),
     compare=Compare(
         by=("player", "strategy", "model", "game", "others"),
