@@ -89,7 +89,7 @@ def test_bad_options_are_one_line(tomeval, folder):
     assert (code, out) == (2, "")
     assert "unknown table 'errrors' (did you mean 'errors'?)" in errors
     code, _, errors = tomeval(
-        "ratings", folder, "--format", "csv", "--what", "errors", "--what", "wins"
+        "ratings", folder, "--format", "csv", "--what", "errors", "--what", "games"
     )
     assert code == 2
     assert "one --what" in errors

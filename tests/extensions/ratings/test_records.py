@@ -94,28 +94,6 @@ def test_games_and_the_validity_rule():
     assert errors.game_rows(border)[0]["valid"] == "yes"  # 30 % is not above 30 %
 
 
-def test_wins_in_clean_and_in_decided_games():
-    rows = errors.win_rows(RECORDS)
-    assert rows_of(rows, player="A", subset="all")["win_percent"] == pytest.approx(75)
-    assert rows_of(rows, player="A", subset="clean")["games"] == 1
-    decided = rows_of(rows, player="A", subset="decided by an error")
-    assert (decided["games"], decided["win_percent"], decided["own"]) == (2, 100, 0)
-    assert rows_of(rows, player="B", subset="decided by an error")["own"] == 2
-    assert rows_of(rows, player="B", subset="with an error")["win_percent"] == pytest.approx(
-        100 / 3
-    )
-    assert math.isnan(rows_of(rows, player="A", subset="clean")["win_percent_ci95"])
-
-
-def test_wins_of_games_that_pay_in_other_units_are_told_apart():
-    records = [game(0, (1, 0, 0)), game(1, (10, 0, 0), game="ranked")]
-    rows = [row for row in errors.win_rows(records) if row["subset"] == "all"]
-    assert [(row["game"], row["reward"]) for row in rows if row["player"] == "A"] == [
-        ("ipd3", 1),
-        ("ranked", 10),
-    ]
-
-
 def test_errors_of_the_measured_seat_are_those_of_all_games():
     """Void games too; the numbers are those of the table of errors for a player of one seat."""
     row = subject_errors(RECORDS)
@@ -128,18 +106,6 @@ def test_errors_of_the_measured_seat_are_those_of_all_games():
     b = rows_of(error_rows(RECORDS), player="B", error="any")
     assert second["caused_fatal_percent"] == b["caused_fatal_percent"] == pytest.approx(40)
     assert second["witnessed_fatal_percent"] == b["witnessed_fatal_percent"] == pytest.approx(20)
-
-
-def test_who_survives_the_errors_of_others():
-    rows = errors.survival_rows(RECORDS)
-    a = rows_of(rows, player="A")
-    assert (a["games"], a["witnessed"]) == (4, 2)
-    assert a["survived_percent"] == 100
-    assert (a["win_percent"], a["win_percent_else"]) == (100, 50)
-    assert a["wins_by_errors_percent"] == pytest.approx(100 * 2 / 3)
-    b = rows_of(rows, player="B")
-    assert (b["witnessed"], b["wins_by_errors_percent"]) == (0, 0)
-    assert math.isnan(rows_of(rows, player="C")["wins_by_errors_percent"])
 
 
 def test_clean_games_are_said_to_be_selected():
@@ -267,11 +233,6 @@ def test_neither_order_nor_a_constant_reward_moves_a_table(order, shift):
         )
         for r in shuffled
     ]
-    before, after = (
-        {row["player"]: row for row in errors.survival_rows(records)}
-        for records in (RECORDS, moved)
-    )
-    assert after["A"]["win_percent_else"] == pytest.approx(before["A"]["win_percent_else"])
     assert ratings.contests_of(moved).place + shift == pytest.approx(
         ratings.contests_of(shuffled).place
     )

@@ -21,7 +21,7 @@ def ratings(
         typer.Option(
             "--what",
             help="ratings, board, payoffs, sides, games, "
-            "errors, wins, survival or selection. Repeatable. Default: a row per player; in "
+            "errors or selection. Repeatable. Default: a row per player; in "
             "formats for programs, which hold one table, ratings.",
         ),
     ] = None,

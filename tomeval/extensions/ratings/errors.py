@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tomeval.domains.arena.attribution import DEPTH, ERROR_RATE, Row, mean, share
-from tomeval.domains.arena.outcomes import ALL, CLEAN, GameRecord, Records, games_of, players_of
-
-DECIDED = "decided by an error"
+from tomeval.domains.arena.attribution import DEPTH, ERROR_RATE, Row, share
+from tomeval.domains.arena.outcomes import Records, games_of, players_of
 
 
 def game_rows(records: Records) -> list[Row]:
@@ -49,61 +45,6 @@ def validity_notes(records: Records) -> list[str]:
         for row in game_rows(records)
         if row["valid"] == "no"
     ]
-
-
-SUBSETS: dict[str, Callable[[GameRecord], bool]] = {
-    ALL: lambda record: True,
-    CLEAN: lambda record: record.clean,
-    "with an error": lambda record: not record.clean,
-    DECIDED: lambda record: record.decided,
-}
-
-
-def win_rows(records: Records) -> list[Row]:
-    """Return each player's share of the win and its reward in all, clean and error-decided games.
-
-    Of complete games, by game, since games pay in units of their own. A player that sits in several
-    seats has the mean of them. ``own`` counts the games of the subset in which the player itself
-    caused an error.
-    """
-    rows = []
-    for game, player in itertools.product(games_of(records), players_of(records)):
-        played = [r for r in records if r.complete and r.game == game and player in r.players]
-        for name, holds in SUBSETS.items() if played else ():
-            mine = [record for record in played if holds(record)]
-            row: Row = {"game": game, "player": player, "subset": name, "games": len(mine)}
-            row["own"] = sum(bool(record.caused(player)) for record in mine)
-            row |= share(mine, "win_percent", [_mean(r, player, r.wins) for r in mine])
-            row |= mean(mine, "reward", [_mean(r, player, r.rewards) for r in mine])
-            rows.append(row)
-    return rows
-
-
-def survival_rows(records: Records) -> list[Row]:
-    """Return how each player fares where others erred.
-
-    Attributes of a row, over the player's complete games: ``witnessed`` games in which another's
-    fatal error took place, ``survived_percent``, the share of these in which the player made none
-    itself, ``win_percent`` in these and ``win_percent_else`` in all others, and
-    ``wins_by_errors_percent``, the share of its wins that come from games which an error of another
-    decided: what a robust player gains without strategy. Void games have no winner.
-    """
-    rows = []
-    for player in players_of(records):
-        played = [record for record in records if record.complete and player in record.players]
-        met = [r for r in played if any(e.fatal for e in r.witnessed(player))]
-        rest = [r for r in played if not any(e.fatal for e in r.witnessed(player))]
-        row: Row = {"player": player, "games": len(played), "witnessed": len(met)}
-        alive = [not any(e.fatal for e in r.caused(player)) for r in met]
-        row |= share(met, "survived_percent", alive)
-        for name, some in (("win_percent", met), ("win_percent_else", rest)):
-            row |= share(some, name, [_mean(r, player, r.wins) for r in some])
-        won = np.array([_mean(r, player, r.wins) for r in played])
-        given = np.array([any(e.decided for e in r.witnessed(player)) for r in played])
-        total = float(won.sum())
-        row["wins_by_errors_percent"] = 100 * float(won @ given) / total if total else math.nan
-        rows.append(row)
-    return rows
 
 
 def selection_rows(records: Records) -> list[Row]:
@@ -145,9 +86,3 @@ def selection_note(records: Records) -> str:
 
 def _seat(row: Row) -> str:
     return f"{row['player']} ({row['game']}, {row['side']})"
-
-
-def _mean(record: GameRecord, player: str, values: Sequence[float]) -> float:
-    """Return the mean of a player's seats."""
-    mine = [v for v, name in zip(values, record.players, strict=True) if name == player]
-    return float(np.mean(mine))

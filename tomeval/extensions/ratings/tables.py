@@ -24,8 +24,6 @@ RATED = {
     "sides": "Advantage of seats or roles, in Elo-like points",
     "games": "Games with errors, and the validity rule",
     "errors": "Errors caused and witnessed",
-    "wins": "Share of the win in clean games and in games that an error decided",
-    "survival": "Survival, given the errors of others",
     "selection": "Who is left in clean games",
 }
 """The tables by name, with their captions."""
@@ -74,8 +72,6 @@ def rating_tables(run: Run, names: Sequence[str]) -> Iterator[Rated]:
         "payoffs": payoff_rows,
         "games": errors.game_rows,
         "errors": error_rows,
-        "wins": errors.win_rows,
-        "survival": errors.survival_rows,
         "selection": errors.selection_rows,
     }
     for name in names:
@@ -90,7 +86,7 @@ def rating_tables(run: Run, names: Sequence[str]) -> Iterator[Rated]:
             rows, notes = side_rows(records, rng, frozen)
         else:
             rows = plain[name](records)
-        if name in ("ratings", "payoffs", "wins", "selection"):
+        if name in ("ratings", "payoffs", "selection"):
             notes = [*notes, *selected]
         if name in ("ratings", "games"):
             notes = [*notes, *errors.validity_notes(records)]

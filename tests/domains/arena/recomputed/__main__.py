@@ -33,8 +33,6 @@ from domains.arena.recomputed.tables import (
     line_ups,
     payoffs,
     selection,
-    survival,
-    wins,
 )
 
 
@@ -97,10 +95,8 @@ def compared(folder: Path) -> dict[str, float]:
         assert len(mine) == len(tables[name])
         own[name] = mine, key
     own["payoffs"] = payoffs(games), ("game", "player", "side")
-    own["wins"] = wins(games), ("game", "player")
     own["errors"] = errors(games), ("player",)
     own["games"] = kinds(games), ("game",)
-    own["survival"] = survival(games), ("player",)
     own["selection"] = selection(games), ("game", "player", "side")
     own["ratings"] = ratings(games, tables["ratings"]), ("game", "player")
     own["sides"] = advantages(games, tables["sides"]), ("game", "side")

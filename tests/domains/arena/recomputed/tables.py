@@ -131,28 +131,11 @@ def named(games: list[Game]) -> list[tuple[str, str]]:
     return sorted({(game.name, player) for game in games for player in game.names.values()})
 
 
-def per_player(games: list[Game], player: str, what: str) -> list[float]:
-    """Return the mean over a player's seats, game by game."""
-    mine = [[getattr(g, what)[s] for s in g.names if g.names[s] == player] for g in games]
-    return [mean(values) for values in mine if values]
-
-
-def wins(games: list[Game]) -> list[Row]:
-    rows = []
-    for name, player in named(games):
-        some = [game for game in games if game.name == name]
-        found = per_player(some, player, "wins")
-        row: Row = {"game": name, "player": player, "games": len(found), "own": 0}
-        row |= {"win_percent": share(found)}
-        rows.append(row | {"reward": mean(per_player(some, player, "rewards"))})
-    return rows
-
-
 def errors(games: list[Game]) -> list[Row]:
     names = ("caused", "caused_fatal", "repaired", "witnessed", "witnessed_fatal")
     names += ("caused_percent", "witnessed_percent", "witnessed_fatal_percent")
     players = sorted({player for game in games for player in game.names.values()})
-    counts = {player: len(per_player(games, player, "wins")) for player in players}
+    counts = {player: sum(player in g.names.values() for g in games) for player in players}
     return [{"player": p, "games": n, **dict.fromkeys(names, 0)} for p, n in counts.items()]
 
 
@@ -164,15 +147,6 @@ def kinds(games: list[Game]) -> list[Row]:
         row: Row = {"game": name, "games": len(some), "depth": depth, "void": 0}
         rows.append(row | {"error_percent": 0, "fatal_percent": 0, "decided_percent": 0})
     return rows
-
-
-def survival(games: list[Game]) -> list[Row]:
-    return [
-        row
-        | {"witnessed": 0, "wins_by_errors_percent": 0}
-        | {"win_percent_else": share(per_player(games, row["player"], "wins"))}
-        for row in ({k: r[k] for k in ("player", "games")} for r in errors(games))
-    ]
 
 
 def selection(games: list[Game]) -> list[Row]:
