@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tomeval.domains.arena.measures import MEASURES, PLANTED
+from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.results import Played
 
 NAN = float("nan")
@@ -110,5 +110,4 @@ def test_a_message_in_a_game_without_a_readable_prediction_is_no_statement(playe
 
 def test_every_measure_is_worked_out():
     marks = next(m for m in test_by_hand.pytestmark if m.name == "parametrize")
-    # Those of planted beliefs are worked out in test_planted.py.
-    assert {name for name, _ in marks.args[1]} == set(MEASURES) - set(PLANTED)
+    assert {name for name, _ in marks.args[1]} == set(MEASURES)

@@ -9,7 +9,7 @@ from typing import Any
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
-from tomeval.domains.arena.measures import MEASURES, PLANTED
+from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.players import together
 from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.results import ArenaRunCell
@@ -33,7 +33,7 @@ from tomeval.runs.capabilities import (
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import FloatArray, Measure
+from tomeval.runs.measures import FloatArray
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -59,17 +59,6 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
         "game": definition["game"]["name"],
         "others": together([player["name"] for player in others]),
     }
-
-
-def _measured(run: Run) -> Mapping[str, Measure]:
-    """Return the measures, those of planted beliefs only if anybody was told any."""
-    told = any(_believes(definition) for _, definition in run.store.cells())
-    return {n: m for n, m in MEASURES.items() if told or n not in PLANTED}
-
-
-def _believes(definition: Mapping[str, Any]) -> bool:
-    """Tell whether the subject of a line-up is given beliefs."""
-    return "Belief " in str(definition["players"][0].get("strategy", ""))
 
 
 def _words(task: Mapping[str, Any]) -> str:
@@ -108,7 +97,6 @@ ARENA = Domain(
         SCHEMA,
         columns=_columns,
         cell=ArenaRunCell,
-        measured=_measured,
         data={"games": lambda store: True, "unknown players": _meets_models},
     ),
     show=Show(

@@ -474,9 +474,9 @@ class ArenaGame(ABC, Generic[S]):
         return ()
 
     def answers(self, view: Any, probe: Probe) -> tuple[Action, ...]:
-        """Return all that a probe's answer can be, for beliefs to be drawn from.
+        """Return all that a probe's answer can be.
 
-        Empty if nothing is stated of it: there are too many answers, or they follow from others.
+        Empty if there are too many answers, or they follow from others.
         Default: the labels of its form in `probe_forms`.
         """
         form = self.probe_forms.get(probe.name)
@@ -558,13 +558,6 @@ class ArenaGame(ABC, Generic[S]):
         ]
         known = [(worth, action) for worth, action in paid if worth is not None]
         return max(known, key=lambda pair: pair[0])[1] if known else None
-
-    def replies_to(self, view: Any, action: Action, said: Mapping[Probe, Action]) -> bool | None:
-        """Tell whether an action is a best reply to what was stated, in this stage's payoff.
-
-        None where the game leaves it to `step_reply` and the solver, which know one best reply.
-        """
-        return None
 
     def stepwise(
         self, state: S, seat: int, actions: Mapping[int, Action], reply: Action | None

@@ -8,7 +8,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import ArenaGame
-from tomeval.domains.arena.sampled import can_be_stated, decision_forms, probe_forms, scorable
+from tomeval.domains.arena.sampled import decision_forms, probe_forms, scorable
 from tomeval.domains.seated.options import SeatedOptions
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ScoredOptions
@@ -33,6 +33,11 @@ class LLMOptions(SeatedOptions, ScoredOptions):
                 "has no meaning here; use QA, CoT, CoT + 3-Shot or LM, with S2A, Social QA, "
                 "Social LM, Reflexion 1 to 3, Plans + Insights, Oracle or Oracle + Max"
             )
+        if self.parsed.part.belief is not None:
+            raise TomevalError(
+                f"strategy {self.parsed.name!r} cannot play in the arena: beliefs are planted in "
+                "matrix games and Decrypto alone; Oracle tells the truth of others"
+            )
         self.remembering(self.parsed)
 
     @cached_property
@@ -56,11 +61,6 @@ class LLMOptions(SeatedOptions, ScoredOptions):
         if strategy.is_told and not is_subject:
             raise TomevalError(
                 f"strategy {strategy.name!r} is for the subject alone: it is told what others do"
-            )
-        if strategy.part.belief is not None and not can_be_stated(game):
-            raise TomevalError(
-                f"strategy {strategy.name!r} cannot play {name!r}: no question beside its "
-                "decisions has answers that can be listed, so there is nothing to state"
             )
         free: list[str] = []
         if strategy.scored:

@@ -21,7 +21,6 @@ from tomeval.domains.arena.seats import Answer, Seat, Try
 from tomeval.domains.seated.llm_seat import ModelSeat
 from tomeval.domains.seated.seats import Chair
 from tomeval.strategies.asking import Asker
-from tomeval.strategies.beliefs import Belief, plant
 from tomeval.strategies.player import Asked, LLMPlayer
 from tomeval.strategies.questions import Context, Foresight, Question
 from tomeval.strategies.questions import Form as Use
@@ -217,28 +216,6 @@ class Others(Foresight):
         told: Mapping[Probe, Action] = await self.seat.chair.door()
         items = {probe: game.written_probe(view, probe, true) for probe, true in told.items()}
         return self._found("told", items)
-
-    async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
-        """State the answers to the probes that are settled, each right as often as the belief."""
-        game, view, chair = self.seat.game, self.view, self.seat.chair
-        told: Mapping[Probe, Action] = await chair.door()
-        said: dict[Probe, Action] = {}
-        for probe, true in told.items():
-            answers = game.answers(view, probe)
-            if len(answers) > 1 and true in answers:
-                chance = chair.door.beliefs(self.seat.scene.step, probe.question)
-                index = answers.index(true)
-                said[probe] = answers[plant(index, len(answers), belief.share, *chance).stated]
-        items = {probe: game.written_probe(view, probe, answer) for probe, answer in said.items()}
-        values = self._found("stated", items)
-        if said:
-            self.details["belief"] = {
-                "accuracy": belief.share,
-                "as": belief.wording,
-                "said": {probe.question: answer for probe, answer in said.items()},
-                "true": {probe.question: told[probe] for probe in said},
-            }
-        return values
 
     def _found(self, name: str, found: Mapping[Probe, list[Any]]) -> dict[str, Any]:
         """Return questions and answers in words, for a template."""

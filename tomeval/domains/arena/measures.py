@@ -88,28 +88,6 @@ def _acted_on(played: Played) -> Items:
     return played.decision, played.acted_on.astype(np.float64), among
 
 
-def _belief(played: Played, name: str) -> Floats:
-    """Return a column of planted beliefs; NaN in line-ups without them."""
-    return played.belief.get(name, np.full(len(played.decision), np.nan))
-
-
-def _complied(right: bool, played: Played) -> Items:
-    """Return whether statements that are right, or not, were followed."""
-    complied = _belief(played, "complied")
-    among = (_belief(played, "right") == right) & np.isfinite(complied)
-    hits = complied == 1
-    if not right:
-        among &= _belief(played, "misleads") == 1
-        hits &= _belief(played, "answered") == 0
-    return played.decision, hits.astype(np.float64), among
-
-
-def _following(played: Played) -> Items:
-    """Return what following statements loses, where it is known exactly."""
-    low, high = _belief(played, "regret_low"), _belief(played, "regret_high")
-    return played.decision, np.nan_to_num(low), low == high
-
-
 def _plain(name: str) -> Callable[[Played, str], Totals]:
     return lambda played, _: Totals(np.asarray(getattr(played, name), dtype=np.float64))
 
@@ -252,35 +230,4 @@ MEASURES = registry(
         "Rounds, days or turns that were begun.",
         *("rounds", 0, _RULES, _plain("rounds")),
     ),
-    _mean(
-        ("use_slope", "use slope", 0),
-        lambda played: known(played.decision, _belief(played, "slope")),
-        "Planted beliefs: how much more probable a best reply to what is stated of the others "
-        "becomes by stating it, in place of anything else that could be stated. Not identified "
-        "where statements are always right or always wrong, or too many could be made.",
-        source=f"Horvitz and Thompson 1952; {OWN}",
-        unit="probability",
-        bounds=(-1.0, 1.0),
-    ),
-    _percent(
-        ("compliance_right", "complies, right %", 0),
-        partial(_complied, True),
-        "Planted beliefs: on how many decisions with right statements alone the subject did what "
-        "is a best reply to them.",
-    ),
-    _percent(
-        ("compliance_wrong", "complies, wrong %", 0),
-        partial(_complied, False),
-        "Planted beliefs: on how many decisions with a wrong statement, whose best reply is none "
-        "to the truth, the subject did what is a best reply to it and none to the truth.",
-    ),
-    _mean(
-        ("delta_statement_per_decision", "ΔToM/decision of the statement", 0),
-        _following,
-        "Planted beliefs: V* - Q* of the best reply to what was stated: what following it loses.",
-        bounds=FROM_ZERO,
-    ),
 )
-
-PLANTED: tuple[str, ...] = tuple(list(MEASURES)[-4:])
-"""The measures of planted beliefs."""

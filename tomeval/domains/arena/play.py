@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.domains.arena.planting import belief_facts
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed, Worth
 from tomeval.domains.arena.scripted_seats import PlannerSeat
 from tomeval.domains.arena.seats import Answer, Seat
@@ -219,7 +218,6 @@ class _Play:
         if slot == SUBJECT_SLOT:
             await self._probe_after(decision, view, ask)
             self._value(decision, values, view)
-            self._believed(decision, values, view, ask)
         return decision
 
     async def _probe_after(self, decision: Decision, view: View[Any], ask: Ask) -> None:
@@ -317,18 +315,6 @@ class _Play:
         worth.reply = values.reply(said) if said else None
         if worth.reply is not None:
             worth.tom_regret = values.regret(worth.reply)
-
-    def _believed(
-        self, decision: Decision, values: Values | None, view: View[Any], ask: Ask
-    ) -> None:
-        """Note what a decision shows of what its seat was told."""
-        details = decision.answer.details or {}
-        if "belief" not in details or decision.verdict != "valid":
-            return
-        belief = details["belief"]
-        facts = belief_facts(self.game, view, ask, decision.action, belief, values)
-        details = {**details, "belief": {**belief, **facts}}
-        decision.answer = replace(decision.answer, details=details)
 
     def _weigh(self, before: Any, actions: Mapping[int, Action]) -> None:
         """Note one-step payoffs, now that the others' actions are known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,10 +24,6 @@ Bools = NDArray[np.bool_]
 _VALUES: tuple[str, ...] = ("regret_low", "regret_high", "tom_regret_low", "tom_regret_high")
 _VALUES += ("step_payoff", "step_best", "step_reply")
 _STEP = ("episode", "step", "slot", "verdict", "action", "reply", *_VALUES)
-_STEP += ("details/belief",)
-
-BELIEF = ("right", "complied", "answered", "misleads", "regret_low", "regret_high", "slope")
-"""See `planting.belief_facts`; truth values are 0 and 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +56,6 @@ class Played:
     valid : ndarray of bool, shape (P,)
     hit, attainable, brier, observer_brier : ndarray, shape (P,)
         See `played.Probed`; NaN where they are not known.
-    belief : dict of str to ndarray, shape (N,)
-        What decisions show of planted beliefs, see `BELIEF`; NaN where there is none. Empty in
-        line-ups without them.
     """
 
     episode: Ints
@@ -83,7 +76,6 @@ class Played:
     attainable: Floats
     brier: Floats
     observer_brier: Floats
-    belief: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def games(self) -> int:
@@ -203,19 +195,4 @@ def _read(cell: ArenaRunCell) -> Played:
         attainable=known("attainable"),
         brier=known("brier"),
         observer_brier=known("observer_brier"),
-        belief=_beliefs(cell, [row[-1] for row in mine]),
     )
-
-
-def _beliefs(cell: ArenaRunCell, told: Sequence[str | None]) -> dict[str, Floats]:
-    """Return what decisions show of planted beliefs, from their facts as JSON; empty: nothing."""
-    if not any(told):
-        return {}
-    beliefs = {name: np.full(len(told), np.nan) for name in BELIEF}
-    for index, text in enumerate(told):
-        facts = json.loads(text) if text else {}
-        low, high = facts.get("regret") or (None, None)
-        for name, value in (facts | {"regret_low": low, "regret_high": high}).items():
-            if name in beliefs and value is not None:
-                beliefs[name][index] = float(value)
-    return beliefs

@@ -83,18 +83,6 @@ def _note(found: dict[str, Form], name: str, form: Form) -> None:
         found[name] = form
 
 
-def can_be_stated(game: ArenaGame[Any]) -> bool:
-    """Tell whether any question beside a decision has answers that a belief can be drawn from."""
-    return any(
-        len(game.answers(view, probe)) > 1
-        for seed in range(_GAMES)
-        for state, _ in made_up(game, seed).trail
-        for ask in game.due(state)
-        for view in [game.view(state, ask.seat)]
-        for probe in game.probes(view, ask)
-    )
-
-
 def decision_forms(game: ArenaGame[Any]) -> dict[str, Form]:
     """Return how decisions are written, by kind."""
     return _forms(game)[0]

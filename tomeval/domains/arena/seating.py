@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
@@ -35,8 +35,7 @@ def table_of(
 ) -> Table:
     """Seat a line-up for one game; `models` by slot."""
     deal, seats = cell.seated(episode)
-    beliefs = partial(_belief_chance, cell.seed, cell.deals, episode)
-    door = Door(beliefs)
+    door = Door()
     players = [
         _seat(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
     ]
@@ -54,15 +53,6 @@ def table_of(
         side_by_side=bool(models),
         on_step=on_step,
     )
-
-
-def _belief_chance(
-    seed: int, deals: str, episode: int, step: int, question: str
-) -> tuple[float, float]:
-    """Return the chance of one statement: the same for all players, wordings and accuracies."""
-    stream = Stream.of(seed, "arena", "belief", deals, str(episode), str(step), question)
-    right, which = stream.block(0, 1, 2)[0].tolist()
-    return right, which
 
 
 def _seat(

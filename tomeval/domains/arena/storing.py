@@ -72,7 +72,6 @@ SELECT c.game, c.player, c.others, c.seed, c.on_invalid,
        {", ".join(f"s.{name}" for name in _PAYOFFS)},
        (SELECT json_group_object(question, json(value)) FROM answers p WHERE p.cell = s.cell
         AND p.episode = s.episode AND p.step = s.step) AS probes,
-       json_extract(s.details, '$.belief.said') AS stated,
        json_extract(s.details, '$.{LENIENT}') AS lenient, s.details
 FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
 CREATE VIEW asked AS

@@ -18,7 +18,7 @@ from tomeval.runs.store import Store
 
 _BOUNDS = ("best", "chosen", "regret", "tom_regret")
 _STEP: tuple[str, ...] = ("step", "stage", "round", "seat", "kind", "verdict", "action", "tries")
-_STEP += (*(f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")), "reply", "details")
+_STEP += (*(f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")), "reply")
 _GAME: tuple[str, ...] = ("status", "deal", "ending", "seats", "roles", "rewards", "wins", "marks")
 _ANSWER = ("step", "question", "outcome", "value")
 
@@ -47,7 +47,7 @@ class Decided(NamedTuple):
     """One decision, `action` in words; for what is not said here see `played.Decision`.
 
     `silent`: all that came of it is that the seat said nothing; `own`: an event tells of it alone.
-    `notes` say what went wrong, what it was worth, what was stated and what predicted.
+    `notes` say what went wrong, what it was worth and what it predicted.
     """
 
     step: int
@@ -177,7 +177,7 @@ def _decided(
         notes.append(f"[{_VERDICTS[row['verdict']]}]")
     if worth and not (silent and worth.get("regret") == (0.0, 0.0)):
         notes.append(f"[{'; '.join(_worth(worth, reply))}]")
-    notes += [*_stated(game, row["details"]), *predicted]
+    notes += predicted
     kind, own = row["kind"].replace("_", " "), event is not None
     where = row["step"], row["stage"], row["round"], row["seat"]
     return Decided(*where, kind, acted, silent, own, notes)
@@ -201,16 +201,6 @@ def bound_text(value: Bound) -> str:
     """
     low = f"{value.low:.4g}"
     return low if value.exact else f"{low} to {value.high:.4g}"
-
-
-def _stated(game: ArenaGame[Any], details: str | None) -> Iterator[str]:
-    """Yield what a planted belief said, from a decision's details as JSON."""
-    belief = (json.loads(details) if details else {}).get("belief") or {"said": {}}
-    for question, said in belief["said"].items():
-        name, _, about = question.rpartition("_")
-        probe = Probe(name, int(about)) if name and about.isdecimal() else Probe(question)
-        right = "rightly" if said == belief["true"][question] else "wrongly"
-        yield f"[told, {right}: {game.asked(probe)}: {game.told(probe, frozen(said))}]"
 
 
 def _probe(game: ArenaGame[Any], question: str, outcome: str, value: str) -> str:
