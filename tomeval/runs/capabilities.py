@@ -394,7 +394,7 @@ class Rate:
     Attributes
     ----------
     records : function of run
-        Returns a record per game, see `tomeval.domains.arena.outcomes.GameRecord`.
+        Returns a record per game, see `tomeval.domains.arena.records.GameRecord`.
     fixed : function of run
         Returns ratings that are known beforehand, by player, one number or one by game; None: none
         are.

@@ -6,13 +6,13 @@ import pytest
 from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.play import Table, _scored, play_game
-from tomeval.domains.arena.scripted_seats import PolicySeat
+from tomeval.domains.arena.scripted_seats import ScriptedSeat
 from tomeval.domains.arena.seats import Answer
 from tomeval.domains.seated.play import at_once
 from tomeval.domains.seated.seats import Chair
 
 
-class Scorer(PolicySeat):
+class Scorer(ScriptedSeat):
     """Says that everybody cooperates, with a probability; `probs` None: it is written."""
 
     probs = None
@@ -40,7 +40,7 @@ def test_probability_of_the_truth(probs, given, scores):
     names = ["always_cooperate", "tit_for_tat", "always_defect"]
     rng = np.random.default_rng(0)
     players = [
-        (Scorer if not seat else PolicySeat)(KIND.policies[name](), Chair(seat, rng), 0.0, "format")
+        (Scorer if not seat else ScriptedSeat)(Chair(seat, rng), KIND.policies[name]())
         for seat, name in enumerate(names)
     ]
     players[0].probs = probs

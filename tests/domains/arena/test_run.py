@@ -10,11 +10,11 @@ from support import dump, scripts
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
-from tomeval.domains.arena.attribution import error_rows
 from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.replaying import actions_of, replay
 from tomeval.domains.arena.tables import result_rows
 from tomeval.domains.arena.transcripts import game_lines
+from tomeval.extensions.ratings.errors import error_rows
 from tomeval.plots.drawing import Options
 from tomeval.plots.forest import forest
 from tomeval.report.notices import invalid_rows

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.attribution import error_rows, subject_errors
-from tomeval.domains.arena.outcomes import ErrorRecord, GameRecord
+from tomeval.domains.arena.records import ErrorRecord, GameRecord
+from tomeval.domains.arena.tables import subject_errors
 from tomeval.extensions.ratings import errors
 from tomeval.extensions.ratings import rows as ratings
 from tomeval.extensions.ratings.rating import ELO
@@ -41,13 +41,13 @@ def game(number, wins, errors=(), rounds=5, status="complete", players=PLAYERS, 
     return GameRecord(**{**given, **more})
 
 
-FORFEIT = ErrorRecord(1, 3, "format", fatal=True, decided=True)
+FORFEIT = ErrorRecord(1, "format", fatal=True, decided=True)
 RECORDS = [
     game(0, (1, 0, 0)),
-    game(1, (0, 1, 0), [ErrorRecord(0, 1, "format", repaired=True)]),
+    game(1, (0, 1, 0), [ErrorRecord(0, "format", repaired=True)]),
     game(2, (1, 0, 0), [FORFEIT], rounds=1),
-    game(3, (1, 0, 0), [FORFEIT, ErrorRecord(1, 2, "target", repaired=True)], rounds=2),
-    game(4, (), [ErrorRecord(2, 1, "refusal", fatal=True, decided=True)], 1, "void"),
+    game(3, (1, 0, 0), [FORFEIT, ErrorRecord(1, "target", repaired=True)], rounds=2),
+    game(4, (), [ErrorRecord(2, "refusal", fatal=True, decided=True)], 1, "void"),
 ]
 
 
@@ -58,7 +58,7 @@ def rows_of(rows, **where):
 
 
 def test_errors_are_counted_for_who_made_them_and_who_saw_them():
-    rows = error_rows(RECORDS)
+    rows = errors.error_rows(RECORDS)
     a = rows_of(rows, player="A", error="any")
     assert (a["caused"], a["witnessed"], a["games"]) == (1, 4, 5)
     assert (a["caused_fatal"], a["witnessed_fatal"], a["repaired"]) == (0, 3, 1)
@@ -97,13 +97,13 @@ def test_games_and_the_validity_rule():
 def test_errors_of_the_measured_seat_are_those_of_all_games():
     """Void games too; the numbers are those of the table of errors for a player of one seat."""
     row = subject_errors(RECORDS)
-    a = rows_of(error_rows(RECORDS), player="A", error="any")
+    a = rows_of(errors.error_rows(RECORDS), player="A", error="any")
     assert row["void"] == 1
     assert row["witnessed_fatal_percent"] == a["witnessed_fatal_percent"] == pytest.approx(60)
     assert row["caused_fatal_percent"] == a["caused_fatal_percent"] == 0
     assert row["refused_per_game"] == pytest.approx(1 / 5)
     second = subject_errors([replace(record, subject=1) for record in RECORDS])
-    b = rows_of(error_rows(RECORDS), player="B", error="any")
+    b = rows_of(errors.error_rows(RECORDS), player="B", error="any")
     assert second["caused_fatal_percent"] == b["caused_fatal_percent"] == pytest.approx(40)
     assert second["witnessed_fatal_percent"] == b["witnessed_fatal_percent"] == pytest.approx(20)
 
@@ -167,7 +167,7 @@ def drawn_games(count, strength, errors=None, seed=0):
         found = ()
         if broke:
             luck[broke[0]] = -99
-            found = (ErrorRecord(broke[0], 1, "format", fatal=True, decided=True),)
+            found = (ErrorRecord(broke[0], "format", fatal=True, decided=True),)
         places = np.argsort(np.argsort(luck)) - 1.0
         records.append(game(number, places, found, players=players))
     return records

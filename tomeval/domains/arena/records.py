@@ -1,15 +1,182 @@
-"""The games of a run as plain records, for ratings and the attribution of errors."""
+"""The games of a run as plain records, one per game: what ratings and counts of errors read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tomeval.core.outcomes import VALID
-from tomeval.domains.arena.outcomes import ErrorRecord, GameRecord, struck_seats
-from tomeval.domains.arena.results import ArenaRunCell
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.domains.arena.results import ArenaRunCell, struck_seats
+from tomeval.runs.columns import flat, flat_share
 from tomeval.runs.results import Run
+from tomeval.statistics import estimate
+from tomeval.statistics.shares import clustered_sums
+
+Row = dict[str, Any]
+
+ALL, CLEAN = "all", "clean"
+"""All games, and those in which nobody made an error."""
+
+
+@dataclass(frozen=True)
+class ErrorRecord:
+    """One decision whose first answer broke the rules.
+
+    Attributes
+    ----------
+    seat : int
+        Who made it: *caused* by its player, *witnessed* by all others at the table.
+    kind : str
+        One of `tomeval.domains.arena.game.ERRORS`, of the last refused attempt.
+    fatal : bool
+        It cost the seat the game or its place in it, or made the game void.
+    decided : bool
+        The game ended by it: the seat forfeited the game, the game became void, or the seat's
+        elimination was the last thing that happened. An elimination after which others went on is
+        fatal and did not decide.
+    repaired : bool
+        A later attempt was valid.
+    refused : int
+        Attempts that broke the rules.
+    """
+
+    seat: int
+    kind: str
+    fatal: bool = False
+    decided: bool = False
+    repaired: bool = False
+    refused: int = 1
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One game of a run.
+
+    Attributes
+    ----------
+    cell, episode : int
+        Where it is stored.
+    deal : str
+        Games with equal texts share a deal: they are one sampling unit.
+    game : str
+        The name of the game with its parameters.
+    players, roles : tuple of str
+        By seat.
+    teams : tuple of tuple of int
+        The seats of each team; every seat is in one.
+    rewards, wins : tuple of float
+        By seat; empty if the game is not complete.
+    rounds, usual : int
+        Rounds begun, and what a game without an error can be expected to last.
+    status : str
+        ``complete``, ``void`` or ``failed``.
+    ending : str
+    errors : tuple of ErrorRecord
+    subject : int
+        The seat of the player who is measured in the line-up.
+    """
+
+    cell: int
+    episode: int
+    deal: str
+    game: str
+    players: tuple[str, ...]
+    roles: tuple[str, ...]
+    teams: tuple[tuple[int, ...], ...]
+    rewards: tuple[float, ...]
+    wins: tuple[float, ...]
+    rounds: int
+    usual: int
+    status: str = COMPLETE
+    ending: str = ""
+    errors: tuple[ErrorRecord, ...] = ()
+    subject: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was played to an end and paid."""
+        return self.status == COMPLETE
+
+    @property
+    def clean(self) -> bool:
+        """Whether nobody made an error."""
+        return not self.errors
+
+    @property
+    def fatal(self) -> bool:
+        """Whether an error cost a seat the game or its place."""
+        return any(error.fatal for error in self.errors)
+
+    @property
+    def decided(self) -> bool:
+        """Whether an error ended the game."""
+        return any(error.decided for error in self.errors)
+
+    def caused(self, player: str) -> list[ErrorRecord]:
+        """Return the errors of a player, in whatever seats it sat."""
+        return [error for error in self.errors if self.players[error.seat] == player]
+
+    def witnessed(self, player: str) -> list[ErrorRecord]:
+        """Return the errors of others."""
+        return [error for error in self.errors if self.players[error.seat] != player]
+
+    def sides(self) -> list[str]:
+        """Return what each seat plays: its role, or its seat if all roles of the game are equal."""
+        if len(set(self.roles)) > 1:
+            return list(self.roles)
+        return [f"seat {seat}" for seat in range(len(self.players))]
+
+    def team_sides(self) -> list[str]:
+        """Return what each team plays: its roles if teams differ in them, else its seats."""
+        named = [" + ".join(sorted({self.roles[seat] for seat in team})) for team in self.teams]
+        if len(set(named)) == len(named):
+            return named
+        return [
+            f"seat{'s' if len(team) > 1 else ''} {', '.join(map(str, team))}" for team in self.teams
+        ]
+
+
+Records = Sequence[GameRecord]
+
+
+def subsets(records: Records) -> Iterator[tuple[str, list[GameRecord]]]:
+    """Yield all games, and the clean ones: every table is made of both."""
+    yield ALL, list(records)
+    yield CLEAN, [record for record in records if record.clean]
+
+
+def deals(records: Records) -> NDArray[Any]:
+    """Return the sampling unit of each game, shape (N,)."""
+    return np.array([record.deal for record in records], dtype=np.str_)
+
+
+def players_of(records: Records) -> tuple[str, ...]:
+    """Return the players in order of appearance."""
+    return tuple(dict.fromkeys(name for record in records for name in record.players))
+
+
+def games_of(records: Records) -> tuple[str, ...]:
+    """Return the names of the games in order of appearance."""
+    return tuple(dict.fromkeys(record.game for record in records))
+
+
+def share(records: Records, name: str, hits: Sequence[float]) -> Row:
+    """Return the share of games that are hits, in percent, with Wilson's interval by deal.
+
+    A hit can be a part of one, such as a share of a win.
+    """
+    return flat_share(name, clustered_sums(hits, np.ones(len(hits)), deals(records)))
+
+
+def mean(records: Records, name: str, values: Sequence[float]) -> Row:
+    """Return the mean of one value per record with Student's interval, clustered by deal."""
+    estimated = estimate(np.array(values, dtype=np.float64), "t", clusters=deals(records))
+    return flat([name], estimated)
 
 
 def game_records(run: Run) -> list[GameRecord]:
@@ -23,7 +190,7 @@ def game_records(run: Run) -> list[GameRecord]:
     return [record for cell in cells for record in _records(cell, several)]
 
 
-_STEP = ("episode", "seat", "step", "stage", "verdict", "outcome", "attempts", "tries")
+_STEP = ("episode", "seat", "stage", "verdict", "outcome", "attempts", "tries")
 _GAME: tuple[str, ...] = ("episode", "status", "deal", "ending", "rounds")
 _GAME += ("seats", "roles", "teams", "rewards", "wins", "marks")
 
@@ -33,7 +200,7 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
     names = [player["name"] for player in cell.definition["players"]]
     errors: dict[int, list[tuple[Any, ...]]] = {}
     for row in cell.store.read("steps", _STEP, cell.number):
-        if row[-1] is not None or row[4] != "valid":
+        if row[-1] is not None or row[3] != "valid":
             errors.setdefault(row[0], []).append(row[1:])
     for episode, status, deal, ending, rounds, *lists in cell.store.read(
         "episodes", _GAME, cell.number
@@ -63,12 +230,11 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
 
 def _error(row: tuple[Any, ...], policy: str, marks: Sequence[Any]) -> ErrorRecord:
     """Return a decision some of whose attempts were refused."""
-    seat, step, stage, verdict, outcome, attempts, tries = row
+    seat, stage, verdict, outcome, attempts, tries = row
     fatal = verdict == "invalid" or (verdict == "fatal" and seat in struck_seats(marks))
     last = stage >= len(marks) - 1
     return ErrorRecord(
         seat,
-        step,
         json.loads(tries)[-1][0] if tries else "backend",
         fatal=fatal,
         decided=fatal and (verdict == "invalid" or policy == "forfeit" or last),

@@ -12,22 +12,12 @@ from tomeval.domains.arena.named_games import game_from
 from tomeval.domains.arena.play import Table, play_game
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import PLANNER, RANDOM, ArenaPlayer
-from tomeval.domains.arena.scripted_seats import (
-    PlannerSeat,
-    PolicySeat,
-    RandomPolicySeat,
-    RandomSeat,
-)
+from tomeval.domains.arena.scripted_seats import PlannerSeat, ScriptedSeat
 from tomeval.domains.arena.seats import Seat
 from tomeval.domains.arena.solver import Solver
 from tomeval.domains.seated.play import naming_game
 from tomeval.domains.seated.seats import Chair, Door
 from tomeval.models.base import Model
-
-
-def deal_stream(cell: ArenaCell) -> Stream:
-    """Return the stream of deals: equal for all line-ups of one game at one seed."""
-    return Stream.of(cell.seed, "arena", "deal", cell.deals)
 
 
 def table_of(
@@ -43,7 +33,7 @@ def table_of(
         game=cell.game,
         players=players,
         seats=seats,
-        deal=deal_stream(cell).episode(deal),
+        deal=Stream.of(cell.seed, "arena", "deal", cell.deals).episode(deal),
         chance=Stream.of(cell.seed, "arena", "chance", cell.deals).episode(episode),
         fallback=Stream.of(cell.seed, "arena", "fallback", *cell.key).episode(episode),
         on_invalid=cell.on_invalid,
@@ -70,22 +60,13 @@ def _seat(
         door if slot == 0 else Door(),
         cell.attempts,
     )
-    return make_seat(player, chair, cell, slot)
-
-
-def make_seat(player: ArenaPlayer, chair: Chair[int], cell: ArenaCell, slot: int) -> Seat:
-    """Return a player in its chair."""
     if player.model:
         from tomeval.domains.arena.llm_seat import LLMSeat
 
         return LLMSeat(chair, player.llm_options)
+    kind = PlannerSeat if player.kind == PLANNER else ScriptedSeat
     slips = (player.error_rate, player.error)
-    if player.kind == PLANNER:
-        return PlannerSeat(chair, *slips)
-    if slot in cell.seat_policies:
-        kind = RandomPolicySeat if player.kind == RANDOM else PolicySeat
-        return kind(cell.seat_policies[slot], chair, *slips)
-    return RandomSeat(chair, *slips)
+    return kind(chair, cell.seat_policies.get(slot), player.kind == RANDOM, *slips)
 
 
 def solver_of(cell: ArenaCell, episode: int) -> Solver | None:

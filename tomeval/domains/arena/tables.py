@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.attribution import subject_errors
 from tomeval.domains.arena.measures import MEASURES
-from tomeval.domains.arena.outcomes import GameRecord
-from tomeval.domains.arena.records import game_records
+from tomeval.domains.arena.records import GameRecord, Records, Row, game_records, mean, share
 from tomeval.runs.columns import is_interval
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
@@ -51,3 +49,20 @@ def result_rows(run: Run, by: Sequence[str]) -> Rows:
 def _of(key: str, name: str) -> bool:
     """Tell whether a column belongs to the interval of a measure."""
     return is_interval(key) and key.removeprefix(name) in ("_ci95", "_ci95_low", "_ci95_high")
+
+
+def subject_errors(records: Records) -> Row:
+    """Return errors of one line-up as the measured seat caused and witnessed them, in all games.
+
+    ``void`` games have no other measure: they were not played to their end. The shares are as in
+    `error_rows`, of the seat instead of all seats of its player; ``refused_per_game`` counts its
+    attempts that broke the rules.
+    """
+    own = [[e for e in r.errors if e.seat == r.subject] for r in records]
+    others = [[e for e in r.errors if e.seat != r.subject] for r in records]
+    row: Row = {"void": sum(not record.complete for record in records)}
+    row |= mean(records, "refused_per_game", [sum(e.refused for e in errors) for errors in own])
+    for name, by_game in (("caused", own), ("witnessed", others)):
+        fatal = [any(e.fatal for e in errors) for errors in by_game]
+        row |= share(records, f"{name}_fatal_percent", fatal)
+    return row

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.attribution import share
-from tomeval.domains.arena.outcomes import Records, games_of, players_of
+from tomeval.domains.arena.records import Records, Row, games_of, players_of, share
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.runs.columns import flat_share
 from tomeval.runs.domain import Rows
@@ -23,8 +22,6 @@ MAFIA = "mafia"
 """The game, its probe and its role of this name."""
 
 ENDS = ("", "_ci95_low", "_ci95_high")
-
-Row = dict[str, Any]
 
 
 class Told(NamedTuple):

@@ -1,4 +1,4 @@
-"""What errors decided, and what that does to rankings: pure functions from records to tables."""
+"""Who caused errors and who witnessed them, and what that does to rankings: pure functions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,50 @@ import math
 
 import numpy as np
 
-from tomeval.domains.arena.attribution import DEPTH, ERROR_RATE, Row, share
-from tomeval.domains.arena.outcomes import Records, games_of, players_of
+from tomeval.domains.arena.game import ERRORS
+from tomeval.domains.arena.records import Records, Row, games_of, players_of, share
+
+ERROR_RATE, DEPTH = 0.30, 0.5
+"""The validity rule: above this share of games with an error, and below this median depth, a
+ranking measures who survives others' errors (MindGames 2026; see docs/arena/ratings.md)."""
+
+ANY = "any"
+"""Errors of all types together."""
+
+
+def error_rows(records: Records) -> list[Row]:
+    """Return errors caused and witnessed, by player and type; type ``any``: all together.
+
+    ``caused`` and ``witnessed`` count errors (decisions that were not right at once), of which
+    ``_fatal`` cost a seat its game or place; ``caused_percent`` and ``witnessed_percent`` are the
+    shares of the player's games with at least one, ``caused_fatal_percent`` and
+    ``witnessed_fatal_percent`` with a fatal one. A player who witnesses more than it causes meets
+    others who err more than itself. ``repaired`` counts own errors that a later attempt mended.
+    """
+    rows = []
+    for player in players_of(records):
+        mine = [record for record in records if player in record.players]
+        kinds = [k for k in ERRORS if any(e.kind == k for r in mine for e in r.errors)]
+        for kind in (ANY, *kinds):
+            rows.append(_errors(mine, player, kind))
+    return rows
+
+
+def _errors(mine: Records, player: str, kind: str) -> Row:
+    row: Row = {"player": player, "error": kind, "games": len(mine)}
+    shares: Row = {}
+    for what in ("caused", "witnessed"):
+        errors_of_game = [
+            [e for e in getattr(record, what)(player) if kind in (ANY, e.kind)] for record in mine
+        ]
+        row[what] = sum(map(len, errors_of_game))
+        row[f"{what}_fatal"] = sum(e.fatal for errors in errors_of_game for e in errors)
+        if what == "caused":
+            row["repaired"] = sum(e.repaired for errors in errors_of_game for e in errors)
+        shares |= share(mine, f"{what}_percent", [bool(errors) for errors in errors_of_game])
+        fatal = [any(e.fatal for e in errors) for errors in errors_of_game]
+        shares |= share(mine, f"{what}_fatal_percent", fatal)
+    return row | shares
 
 
 def game_rows(records: Records) -> list[Row]:

@@ -11,7 +11,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import between, number
 from tomeval.domains.arena.figures import INTERVALS
-from tomeval.domains.arena.outcomes import ALL, CLEAN
+from tomeval.domains.arena.records import ALL, CLEAN
 from tomeval.extensions.ratings.rows import rating_rows
 from tomeval.plots.dots import Ends, Panel, Series, dots_figure
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.attribution import Row, mean, share
-from tomeval.domains.arena.outcomes import (
+from tomeval.domains.arena.records import (
     GameRecord,
     Records,
+    Row,
     deals,
     games_of,
+    mean,
     players_of,
+    share,
     subsets,
 )
 from tomeval.extensions.ratings.contests import Contests

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.attribution import ANY, error_rows
-from tomeval.domains.arena.outcomes import Records
+from tomeval.domains.arena.records import Records
 from tomeval.extensions.ratings import errors
 from tomeval.extensions.ratings.board import board_rows
 from tomeval.extensions.ratings.rows import payoff_rows, rating_rows, side_rows
@@ -71,7 +70,7 @@ def rating_tables(run: Run, names: Sequence[str]) -> Iterator[Rated]:
     plain: dict[str, Callable[[Records], Rows]] = {
         "payoffs": payoff_rows,
         "games": errors.game_rows,
-        "errors": error_rows,
+        "errors": errors.error_rows,
         "selection": errors.selection_rows,
     }
     for name in names:
@@ -93,7 +92,7 @@ def rating_tables(run: Run, names: Sequence[str]) -> Iterator[Rated]:
         yield Rated(name, rows, notes)
 
 
-def on_one_screen(ratings: Rows, errors: Rows) -> Rows:
+def on_one_screen(ratings: Rows, erring: Rows) -> Rows:
     """Return a row per player, or subset and player, from the tables ``ratings`` and ``errors``.
 
     Its rating and rank over all games, its rating in each of up to `MOST_GAMES` games, and in which
@@ -102,7 +101,7 @@ def on_one_screen(ratings: Rows, errors: Rows) -> Rows:
     scopes = list(dict.fromkeys(row["game"] for row in ratings))
     games = scopes[1:] if len(scopes) <= MOST_GAMES + 1 else []
     rated = {(row["game"], row.get("subset"), row["player"]): row for row in ratings}
-    erred = {row["player"]: row for row in errors if row["error"] == ANY}
+    erred = {row["player"]: row for row in erring if row["error"] == errors.ANY}
     rows: Rows = []
     for (scope, subset, player), row in rated.items():
         if scope != scopes[0]:
