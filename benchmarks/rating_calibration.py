@@ -137,12 +137,12 @@ def rank_held(found: Ratings, strength: Floats) -> NDArray[np.bool_]:
 
 
 def coverage(repetitions: int) -> None:
-    """Coverage of ratings, of the sides' advantages, and of ranks; games are independent."""
+    """Coverage of ratings and of ranks; games are independent."""
     print("Six players, an advantage of the first side, independent games; coverage in %")
     rows: Rows = []
     for name, draw in DRAWS.items():
         for count in (40, 100, 300):
-            held, sides, ranked, opened, failed = [], [], [], 0, 0
+            held, ranked, opened, failed = [], [], 0, 0
             for number in range(repetitions):
                 rng = np.random.default_rng([number, count])
                 table = contests_of(draw(count, STRENGTH, rng), len(STRENGTH))
@@ -153,15 +153,12 @@ def coverage(repetitions: int) -> None:
                     continue
                 held.append(rating_held(one, STRENGTH))
                 opened += any(one.open)
-                true = SIDE / 2 * np.linspace(1, -1, len(table.sides))
-                sides.append((one.side_low <= true) & (true <= one.side_high))
                 ranked.append(rank_held(one, STRENGTH))
             rows.append(
                 {
                     "games of": name,
                     "games": count,
                     "rating": percent(np.concatenate(held)),
-                    "side": percent(sides),
                     "rank": percent(ranked),
                     "open %": percent(opened / repetitions),
                     "not rated %": percent(failed / repetitions),

@@ -20,7 +20,7 @@ def ratings(
         list[str] | None,
         typer.Option(
             "--what",
-            help="ratings, board, payoffs, sides, games, "
+            help="ratings, board, payoffs, games, "
             "errors or selection. Repeatable. Default: a row per player; in "
             "formats for programs, which hold one table, ratings.",
         ),

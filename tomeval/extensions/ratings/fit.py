@@ -188,38 +188,6 @@ class Fit:
             differ[i, j] = sure * np.sign(gap)
         return 1 + (differ < 0).sum(axis=1), count - (differ > 0).sum(axis=1)
 
-    def sides(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the sides' advantages and the ends of their intervals."""
-        contests, count = self.contests, len(self.contests.names)
-        advantages = np.full((3, len(contests.sides)), np.nan)
-        given = self.given[count:]
-        advantages[0] = given
-        free = np.flatnonzero(np.isnan(given))
-        start, width = int(self.free.sum()), self.players.shape[1]
-        met = _side_groups(contests)
-        for column, q in enumerate(free.tolist()):
-            contrast = np.zeros(width)
-            contrast[start + column] = 1.0
-            if len(free) == len(given):
-                mates = [start + k for k in range(len(given)) if met[k] == met[q]]
-                contrast[mates] -= 1 / len(mates)
-            if contrast.any() and self.limit.says(contrast):
-                advantages[0, q] = float(contrast @ self.peak.place)
-                advantages[1:, q] = self.ends(contrast)
-        return advantages[0], advantages[1], advantages[2]
-
-
-def _side_groups(contests: Contests) -> IntArray:
-    """Return the group of each side, (Q,): those that met in games, directly or not."""
-    group = np.arange(len(contests.sides))
-    team, side = np.nonzero(contests.terms)
-    first: dict[int, int] = {}
-    for game, q in zip(contests.game[team].tolist(), side.tolist(), strict=True):
-        other = first.setdefault(game, q)
-        if group[other] != group[q]:
-            group[group == group[q]] = group[other]
-    return group
-
 
 def comparison_tails(covariance: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return the upper tail to leave out in each comparison of one value with all others, (P,).

@@ -21,7 +21,7 @@ ELO = 400 / math.log(10)
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Ratings of P players and Q sides in logits; multiply by `ELO` for Elo-like points.
+    """Ratings of P players in logits; multiply by `ELO` for Elo-like points.
 
     Attributes
     ----------
@@ -36,8 +36,6 @@ class Ratings:
         1 is best; equal ratings share a rank.
     games, clusters : ndarray of int, shape (P,)
         In which the player took part.
-    side_value, side_low, side_high : ndarray, shape (Q,)
-        Advantage of each side over the mean of the sides of its games; NaN: not to be told.
     notes : tuple of str
         What a reader must know besides the numbers.
     """
@@ -53,10 +51,6 @@ class Ratings:
     rank_high: IntArray
     games: IntArray
     clusters: IntArray
-    sides: tuple[str, ...]
-    side_value: FloatArray
-    side_low: FloatArray
-    side_high: FloatArray
     notes: tuple[str, ...]
 
 
@@ -136,7 +130,6 @@ def _assembled(fit: Fit, rng: np.random.Generator) -> Ratings:
     names = {(True, True): "both", (True, False): "below", (False, True): "above"}
     opened = tuple(names.get((low == -np.inf, high == np.inf), "") for low, high in ends)
     low_rank, high_rank = fit.ranks(value, rng)
-    sides = fit.sides()
     games = [np.unique(contests.game[mine]) for mine in (contests.players > 0).T]
     return Ratings(
         names=contests.names,
@@ -150,9 +143,7 @@ def _assembled(fit: Fit, rng: np.random.Generator) -> Ratings:
         rank_high=high_rank,
         games=np.array([len(mine) for mine in games], dtype=np.int64),
         clusters=np.array([len(np.unique(contests.cluster[mine])) for mine in games]),
-        sides=contests.sides,
-        **dict(zip(("side_value", "side_low", "side_high"), sides, strict=True)),
-        notes=tuple(_notes(fit, opened, ends[:, 0], *sides[:2])),
+        notes=tuple(_notes(fit, opened, ends[:, 0])),
     )
 
 
@@ -166,28 +157,21 @@ OPEN = {
 }
 
 
-def _notes(
-    fit: Fit, opened: Sequence[str], ends: FloatArray, sides: FloatArray, side_ends: FloatArray
-) -> list[str]:
+def _notes(fit: Fit, opened: Sequence[str], ends: FloatArray) -> list[str]:
     """Return what a reader must know; `ends` are the lower ones."""
-    contests = fit.contests
 
-    def named(names: Sequence[str], chosen: Iterable[Any]) -> str:
-        return ", ".join(name for name, one in zip(names, chosen, strict=True) if one)
+    def named(chosen: Iterable[Any]) -> str:
+        return ", ".join(name for name, one in zip(fit.contests.names, chosen, strict=True) if one)
 
     notes = []
     for word, text in OPEN.items():
-        if mine := named(contests.names, [said == word for said in opened]):
+        if mine := named(said == word for said in opened):
             notes.append(f"the rating of {mine} has {text}")
-    for what, names, some in (
-        ("rating", contests.names, fit.free & np.isnan(ends)),
-        ("advantage", contests.sides, np.isnan(side_ends) & ~np.isnan(sides)),
-    ):
-        if few := named(names, some):
-            notes.append(
-                f"no interval for the {what} of {few}: what can be told of it rests on one deal, "
-                "so nothing shows how deals vary"
-            )
+    if few := named(fit.free & np.isnan(ends)):
+        notes.append(
+            f"no interval for the rating of {few}: what can be told of it rests on one deal, so "
+            "nothing shows how deals vary"
+        )
     if not all(fit.limit.says(one) for one in fit.players):
         notes.append(
             "where these games set no limit, the rating itself is finite only by a weak prior "
@@ -195,12 +179,7 @@ def _notes(
             + (", and a closed end counts each common deal as one game" if fit.clustered else "")
         )
     if not fit.frozen and not fit.core.all():
-        notes.append(f"0 is the mean rating of {named(contests.names, fit.core)}")
-    if unknown_sides := named(contests.sides, np.isnan(sides)):
-        notes.append(
-            f"no advantage of {unknown_sides} can be told: their teams always won, lost or tied, "
-            "or it cannot be separated from the players who sat there"
-        )
+        notes.append(f"0 is the mean rating of {named(fit.core)}")
     if fit.alike:
         notes.append(
             "common deals end alike whoever sits where, so they do not show how much chance "

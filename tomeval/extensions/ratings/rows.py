@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.records import (
     GameRecord,
     Records,
@@ -30,7 +30,7 @@ Frozen = Mapping[str, float | Mapping[str, float]]
 """Ratings that are known beforehand by player, one number or one by game and for `TOGETHER`."""
 
 
-def contests_of(records: Records, players: Sequence[str] | None = None) -> Contests:
+def contests_of(records: Records) -> Contests:
     """Return complete games as contests of teams, see `tomeval.extensions.ratings.contests`.
 
     A team's place is by the mean of its seats' rewards, so that a game with more than two teams
@@ -38,7 +38,7 @@ def contests_of(records: Records, players: Sequence[str] | None = None) -> Conte
     this game. Games of one name have ties equally often.
     """
     played = [record for record in records if record.complete]
-    names = tuple(players_of(played)) if players is None else tuple(players)
+    names = players_of(played)
     number = {name: k for k, name in enumerate(names)}
     labels = [[f"{r.game}: {side}" for side in r.team_sides()] for r in played]
     sides = tuple(dict.fromkeys(side for of_game in labels for side in of_game))
@@ -86,14 +86,10 @@ def fixed_ratings(contests: Contests, frozen: Mapping[str, float] | None) -> Flo
     return given
 
 
-def scopes(records: Records, game: str | None = None) -> dict[str, list[GameRecord]]:
+def scopes(records: Records) -> dict[str, list[GameRecord]]:
     """Return the games to rate: each game apart, and all together if there are several."""
-    names = games_of(records)
-    if game is not None and game not in names:
-        raise unknown("game", game, names)
     by_game = {
-        name: [record for record in records if record.game == name]
-        for name in (names if game is None else (game,))
+        name: [record for record in records if record.game == name] for name in games_of(records)
     }
     return by_game if len(by_game) == 1 else {TOGETHER: list(records), **by_game}
 
@@ -114,10 +110,23 @@ def rating_rows(
         No subset can be rated: the reason of the first.
     """
     rows: list[Row] = []
-    said: Said = {}
-    for where, rated in _each_rated(records, rng, frozen, said):
-        rows += _rating_rows(*where, rated)
-    return rows, _joined(said)
+    said: dict[str, list[str]] = {}  # notes, and the games and subsets of which they are true
+    errors: list[TomevalError] = []
+    for scope, some in scopes(records).items():
+        for subset, mine in subsets(some):
+            try:
+                rated = rate_records(mine, rng, _known_in(scope, frozen))
+            except TomevalError as error:
+                errors.append(error)
+                notes = [f"no rating: {str(error).removeprefix('ratings: ')}"]
+            else:
+                notes = list(rated.notes)
+                rows += _rating_rows(scope, subset, rated)
+            for note in notes:
+                said.setdefault(note, []).append(f"{scope} ({subset})")
+    if not rows:
+        raise errors[0]
+    return rows, [f"{'; '.join(places)}: {note}" for note, places in said.items()]
 
 
 def _known_in(scope: str, frozen: Frozen | None) -> dict[str, float]:
@@ -127,47 +136,6 @@ def _known_in(scope: str, frozen: Frozen | None) -> dict[str, float]:
         for name, rating in (frozen or {}).items()
     }
     return {name: rating for name, rating in by_player.items() if rating is not None}
-
-
-Said = dict[str, list[str]]
-"""Sentences, and the games and subsets of which they are true."""
-
-
-def _each_rated(
-    records: Records,
-    rng: np.random.Generator,
-    frozen: Frozen | None,
-    said: Said,
-) -> Iterator[tuple[tuple[str, str], Ratings]]:
-    """Yield scope and subset, and ratings, of all that can be rated; `said` gets the notes.
-
-    Raises
-    ------
-    TomevalError
-        Nothing could be rated: the first reason.
-    """
-    errors: list[TomevalError] = []
-    for scope, some in scopes(records).items():
-        for subset, mine in subsets(some):
-            where = f"{scope} ({subset})"
-            try:
-                rated = rate_records(mine, rng, _known_in(scope, frozen))
-            except TomevalError as error:
-                errors.append(error)
-                said.setdefault(f"no rating: {str(error).removeprefix('ratings: ')}", []).append(
-                    where
-                )
-                continue
-            for note in rated.notes:
-                said.setdefault(note, []).append(where)
-            yield (scope, subset), rated
-    if len(errors) == 2 * len(scopes(records)):
-        raise errors[0]
-
-
-def _joined(said: Said) -> list[str]:
-    """Return notes, each with all that it is true of."""
-    return [f"{'; '.join(places)}: {note}" for note, places in said.items()]
 
 
 def rate_records(
@@ -194,28 +162,6 @@ def _rating_rows(scope: str, subset: str, found: Ratings) -> list[Row]:
         row["games"], row["deals"] = int(found.games[k]), int(found.clusters[k])
         rows.append(row)
     return rows
-
-
-def side_rows(
-    records: Records,
-    rng: np.random.Generator,
-    frozen: Frozen | None = None,
-) -> tuple[list[Row], list[str]]:
-    """Return the advantage of each side of a game in Elo-like points, over the mean of its sides.
-
-    From all games and from clean ones, of each game that can be rated; and notes.
-    """
-    rows: list[Row] = []
-    said: Said = {}
-    for (scope, subset), rated in _each_rated(records, rng, frozen, said):
-        if scope == TOGETHER:
-            continue
-        for k, side in enumerate(rated.sides):
-            ends = (rated.side_value[k], rated.side_low[k], rated.side_high[k])
-            row: Row = {"game": scope, "subset": subset, "side": side.split(": ", 1)[1]}
-            points = Estimate.of(*(ELO * end for end in ends))
-            rows.append(row | flat(["advantage"], points))
-    return rows, _joined(said)
 
 
 def payoff_rows(records: Records) -> list[Row]:

@@ -12,7 +12,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.records import Records
 from tomeval.extensions.ratings import errors
 from tomeval.extensions.ratings.board import board_rows
-from tomeval.extensions.ratings.rows import payoff_rows, rating_rows, side_rows
+from tomeval.extensions.ratings.rows import payoff_rows, rating_rows
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
 
@@ -20,7 +20,6 @@ RATED = {
     "ratings": "Ratings in Elo-like points (400: odds of 10), all games and clean games",
     "board": "Board: share of the win with every game weighing the same, and who reads roles",
     "payoffs": "Reward and share of the win, by player and seat or role",
-    "sides": "Advantage of seats or roles, in Elo-like points",
     "games": "Games with errors, and the validity rule",
     "errors": "Errors caused and witnessed",
     "selection": "Who is left in clean games",
@@ -81,8 +80,6 @@ def rating_tables(run: Run, names: Sequence[str]) -> Iterator[Rated]:
             rows, notes = board_rows(run, records)
         elif name == "ratings":
             rows, notes = rating_rows(records, rng, frozen)
-        elif name == "sides":
-            rows, notes = side_rows(records, rng, frozen)
         else:
             rows = plain[name](records)
         if name in ("ratings", "payoffs", "selection"):

@@ -25,7 +25,7 @@ from domains.arena.recomputed.codenames import codenames, read_boards
 from domains.arena.recomputed.dilemma import dilemma
 from domains.arena.recomputed.games import NAN, Game, table_of
 from domains.arena.recomputed.mafia import mafia
-from domains.arena.recomputed.ratings import advantages, ratings
+from domains.arena.recomputed.ratings import ratings
 from domains.arena.recomputed.tables import (
     Row,
     errors,
@@ -99,7 +99,6 @@ def compared(folder: Path) -> dict[str, float]:
     own["games"] = kinds(games), ("game",)
     own["selection"] = selection(games), ("game", "player", "side")
     own["ratings"] = ratings(games, tables["ratings"]), ("game", "player")
-    own["sides"] = advantages(games, tables["sides"]), ("game", "side")
     assert all(rows for rows, _ in own.values())
     found = {name: furthest(rows, tables[name], keys) for name, (rows, keys) in own.items()}
     return {"decisions": max(map(off, games)), **found}

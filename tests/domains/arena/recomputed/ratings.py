@@ -138,17 +138,3 @@ def ratings(games: list[Game], shown: list[Row]) -> list[Row]:
             if name in known or abs(value) < FAR:  # else it runs away, and a prior holds it
                 rows.append({"game": scope, "player": name, "rating": POINTS * value})
     return rows
-
-
-def advantages(games: list[Game], shown: list[Row]) -> list[Row]:
-    """Return the advantages of the sides that have one in the table."""
-    rows = []
-    for scope in dict.fromkeys(row["game"] for row in shown if row["advantage"]):
-        found = fitted([game for game in games if game.name == scope])
-        start = f"{scope}: "
-        rows += [
-            {"game": scope, "side": name.removeprefix(start), "advantage": POINTS * value}
-            for name, value in found.items()
-            if name.startswith(start)
-        ]
-    return rows
