@@ -7,7 +7,7 @@ from arena_conformance import difference, matches
 from textarena_games import IDS, available, lines
 
 from tomeval.core.outcomes import COMPLETE
-from tomeval.extensions.trajectories.recording import TrajectoryKeys, recorded_games
+from tomeval.extensions.trajectories.recording import recorded_games
 from tomeval.runs.domain import get_domain
 from tomeval.runs.results import Run
 from tomeval.runs.runner import import_games
@@ -44,7 +44,7 @@ def test_games_of_textarena_are_imported_and_told(tmp_path, kind):
     played = [list(lines(kind, IDS[kind][0], seed, 0.2)) for seed in range(8)]
     path.write_text("\n".join(json.dumps(line) for game in played for line in game))
     domain = get_domain("arena")
-    import_games(domain, lambda: recorded_games(path, TrajectoryKeys()), tmp_path / "run")
+    import_games(domain, lambda: recorded_games(path), tmp_path / "run")
     with Run(tmp_path / "run") as run:
         told = 0
         for cell in run.cells:

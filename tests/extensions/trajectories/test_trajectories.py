@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.trajectories.file import FIELDS
-from tomeval.extensions.trajectories.recording import TrajectoryKeys, recorded_games
+from tomeval.extensions.trajectories.recording import recorded_games
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 
@@ -46,7 +46,7 @@ def blotto_lines(first="[A10 B10]", rewards=(1.0, -1.0), episode=7):
 
 
 def read(path, **keys):
-    return recorded_games(path, TrajectoryKeys(**keys))
+    return recorded_games(path, **keys)
 
 
 def test_a_game_by_hand(tmp_path):

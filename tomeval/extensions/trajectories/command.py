@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -34,13 +35,13 @@ def import_(
     skip_bad: SkipBad = False,
 ) -> None:
     """Make a run folder of games that TextArena played, for table, ratings, report and the rest."""
-    from tomeval.extensions.trajectories.recording import TrajectoryKeys, recorded_games
+    from tomeval.extensions.trajectories.recording import recorded_games
     from tomeval.runs.domain import get_domain
     from tomeval.runs.runner import import_games
 
-    keys = TrajectoryKeys(pairs("--map", maps, "FIELD=NAME"), subject, skip_bad)
+    read = partial(recorded_games, games, pairs("--map", maps, "FIELD=NAME"), subject, skip_bad)
     folder = out or Path("runs") / games.stem
-    recorded = import_games(get_domain("arena"), lambda: recorded_games(games, keys), folder)
+    recorded = import_games(get_domain("arena"), read, folder)
     for note in recorded.notes:
         tell(note)
     show(folder)

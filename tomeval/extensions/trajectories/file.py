@@ -5,19 +5,50 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.domains.arena.games import textarena_kind
 from tomeval.domains.arena.kinds import Kind
 from tomeval.domains.arena.wording import Wording
 
-NEEDED = ("game", "episode", "step", "seat", "action")
-FIELDS = (*NEEDED, "observation", "reward", "player", "players", "rewards", "deal")
-"""The fields of a line; docs/arena/trajectories.md says what they mean."""
+
+def _printable(name: str) -> str:
+    if not name.strip() or not name.isprintable():
+        raise ValueError
+    return name
+
+
+Name = Annotated[str, AfterValidator(_printable)]
+
+
+class Fields(BaseModel):
+    """The fields of a line; docs/arena/trajectories.md says what they mean."""
+
+    model_config = ConfigDict(strict=True)
+    game: str = Field(description="an id of TextArena")
+    episode: str | int = Field(description="a text or a whole number")
+    step: int = Field(ge=0, description="a whole number from 0")
+    seat: int = Field(ge=0, description="a whole number from 0")
+    action: str = Field(description="a text")
+    observation: str | None = Field(None, description="a text or null")
+    reward: FiniteFloat | None = Field(None, description="a number or null")
+    rewards: list[FiniteFloat] | None = Field(
+        None, description="a list of numbers by seat, or null"
+    )
+    player: Name | None = Field(None, description="a printable name or null")
+    players: list[Name] | None = Field(
+        None, description="a list of printable names by seat, or null"
+    )
+    deal: Any = None
+
+
+FIELDS = tuple(Fields.model_fields)
 
 
 @dataclass(frozen=True)
@@ -26,7 +57,7 @@ class Line:
 
     file: Path
     number: int
-    data: Mapping[str, Any]
+    data: Fields
 
     def wrong(self, name: str, what: str) -> TomevalError:
         """Return the error for a field."""
@@ -98,37 +129,36 @@ def read_trajectories(
     """
     matches: list[Match] = []
     left: list[Left] = []
-    games: dict[tuple[str, str], list[Line]] = {}
-    bad: dict[tuple[str, str], TomevalError] = {}
-    for line, fault in _read_lines(path, columns or {}):
-        if fault is not None and not skip_bad:
-            raise fault
-        game, episode = line.data.get("game"), line.data.get("episode")
-        if not isinstance(game, str) or not (isinstance(episode, str) or type(episode) is int):
-            left.append(Left("", 1, str(fault)))
-            continue
-        key = (game, str(episode))
-        games.setdefault(key, []).append(line)
-        if fault is not None:
-            bad.setdefault(key, fault)
-    for key, lines in games.items():
+    games: dict[tuple[Any, str], list[Line | TomevalError]] = {}
+    for key, line in _read_lines(path, columns or {}):
+        if isinstance(line, TomevalError) and not skip_bad:
+            raise line
+        if key is None:
+            left.append(Left("", 1, str(line)))
+        else:
+            games.setdefault(key, []).append(line)
+    for (_, name), lines in games.items():
         try:
-            if key in bad:
-                raise bad[key]
-            matches.append(_match(lines))
+            matches.append(_match([_sound(line) for line in lines]))
         except TomevalError as error:
             if not skip_bad:
                 raise
-            left.append(Left(key[1], len(lines), str(error)))
+            left.append(Left(name, len(lines), str(error)))
     if not matches and not left:
         raise TomevalError(f"{path}: there is no line in it")
     return matches, left
 
 
+def _sound(line: Line | TomevalError) -> Line:
+    if isinstance(line, TomevalError):
+        raise line
+    return line
+
+
 def _read_lines(
     path: Path, columns: Mapping[str, str]
-) -> Iterator[tuple[Line, TomevalError | None]]:
-    """Yield the lines under our names, each with what is wrong with it alone."""
+) -> Iterator[tuple[tuple[Any, str] | None, Line | TomevalError]]:
+    """Yield what game each line is of, None where it does not say; and the line, or its fault."""
     if strangers := [name for name in columns if name not in FIELDS]:
         near = did_you_mean(strangers[0], FIELDS)
         raise TomevalError(f"unknown field {strangers[0]!r}{near}; known: {', '.join(FIELDS)}")
@@ -144,114 +174,80 @@ def _read_lines(
         where = f"{path}, line {number}"
         try:
             data = json.loads(text)
-            fault = None if isinstance(data, dict) else TomevalError(f"{where}: no JSON object")
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             why = getattr(error, "msg", "nested too deeply")
-            fault = TomevalError(f"{where}: no JSON ({why})")
-        if fault is not None:
-            yield Line(path, number, {}), fault
+            yield None, TomevalError(f"{where}: no JSON ({why})")
+            continue
+        if not isinstance(data, dict):
+            yield None, TomevalError(f"{where}: no JSON object")
             continue
         named = {ours: data[name] for ours, name in theirs.items() if name in data}
-        yield Line(path, number, named), _fault(where, named, data, theirs)
-
-
-def _number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def _name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
-
-
-def _whole(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _none_or(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or fits(value)
-
-
-def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(fits, value))
-
-
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "game": (_text, "an id of TextArena"),
-    "episode": (lambda v: _text(v) or type(v) is int, "a text or a whole number"),
-    "step": (_whole, "a whole number from 0"),
-    "seat": (_whole, "a whole number from 0"),
-    "action": (_text, "a text"),
-    "observation": (_none_or(_text), "a text or null"),
-    "reward": (_none_or(_number), "a number or null"),
-    "player": (_name, "a printable name"),
-    "players": (_none_or(_list_of(_name)), "a list of printable names by seat, or null"),
-    "rewards": (_none_or(_list_of(_number)), "a list of numbers by seat, or null"),
-}
+        game, episode = named.get("game"), named.get("episode")
+        told = isinstance(game, str) and (isinstance(episode, str) or type(episode) is int)
+        try:
+            line: Line | TomevalError = Line(path, number, Fields(**named))
+        except ValidationError as error:
+            line = _fault(where, error, data, theirs)
+        yield ((game, str(episode)) if told else None), line
 
 
 def _fault(
-    where: str, named: Mapping[str, Any], data: Mapping[str, Any], theirs: Mapping[str, str]
-) -> TomevalError | None:
+    where: str, error: ValidationError, data: Mapping[str, Any], theirs: Mapping[str, str]
+) -> TomevalError:
     """Return what is wrong with a line by itself: a field that is missing, or has a wrong value."""
-    if missing := [theirs[name] for name in NEEDED if name not in named]:
-        near = did_you_mean(missing[0], [key for key in data if key not in FIELDS])
-        return TomevalError(f"{where}: has no field {missing[0]!r}{near}")
-    for name, (fits, what) in _KINDS.items():
-        if name in named and not fits(named[name]):
-            shown = json.dumps(named[name])[:60]
-            return TomevalError(f"{where}, {theirs[name]}: {shown} is not {what}")
-    return None
+    faults = error.errors(include_url=False, include_context=False)
+    wrong = min(faults, key=lambda one: one["type"] != "missing")
+    name = str(wrong["loc"][0])
+    if wrong["type"] == "missing":
+        near = did_you_mean(theirs[name], [key for key in data if key not in FIELDS])
+        return TomevalError(f"{where}: has no field {theirs[name]!r}{near}")
+    shown = json.dumps(data[theirs[name]])[:60]
+    what = Fields.model_fields[name].description
+    return TomevalError(f"{where}, {theirs[name]}: {shown} is not {what}")
 
 
 def _match(lines: list[Line]) -> Match:
     """Return the lines of one game as a match, checked as far as that goes without its rules."""
-    first = lines[0]
-    name = str(first.data["episode"])
-    kind, wording, game, raw = textarena_kind(
-        first.data["game"], f"{first.file}, line {first.number}"
-    )
-    for number, line in enumerate(lines):
-        expected = first.data["step"] + number
-        if line.data["step"] != expected or first.data["step"] > 1:
-            wanted = "0 or 1" if number == 0 else str(expected)
-            text = f"{line.data['step']} where {wanted} was to come in game {name!r}"
+    first, start = lines[0], lines[0].data.step
+    name = str(first.data.episode)
+    kind, wording, game, raw = textarena_kind(first.data.game, f"{first.file}, line {first.number}")
+    for number, line in enumerate(lines, start):
+        if line.data.step != number or start > 1:
+            wanted = "0 or 1" if line is first else str(number)
+            text = f"{line.data.step} where {wanted} was to come in game {name!r}"
             raise line.wrong("step", text)
+    deals = [line for line in lines if line.data.deal is not None]
+    deal = deals[0].data.deal if deals else None
+    if other := [line for line in deals if line.data.deal != deal]:
+        raise other[0].wrong("deal", f"differs from that of line {deals[0].number}")
     seats = _seats(game, wording, lines)
     for line in lines:
-        if line.data["seat"] >= seats:
-            text = f"{line.data['seat']} in a game with seats 0 to {seats - 1}"
+        if line.data.seat >= seats:
+            text = f"{line.data.seat} in a game with seats 0 to {seats - 1}"
             raise line.wrong("seat", text)
         for field, what in (("players", "names"), ("rewards", "numbers")):
-            listed = line.data.get(field)
+            listed = getattr(line.data, field)
             if listed is not None and len(listed) != seats:
                 raise line.wrong(field, f"{len(listed)} {what} in a game of {seats} seats")
-    deals = [line for line in lines if line.data.get("deal") is not None]
-    deal = deals[0].data["deal"] if deals else None
-    if other := [line for line in deals if line.data["deal"] != deal]:
-        raise other[0].wrong("deal", f"differs from that of line {deals[0].number}")
     players, rewards = _players(lines, seats), _rewards(lines, seats)
     return Match(name, game, kind, wording, raw, seats, players, rewards, deal, lines)
 
 
 def _seats(game: str, wording: Wording, lines: list[Line]) -> int:
-    """Return the number of seats: the game's, or as many as a list of the file names."""
+    """Return the number of seats: the game's, or as many as a list of the file or a seat tells."""
     known = wording.seats
     if len(known) == 1:
         return known[0]
     for line in lines:
         for name in ("players", "rewards", "deal"):
-            listed = line.data.get(name)
+            listed = getattr(line.data, name)
             if isinstance(listed, list) and len(listed) not in known:
                 text = f"{len(listed)} seats; {game} has {known[0]} to {known[-1]}"
                 raise line.wrong(name, text)
             if isinstance(listed, list):
                 return len(listed)
     for line in lines:
-        if shown := re.search("Players: (.*)", str(line.data.get("observation") or "")):
+        if shown := re.search("Players: (.*)", line.data.observation or ""):
             seats = shown[1].count("Player ")
             if seats not in known:
                 raise lines[0].wrong("observation", f"lists {seats} players")
@@ -264,9 +260,9 @@ def _players(lines: list[Line], seats: int) -> tuple[str, ...]:
     """Return names by seat, which must be the same on every line."""
     names: dict[int, str] = {}
     for line in lines:
-        said = [("players", seat, name) for seat, name in enumerate(line.data.get("players") or ())]
-        if line.data.get("player") is not None:
-            said.append(("player", line.data["seat"], line.data["player"]))
+        said = [("players", seat, name) for seat, name in enumerate(line.data.players or ())]
+        if line.data.player is not None:
+            said.append(("player", line.data.seat, line.data.player))
         for source, seat, name in said:
             if names.setdefault(seat, name) != name:
                 raise line.wrong(source, f"{name!r}, but seat {seat} was {names[seat]!r}")
@@ -279,17 +275,17 @@ def _rewards(lines: list[Line], seats: int) -> tuple[float, ...]:
     That is its last line's `reward`; earlier ones are null, 0, or the same. `rewards` says it for
     all seats.
     """
-    last = {line.data["seat"]: line.data.get("reward") for line in lines}
-    final = {seat: float(reward) for seat, reward in last.items() if reward is not None}
+    last = {line.data.seat: line.data.reward for line in lines}
     for line in lines:
-        seat, reward = line.data["seat"], line.data.get("reward")
+        seat, reward = line.data.seat, line.data.reward
         if reward is not None and reward not in (0, last[seat]):
             ends = "none" if last[seat] is None else format(last[seat], "g")
             text = f"{reward:g}, but the last line of seat {seat} has {ends}"
             raise line.wrong("reward", text)
+    final = {seat: reward for seat, reward in last.items() if reward is not None}
     for line in lines:
-        for seat, reward in enumerate(line.data.get("rewards") or ()):
-            if final.setdefault(seat, float(reward)) != reward:
+        for seat, reward in enumerate(line.data.rewards or ()):
+            if final.setdefault(seat, reward) != reward:
                 text = f"{reward:g} for seat {seat}, but it has {final[seat]:g}"
                 raise line.wrong("rewards", text)
     if not final:

@@ -75,7 +75,7 @@ def judged(
     """
     seen: dict[int, str] = {}
     for line in match.lines:
-        seen.setdefault(line.data["seat"], line.data.get("observation") or "")
+        seen.setdefault(line.data.seat, line.data.observation or "")
     wording = match.wording
     state = wording.dealt(game, seen, match.deal)
     if isinstance(state, str):
@@ -117,7 +117,7 @@ def _after(match: Match, game: ArenaGame[Any], point: _Point) -> list[_Point]:
         if not pending:
             break
         line = _line(match, stage.at, pending)
-        seat = line.data["seat"]
+        seat = line.data.seat
         if seat not in pending:
             stage.state = match.wording.speaking(stage.state, seat)
             pending = {ask.seat: ask for ask in game.due(stage.state)}
@@ -154,10 +154,10 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Open, ask: Ask) -> None:
     stage.decisions.append(decision)
     while True:
         line = _line(match, stage.at, {ask.seat: ask})
-        if line.data["seat"] != ask.seat:
-            text = f"{line.data['seat']} acts, but seat {ask.seat}, whose text was refused, is due"
+        if line.data.seat != ask.seat:
+            text = f"{line.data.seat} acts, but seat {ask.seat}, whose text was refused, is due"
             raise _Misfit(stage.at, line.wrong("seat", text))
-        text = line.data["action"]
+        text = line.data.action
         reading = wording.read(view, ask, text if match.raw else wording.wrapped(text))
         stage.at += 1
         if reading.broken is not None:
@@ -192,12 +192,12 @@ def _finished(
     """Return a game that is over, if the file says the same of how it ended."""
     if point.at < len(match.lines):
         line = match.lines[point.at]
-        text = f"{line.data['step']}, but game {match.name!r} was over before"
+        text = f"{line.data.step}, but game {match.name!r} was over before"
         raise _Misfit(point.at, line.wrong("step", text))
     rewards = game.rewards(point.state)
     for seat, (ours, theirs) in enumerate(zip(rewards, match.rewards, strict=True)):
         if not math.isnan(theirs) and abs(ours - theirs) > CLOSE:
-            own = [line for line in match.lines if line.data["seat"] == seat] or match.lines
+            own = [line for line in match.lines if line.data.seat == seat] or match.lines
             text = f"{theirs:g} for seat {seat}, but by the actions it is {ours:g}"
             raise _Misfit(point.at, own[-1].wrong("reward", text))
     if not fits(point.state):

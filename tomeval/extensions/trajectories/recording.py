@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.played import PlayedGame
@@ -23,25 +23,6 @@ SEED = 0
 """The seed of recorded line-ups: they have none, and it has to be the same in all of them."""
 
 
-class TrajectoryKeys(NamedTuple):
-    """How a file of trajectories is read.
-
-    Attributes
-    ----------
-    columns : mapping
-        The file's own names of the fields.
-    subject : str
-        The player who is measured in every game that it plays; in all others, and by default, that
-        is the player in the first seat.
-    skip_bad : bool
-        Leave out games that cannot be read, and list them.
-    """
-
-    columns: Mapping[str, str] = {}
-    subject: str = ""
-    skip_bad: bool = False
-
-
 @dataclass
 class _Lineup:
     """Games of the same players at the same game."""
@@ -54,18 +35,31 @@ class _Lineup:
     deals: list[Any] = field(default_factory=list)
 
 
-def recorded_games(path: Path, keys: TrajectoryKeys) -> Recorded:
-    """Read a file of trajectories; see `tomeval.runs.runner.Recorded`."""
-    matches, left = read_trajectories(path, columns=keys.columns, skip_bad=keys.skip_bad)
+def recorded_games(
+    path: Path, columns: Mapping[str, str] | None = None, subject: str = "", skip_bad: bool = False
+) -> Recorded:
+    """Read a file of trajectories; see `tomeval.runs.runner.Recorded`.
+
+    Parameters
+    ----------
+    columns : mapping, optional
+        The file's own names of the fields.
+    subject : str
+        The player who is measured in every game that it plays; in all others, and by default, that
+        is the player in the first seat.
+    skip_bad : bool
+        Leave out games that cannot be read, and list them.
+    """
+    matches, left = read_trajectories(path, columns=columns, skip_bad=skip_bad)
     known = {name for match in matches for name in match.players}
-    if keys.subject and keys.subject not in known:
-        raise unknown("player", keys.subject, sorted(known), str(path))
+    if subject and subject not in known:
+        raise unknown("player", subject, sorted(known), str(path))
     lineups: dict[str, _Lineup] = {}
     for deal, match in enumerate(matches):
         try:
-            _add(lineups, match, deal, keys.subject)
+            _add(lineups, match, deal, subject)
         except TomevalError as error:
-            if not keys.skip_bad:
+            if not skip_bad:
                 raise
             left.append(Left(match.name, len(match.lines), str(error)))
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
