@@ -53,14 +53,15 @@ def test_private_and_public_are_told_apart():
 def test_a_decision_and_its_event_are_one_step(mafia):
     """A night's finding stands at the detective's own step, and votes at their voters'."""
     told = retell(mafia.store, mafia.cells[0], 0)
-    kinds = {row.step: (row.kind, row.seat) for row in told.decided}
+    kinds = {row["step"]: (row["kind"], row["seat"]) for row in told.decided}
     pairs = {"finding": "investigate", "protect": "protect", "kill": "kill", "vote": "vote"}
     found = [one for one in told.happened if one.event.kind in pairs]
     assert {one.event.kind for one in found} == set(pairs)
     for one in found:
         assert kinds[one.step] == (pairs[one.event.kind], one.event.seat)
         assert one.own
-        assert one.text.startswith("[private] ") == (one.event.kind in ("finding", "protect"))
+        private = told.line(one.event).startswith("[private] ")
+        assert private == (one.event.kind in ("finding", "protect"))
 
 
 def test_days_are_headings_and_silence_is_one_line(mafia):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tomeval.domains.arena.game import ArenaGame, Event, Probe
@@ -33,54 +34,56 @@ _VERDICTS = {
 class Happened(NamedTuple):
     """An event, and the decision after which it is known; 0: before the first.
 
-    `text` is a line of who knows and what. `own`: it tells of that decision alone.
+    `own`: it tells of that decision alone.
     """
 
     step: int
     event: Event
-    text: str
     own: bool = False
 
 
-class Decided(NamedTuple):
-    """One decision, `action` in words; for what is not said here see `played.Decision`.
+@dataclass(frozen=True)
+class Retold:
+    """A recorded game, played again.
 
-    `silent`: all that came of it is that the seat said nothing; `own`: an event tells of it alone.
-    `notes` say what went wrong, what it was worth and what it predicted.
+    `decided` are the rows of its decisions, with the answers to their probes under ``probes``;
+    `measured` is the subject's seat, what follows it up to `wins` are lists by seat. `ending`,
+    `rewards` and `wins` are empty unless the game is complete.
     """
 
-    step: int
-    stage: int
-    round: int
-    seat: int
-    kind: str
-    action: str
-    silent: bool
-    own: bool
-    notes: list[str]
-
-
-class Retold(NamedTuple):
-    """A game; `measured` is the subject's seat, what follows it up to `wins` lists by seat.
-
-    `ending`, `rewards` and `wins` are empty unless the game is complete.
-    """
-
+    cell: ArenaRunCell
     status: str
     deal: int
     ending: str
     measured: int
-    names: list[str]
     players: list[str]
     roles: list[str]
     rewards: list[float]
     wins: list[float]
     happened: list[Happened]
-    decided: list[Decided]
+    decided: list[dict[str, Any]]
+
+    @property
+    def game(self) -> ArenaGame[Any]:
+        """The game with its parameters."""
+        return self.cell.table.game
+
+    @property
+    def names(self) -> list[str]:
+        """What the seats are called at the table."""
+        return [self.game.seat_name(seat) for seat in range(self.game.seats)]
 
     def who(self, seat: int) -> str:
         """Return a seat and its player."""
         return f"{self.names[seat]} ({self.players[seat]})"
+
+    def line(self, event: Event) -> str:
+        """Return an event, with player behind seat and who knew of it, if not all, ahead."""
+        text, seat = self.game.line(event), event.seat
+        if seat is not None:
+            text = text.replace(self.names[seat], self.who(seat), 1)
+        known = known_to(self.names, event)
+        return f"[{known}] {text}" if known else text
 
 
 def retell(store: Store, cell: ArenaRunCell, episode: int) -> Retold:
@@ -89,33 +92,25 @@ def retell(store: Store, cell: ArenaRunCell, episode: int) -> Retold:
     status, deal, ending, *lists = recorded
     seats, roles, rewards, wins, marks = map(json.loads, lists)
     steps = store.read("steps", _STEP, cell.number, episode)
-    rows = [dict(zip(_STEP, row, strict=True)) for row in steps]
-    struck = struck_seats(marks)
+    rows = [{**dict(zip(_STEP, row, strict=True)), "probes": []} for row in steps]
+    struck, by_step = struck_seats(marks), {row["step"]: row for row in rows}
     for row in rows:
         if row["verdict"] == "fatal" and row["seat"] not in struck:
             row["verdict"] = "moot"
-    game, names = cell.table.game, [player["name"] for player in cell.definition["players"]]
-    players = [names[seats.index(seat)] for seat in range(game.seats)]
+    for step, *answer in store.read("answers", _ANSWER, cell.number, episode):
+        by_step[step]["probes"].append(answer)
+    names = [player["name"] for player in cell.definition["players"]]
+    players = [names[seats.index(seat)] for seat in range(len(seats))]
     try:
-        happened = _happened(cell, episode, deal, marks, rows, players)
+        happened = _happened(cell, episode, deal, marks, rows)
     except (ValueError, KeyError, IndexError) as error:
         raise store.damaged(f"game {episode} of cell {cell.number}: {error}") from None
-    own = {one.step: one.event for one in happened if one.own}
-    probes: dict[int, list[str]] = {}
-    for step, *answer in store.read("answers", _ANSWER, cell.number, episode):
-        probes.setdefault(step, []).append(f"[predicts {_probe(game, *answer)}]")
-    decided = [_decided(game, r, own.get(r["step"]), probes.get(r["step"], [])) for r in rows]
-    head = status, deal, ending, seats[0], [game.seat_name(seat) for seat in range(game.seats)]
-    return Retold(*head, players, roles, rewards, wins, happened, decided)
+    head = status, deal, ending, seats[0], players, roles, rewards, wins
+    return Retold(cell, *head, happened, rows)
 
 
 def _happened(
-    cell: ArenaRunCell,
-    episode: int,
-    deal: int,
-    marks: Sequence[Any],
-    rows: Sequence[dict[str, Any]],
-    players: Sequence[str],
+    cell: ArenaRunCell, episode: int, deal: int, marks: Sequence[Any], rows: Sequence[Any]
 ) -> list[Happened]:
     """Play a game again, and return its events by the decision after which they are known.
 
@@ -125,7 +120,7 @@ def _happened(
     game = cell.table.game
     state = first_state(cell, episode, deal)
     events = game.events(state)
-    known: list[tuple[int, Event, bool]] = [(0, event, False) for event in events]
+    known = [Happened(0, event) for event in events]
     due: dict[int, dict[int, tuple[int, str]]] = {}
     for row in rows:
         due.setdefault(row["stage"], {})[row["seat"]] = (row["step"], row["kind"])
@@ -139,18 +134,8 @@ def _happened(
             step, kind = decided.get(-1 if event.seat is None else event.seat, (last, ""))
             first = len(decided) == 1 and event is events[told]
             own = event.kind == kind or (kind != "" and (first or event.to == (event.seat,)))
-            known.append((step if own else last, event, own))
-    known.sort(key=lambda one: (one[0], not one[2]))
-    return [Happened(step, e, _line(game, e, players), own) for step, e, own in known]
-
-
-def _line(game: ArenaGame[Any], event: Event, players: Sequence[str]) -> str:
-    """Return an event as a line, with player behind seat and who knew of it, if not all, ahead."""
-    text, names = game.line(event), [game.seat_name(seat) for seat in range(game.seats)]
-    if (seat := event.seat) is not None:
-        text = text.replace(names[seat], f"{names[seat]} ({players[seat]})", 1)
-    known = known_to(names, event)
-    return f"[{known}] {text}" if known else text
+            known.append(Happened(step if own else last, event, own))
+    return sorted(known, key=lambda one: (one.step, not one.own))
 
 
 def known_to(names: Sequence[str], event: Event) -> str:
@@ -160,26 +145,22 @@ def known_to(names: Sequence[str], event: Event) -> str:
     return f"only {', '.join(names[seat] for seat in event.to)}" if event.to else "hidden"
 
 
-def _decided(
-    game: ArenaGame[Any], row: dict[str, Any], event: Event | None, predicted: Sequence[str]
-) -> Decided:
-    """Return a decision, given the event that tells of it alone."""
-    acted, reply = (
-        "" if row[name] is None else game.acted(row["kind"], frozen(json.loads(row[name])))
-        for name in ("action", "reply")
-    )
-    ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in _BOUNDS}
-    worth = {name: Bound(*two) for name, two in ends.items() if None not in two}
-    silent, tries = event is not None and game.silent(event), json.loads(row["tries"] or "[]")
+def _notes(game: ArenaGame[Any], row: dict[str, Any], silent: bool) -> list[str]:
+    """Say what went wrong with a decision, what it was worth and what it predicted."""
+    tries = json.loads(row["tries"] or "[]")
     notes = [f"[refused attempt, {error} error: {why}]" for error, why in tries]
     if row["verdict"] in _VERDICTS:
         notes.append(f"[{_VERDICTS[row['verdict']]}]")
+    ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in _BOUNDS}
+    worth = {name: Bound(*two) for name, two in ends.items() if None not in two}
     if worth and not (silent and worth.get("regret") == (0.0, 0.0)):
-        notes.append(f"[{'; '.join(_worth(worth, reply))}]")
-    notes += predicted
-    kind, own = row["kind"].replace("_", " "), event is not None
-    where = row["step"], row["stage"], row["round"], row["seat"]
-    return Decided(*where, kind, acted, silent, own, notes)
+        notes.append(f"[{'; '.join(_worth(worth, _acted(game, row, 'reply')))}]")
+    return notes + [f"[predicts {_probe(game, *answer)}]" for answer in row["probes"]]
+
+
+def _acted(game: ArenaGame[Any], row: dict[str, Any], name: str) -> str:
+    """Return the action or the best reply of a decision in words; empty if there is none."""
+    return "" if row[name] is None else game.acted(row["kind"], frozen(json.loads(row[name])))
 
 
 def _worth(worth: Mapping[str, Bound], reply: str) -> Iterator[str]:
@@ -234,53 +215,58 @@ def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
     Seats that say nothing one after the other share a line, unless something else is to be told of
     such a decision.
     """
-    store = run.store
-    told = retell(store, cell, episode)
+    told = retell(run.store, cell, episode)
+    game, names = told.game, told.names
     yield Line(0, f"{cell.name}; seed {cell.seed}, game {episode}, deal {told.deal}: {told.status}")
-    for seat, name in enumerate(told.names):
+    for seat, name in enumerate(names):
         role = f", {told.roles[seat]}" if len(set(told.roles)) > 1 else ""
         measured = ", measured" if seat == told.measured else ""
         yield Line(0, f"{name}: {told.players[seat]}{role}{measured}")
-    called = set(calls_by_step(store, cell.number, episode))
+    called = set(calls_by_step(run.store, cell.number, episode))
     events: dict[int, list[Happened]] = {}
     for one in told.happened:
         events.setdefault(one.step, []).append(one)
-    yield from (Line(0, one.text) for one in events.pop(0, ()))
-    silent: list[Decided] = []
+    shared = {row["stage"] for row in told.decided if row["step"] in events}
+    yield from (Line(0, told.line(one.event)) for one in events.pop(0, ()))
+    silence: list[tuple[int, str]] = []  # steps and names of seats that said nothing in a row
     now = 0
     for row in told.decided:
-        if row.round != now:
-            yield from _silence(told, silent)
-            now = row.round
-            yield Line(row.step, f"{cell.table.game.round_word.capitalize()} {now}", heading=True)
-        mine = events.get(row.step, [])
-        if row.silent and len(mine) == 1 and not row.notes and row.step not in called:
-            silent.append(row)
+        step, mine = row["step"], events.get(row["step"], [])
+        own = [one.event for one in mine if one.own]
+        silent = bool(own) and game.silent(own[-1])
+        notes = _notes(game, row, silent)
+        alone = silent and len(mine) == 1 and not notes and step not in called
+        if silence and not (alone and row["round"] == now):
+            yield _silence(names, silence)
+            silence.clear()
+        if row["round"] != now:
+            now = row["round"]
+            yield Line(step, f"{game.round_word.capitalize()} {now}", heading=True)
+        if alone:
+            silence.append((step, names[row["seat"]]))
             continue
-        yield from _silence(told, silent)
-        shared = any(events.get(other.step) for other in told.decided if other.stage == row.stage)
-        texts = [one.text for one in mine if one.own]
-        if not row.own and (row.notes or row.step in called or not shared):
-            texts = [f"{told.who(row.seat)}, {row.kind}: {row.action or 'nothing'}", *texts]
-        texts += [*row.notes, *(one.text for one in mine if not one.own)]
-        yield from (Line(row.step, text) for text in texts)
-    yield from _silence(told, silent)
-    yield from (Line(-1, line) for line in (_ending(cell, told) if told.ending else ()))
+        texts = [told.line(event) for event in own]
+        if not own and (notes or step in called or row["stage"] not in shared):
+            kind, acted = row["kind"].replace("_", " "), _acted(game, row, "action")
+            texts = [f"{told.who(row['seat'])}, {kind}: {acted or 'nothing'}"]
+        texts += [*notes, *(told.line(one.event) for one in mine if not one.own)]
+        yield from (Line(step, text) for text in texts)
+    if silence:
+        yield _silence(names, silence)
+    yield from (Line(-1, line) for line in (_ending(told) if told.ending else ()))
 
 
-def _silence(told: Retold, rows: list[Decided]) -> Iterator[Line]:
-    """Yield one line for seats that said nothing, and forget them."""
-    if rows:
-        names = list(dict.fromkeys(told.names[row.seat] for row in rows))
-        text = f"{', '.join(names)} say{'s' if len(names) == 1 else ''} nothing"
-        text = "nobody says anything" if len(names) == len(told.names) > 1 else text
-        yield Line(rows[-1].step, text)
-        rows.clear()
+def _silence(names: Sequence[str], silence: Sequence[tuple[int, str]]) -> Line:
+    """Return one line for seats that said nothing."""
+    silent = list(dict.fromkeys(name for _, name in silence))
+    text = f"{', '.join(silent)} say{'s' if len(silent) == 1 else ''} nothing"
+    text = "nobody says anything" if len(silent) == len(names) > 1 else text
+    return Line(silence[-1][0], text)
 
 
-def _ending(cell: ArenaRunCell, told: Retold) -> Iterator[str]:
+def _ending(told: Retold) -> Iterator[str]:
     """Yield how the game ended, and what every seat got."""
-    meaning = cell.table.kind.endings.get(told.ending, "")
+    meaning = told.cell.table.kind.endings.get(told.ending, "")
     yield f"ending: {told.ending.replace('_', ' ')}" + (f" ({meaning})" if meaning else "")
     width = max(len(told.who(seat)) for seat in range(len(told.names)))
     for seat, (reward, won) in enumerate(zip(told.rewards, told.wins, strict=True)):
