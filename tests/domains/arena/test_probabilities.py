@@ -6,8 +6,7 @@ import pytest
 from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.play import Table, _scored, play_game
-from tomeval.domains.arena.scripted_seats import ScriptedSeat
-from tomeval.domains.arena.seats import Answer
+from tomeval.domains.arena.seats import Answer, ScriptedSeat
 from tomeval.domains.seated.play import at_once
 from tomeval.domains.seated.seats import Chair
 

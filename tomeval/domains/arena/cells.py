@@ -85,11 +85,6 @@ class ArenaCell(Cell):
         """Whether any model scores labels."""
         return any(p.model and p.llm_options.scores for p in self.players)
 
-    @property
-    def deals(self) -> str:
-        """What deals and chance depend on besides the seed: the game with its parameters."""
-        return self.table.stream
-
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return which deal an episode plays, and the seat of every player."""
         deal, rotation = divmod(episode, len(self.game.rotations))

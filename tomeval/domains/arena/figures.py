@@ -127,18 +127,20 @@ def _sums(totals: Totals) -> Floats:
 
 
 @in_style
-def roles_figure(found: Mapping[str, Mapping[Place, Point]], told: str, options: Options) -> Figure:
+def roles_figure(
+    by_game: Mapping[str, Mapping[Place, Point]], told: str, options: Options
+) -> Figure:
     """Draw a panel per game; `told` names the games and the other players."""
-    places = [place for points_of in found.values() for place in points_of]
+    places = [place for points_of in by_game.values() for place in points_of]
     players = list(dict.fromkeys(player for player, _ in places))
     names = list(dict.fromkeys(role for _, role in places))
-    columns = min(options.fits(2, 3), len(found))
-    rows = -(-len(found) // columns)
+    columns = min(options.fits(2, 3), len(by_game))
+    rows = -(-len(by_game) // columns)
     width = options.width
-    titles = [fold(game, int(14 * width / columns)) for game in found]
+    titles = [fold(game, int(14 * width / columns)) for game in by_game]
     height = rows * (2.1 + 0.12 * lines_of(titles))
-    figure, panels = new_figure(width, height, rows, columns, len(found), sharey=True)
-    for axes, title, points_of in zip(panels, titles, found.values(), strict=True):
+    figure, panels = new_figure(width, height, rows, columns, len(by_game), sharey=True)
+    for axes, title, points_of in zip(panels, titles, by_game.values(), strict=True):
         axes.set_title(title)
         _panel(axes, points_of, players, names)
     figure.supxlabel(axis_name(FUNCTIONAL) + better_side(FUNCTIONAL))
@@ -148,10 +150,10 @@ def roles_figure(found: Mapping[str, Mapping[Place, Point]], told: str, options:
 
 
 def _panel(
-    axes: Axes, found: Mapping[Place, Point], players: Sequence[str], names: Sequence[str]
+    axes: Axes, points_of: Mapping[Place, Point], players: Sequence[str], names: Sequence[str]
 ) -> None:
     """Draw one game's points, with what was attainable."""
-    for (player, role), point in found.items():
+    for (player, role), point in points_of.items():
         index = players.index(player)
         look = _look(index, names.index(role))
         # Later marks are smaller, so that those below them can be seen.
@@ -165,7 +167,7 @@ def _panel(
         axes.plot([x], [y], ls="none", zorder=3, clip_on=False, **look)
     axes.axvline(0, color="0.6", lw=0.6, zorder=1)
     axes.set_ylim(-4, 104)
-    ends = [0.0, *(end for point in found.values() for end in point.regret if end == end)]
+    ends = [0.0, *(end for point in points_of.values() for end in point.regret if end == end)]
     wide = max(ends) - min(ends)
     wide = wide if wide > _NOTHING else 1.0
     axes.set_xlim(min(ends) - 0.08 * wide, min(ends) + 1.08 * wide)
@@ -202,10 +204,10 @@ def _handles(players: Sequence[str], names: Sequence[str]) -> list[Any]:
     return [*handles, bar]
 
 
-def _describe(found: Mapping[str, Mapping[Place, Point]]) -> str:
+def _describe(by_game: Mapping[str, Mapping[Place, Point]]) -> str:
     """Say every point."""
     parts = []
-    for game, points_of in found.items():
+    for game, points_of in by_game.items():
         said = (
             f"{player} as {role} {number(point.regret[0], 3)} and {number(point.tom[0], 0)} % "
             f"(attainable {number(point.attainable, 0)} %)"

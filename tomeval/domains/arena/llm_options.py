@@ -8,7 +8,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import ArenaGame
-from tomeval.domains.arena.sampled import decision_forms, probe_forms, scorable
+from tomeval.domains.arena.sampled import forms_met, scorable
 from tomeval.domains.seated.options import SeatedOptions
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ScoredOptions
@@ -63,11 +63,12 @@ class LLMOptions(SeatedOptions, ScoredOptions):
                 f"strategy {strategy.name!r} is for the subject alone: it is told what others do"
             )
         free: list[str] = []
-        if strategy.scored:
-            free += [kind for kind, form in decision_forms(game).items() if not scorable(form)]
-        if strategy.advice == "social_lm":
-            forms = {f"probe {name}": form for name, form in probe_forms(game).items()}
-            free += [kind for kind, form in forms.items() if not scorable(form)]
+        if strategy.scores:
+            decisions, probes = forms_met(game)
+            if strategy.scored:
+                free += [kind for kind, form in decisions.items() if not scorable(form)]
+            if strategy.advice == "social_lm":
+                free += [f"probe {name}" for name, form in probes.items() if not scorable(form)]
         if free:
             raise TomevalError(
                 f"strategy {strategy.name!r} cannot play {name!r}: it scores labels, but the "

@@ -189,7 +189,7 @@ class Others(Foresight):
                 self.failed = judged.tries[-1:]
                 return replace(meant, raw=f"no prediction to act on: {meant.raw}")
             items_of[probe] = meant.items
-        values = self._found("expected", items_of)
+        values = self._in_words("expected", items_of)
         if draft is not None:
             self.details["draft"] = draft.items
         return values | {"draft": draft is not None}
@@ -215,14 +215,14 @@ class Others(Foresight):
         game, view = self.seat.game, self.view
         told: Mapping[Probe, Action] = await self.seat.chair.door()
         items = {probe: game.written_probe(view, probe, true) for probe, true in told.items()}
-        return self._found("told", items)
+        return self._in_words("told", items)
 
-    def _found(self, name: str, found: Mapping[Probe, list[Any]]) -> dict[str, Any]:
+    def _in_words(self, name: str, items_of: Mapping[Probe, list[Any]]) -> dict[str, Any]:
         """Return questions and answers in words, for a template."""
-        self.details = {name: {probe.question: items for probe, items in found.items()}}
+        self.details = {name: {probe.question: items for probe, items in items_of.items()}}
         return {
             "answers": [
                 (self.seat.scene.worded(self.view, self.ask, probe), items)
-                for probe, items in found.items()
+                for probe, items in items_of.items()
             ]
         }

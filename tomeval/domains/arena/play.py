@@ -13,8 +13,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, Stage, View
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed, Worth
-from tomeval.domains.arena.scripted_seats import PlannerSeat
-from tomeval.domains.arena.seats import Answer, Seat
+from tomeval.domains.arena.seats import Answer, PlannerSeat, Seat
 from tomeval.domains.arena.solver import Follower, Solver, Values
 from tomeval.domains.seated.play import together
 from tomeval.domains.seated.seats import Door
@@ -47,8 +46,6 @@ class Table:
         Ask seats of one stage, and probes, at once: worth its cost if models answer.
     on_step : callable
         Called after every decision.
-    on_event : callable, optional
-        Called with the state after every stage.
     """
 
     game: ArenaGame[Any]
@@ -63,7 +60,6 @@ class Table:
     probes: bool = True
     side_by_side: bool = False
     on_step: Callable[[], None] = lambda: None
-    on_event: Callable[[Any], None] | None = None
 
 
 class _Over(Exception):
@@ -140,7 +136,6 @@ class _Play:
         mine = [ask for ask in asks if ask.seat == self.subject]
         first = len(self.played.decisions) + 1
         numbered = {ask: number for number, ask in enumerate(asks, first)}
-        decisions: dict[Ask, Decision] = {}
         if self.table.side_by_side:
             theirs = asyncio.gather(
                 *(self._decide(ask, numbered[ask]) for ask in others), return_exceptions=True
@@ -157,10 +152,7 @@ class _Play:
                     raise result
             decisions = dict(zip([*others, *mine], results, strict=True))
         else:
-            for ask in others:
-                decisions[ask] = await self._decide(ask, numbered[ask])
-            for ask in mine:
-                decisions[ask] = await self._decide(ask, numbered[ask])
+            decisions = {ask: await self._decide(ask, numbered[ask]) for ask in [*others, *mine]}
         for ask in asks:
             decision = decisions[ask]
             self.open[ask] = decision
@@ -201,14 +193,11 @@ class _Play:
             if isinstance(player, PlannerSeat):
                 player.values = values
         probes = self.game.probes(view, ask) if slot == SUBJECT_SLOT and self.table.probes else ()
-        if self.table.side_by_side and probes:
-            answer, *said = await together(
-                player.answer(view, ask), *(player.probe(view, ask, probe) for probe in probes)
-            )
-        else:
-            answer = await player.answer(view, ask)
-            said = [await player.probe(view, ask, probe) for probe in probes]
-        decision.answer = answer
+        decision.answer, *said = await together(
+            player.answer(view, ask),
+            *(player.probe(view, ask, probe) for probe in probes),
+            at_once=self.table.side_by_side and bool(probes),
+        )
         decision.probed = [
             Probed(probe, answered)
             for probe, answered in zip(probes, said, strict=True)
@@ -291,8 +280,6 @@ class _Play:
             seat = self.table.seats[slot]
             for call in await player.observe(self.game.view(self.state, seat)):
                 self.played.calls.append((number, slot, "observe", call))
-        if self.table.on_event is not None:
-            self.table.on_event(self.state)
 
     # What it was worth
 

@@ -51,7 +51,7 @@ def _drawn(game: ArenaGame[Any], view: View[Any], ask: Ask, rng: np.random.Gener
     return TALK if silent and game.fault(view, ask, TALK) is None else action
 
 
-def _forms(game: ArenaGame[Any]) -> tuple[dict[str, Form], dict[str, Form]]:
+def forms_met(game: ArenaGame[Any]) -> tuple[dict[str, Form], dict[str, Form]]:
     """Return the forms of decisions by kind and those of probes by name, as first met.
 
     A form that can be scored in one situation and not in another counts as one that cannot.
@@ -78,19 +78,9 @@ def all_probes(
     return (*beside, *game.probes_after(view, ask, actions[ask.seat]))
 
 
-def _note(found: dict[str, Form], name: str, form: Form) -> None:
-    if name not in found or not scorable(form):
-        found[name] = form
-
-
-def decision_forms(game: ArenaGame[Any]) -> dict[str, Form]:
-    """Return how decisions are written, by kind."""
-    return _forms(game)[0]
-
-
-def probe_forms(game: ArenaGame[Any]) -> dict[str, Form]:
-    """Return how answers to probes are written, by the probe's name."""
-    return _forms(game)[1]
+def _note(forms: dict[str, Form], name: str, form: Form) -> None:
+    if name not in forms or not scorable(form):
+        forms[name] = form
 
 
 def scorable(form: Form) -> bool:

@@ -12,8 +12,7 @@ from tomeval.domains.arena.named_games import game_from
 from tomeval.domains.arena.play import Table, play_game
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import PLANNER, RANDOM, ArenaPlayer
-from tomeval.domains.arena.scripted_seats import PlannerSeat, ScriptedSeat
-from tomeval.domains.arena.seats import Seat
+from tomeval.domains.arena.seats import PlannerSeat, ScriptedSeat, Seat
 from tomeval.domains.arena.solver import Solver
 from tomeval.domains.seated.play import naming_game
 from tomeval.domains.seated.seats import Chair, Door
@@ -33,8 +32,8 @@ def table_of(
         game=cell.game,
         players=players,
         seats=seats,
-        deal=Stream.of(cell.seed, "arena", "deal", cell.deals).episode(deal),
-        chance=Stream.of(cell.seed, "arena", "chance", cell.deals).episode(episode),
+        deal=Stream.of(cell.seed, "arena", "deal", cell.table.stream).episode(deal),
+        chance=Stream.of(cell.seed, "arena", "chance", cell.table.stream).episode(episode),
         fallback=Stream.of(cell.seed, "arena", "fallback", *cell.key).episode(episode),
         on_invalid=cell.on_invalid,
         door=door,
@@ -50,7 +49,7 @@ def _seat(
 ) -> Seat:
     """Seat one player; its draws depend on game, slot and name, not on who else plays."""
     player, name = cell.players[slot], cell.slots[slot]
-    stream = Stream.of(cell.seed, "arena", "seat", cell.deals, name, player.name)
+    stream = Stream.of(cell.seed, "arena", "seat", cell.table.stream, name, player.name)
     chair = Chair(
         seat,
         stream.episode(episode),

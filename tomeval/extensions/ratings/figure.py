@@ -50,9 +50,9 @@ def ratings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     same = " Every game is without an error." if len(subsets) == 1 else ""
     cells = [cell for cell in run.cells if len(cell.episodes)]
     drawings = []
-    for place, group in enumerate(pages(games, MOST_PANELS), 1):
+    for page, group in enumerate(pages(games, MOST_PANELS), 1):
         for part, shown in enumerate(pages(players, MOST_ROWS), 1):
-            stem = ["ratings"] + [str(place)] * (len(games) > MOST_PANELS)
+            stem = ["ratings"] + [str(page)] * (len(games) > MOST_PANELS)
             stem += [str(part)] * (len(players) > MOST_ROWS)
             drawings.append(
                 Drawing(
@@ -93,9 +93,9 @@ def _figure(
         for game in games
     ]
 
-    def limits(axes: Axes, place: int) -> None:
+    def limits(axes: Axes, index: int) -> None:
         """Leave room at both sides, where arrows show that an interval has no end."""
-        numbers = [0.0, *(end for ends in panels[place].marks.values() for end in ends)]
+        numbers = [0.0, *(end for ends in panels[index].marks.values() for end in ends)]
         finite = [end for end in numbers if math.isfinite(end)]
         margin = 0.06 * (max(finite) - min(finite)) or 100.0
         axes.set_xlim(min(finite) - margin, max(finite) + margin)

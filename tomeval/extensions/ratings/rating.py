@@ -86,7 +86,7 @@ def rate(contests: Contests, rng: np.random.Generator, fixed: FloatArray | None 
     Examples
     --------
     >>> wins = np.array([0.0, 1.0] * 3 + [1.0, 0.0])  # the first player wins three of four games
-    >>> found = rate(
+    >>> rated = rate(
     ...     Contests(
     ...         names=("A", "B"),
     ...         sides=(),
@@ -99,7 +99,7 @@ def rate(contests: Contests, rng: np.random.Generator, fixed: FloatArray | None 
     ...     ),
     ...     np.random.default_rng(1),
     ... )
-    >>> bool(np.isclose(found.value[0] - found.value[1], np.log(3)))
+    >>> bool(np.isclose(rated.value[0] - rated.value[1], np.log(3)))
     True
     """
     if not contests.games:

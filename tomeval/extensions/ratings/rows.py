@@ -148,18 +148,18 @@ def rate_records(
     return rate(contests, rng, fixed_ratings(contests, frozen))
 
 
-def _rating_rows(scope: str, subset: str, found: Ratings) -> list[Row]:
+def _rating_rows(scope: str, subset: str, rated: Ratings) -> list[Row]:
     """Return one row per player, best first."""
     rows = []
-    ends = (found.value, (found.high - found.low) / 2, found.low, found.high)
+    ends = (rated.value, (rated.high - rated.low) / 2, rated.low, rated.high)
     points = [ELO * end for end in ends]
-    for k in np.argsort(-found.value, kind="stable").tolist():
-        row: Row = {"game": scope, "subset": subset, "player": found.names[k]}
+    for k in np.argsort(-rated.value, kind="stable").tolist():
+        row: Row = {"game": scope, "subset": subset, "player": rated.names[k]}
         row |= flat(["rating"], Estimate(*(end[[k]] for end in points)))
-        row["open"] = found.open[k]
-        row["rank"] = int(found.rank[k])
-        row["rank_low"], row["rank_high"] = int(found.rank_low[k]), int(found.rank_high[k])
-        row["games"], row["deals"] = int(found.games[k]), int(found.clusters[k])
+        row["open"] = rated.open[k]
+        row["rank"] = int(rated.rank[k])
+        row["rank_low"], row["rank_high"] = int(rated.rank_low[k]), int(rated.rank_high[k])
+        row["games"], row["deals"] = int(rated.games[k]), int(rated.clusters[k])
         rows.append(row)
     return rows
 
