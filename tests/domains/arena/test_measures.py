@@ -24,12 +24,10 @@ def played():
         "step_reply": [3, NAN, 1, 5],
     }
     return Played(
-        episode=np.array([0, 1]),
         reward=np.array([2.0, -1.0]),
         won=np.array([0.5, 0.0]),
         rounds=np.array([3, 1]),
         deal=np.array([0, 0]),
-        role=["a", "b"],
         decision=np.array([0, 0, 0, 1]),
         own=np.array([True, True, True, True]),
         asked=np.array([True, True, False, True]),
@@ -38,10 +36,12 @@ def played():
         probed=np.array([0, 0, 0, 1]),
         question=["move"] * 4,
         valid=np.array([True, True, False, True]),
-        hit=np.array([1, 0.5, NAN, 0]),
-        attainable=np.array([1, 0.9, 0.7, NAN]),
-        brier=np.array([0.5, 1.5, NAN, 0.25]),
-        observer_brier=np.array([0, 1.25, 0.5, NAN]),
+        told={
+            "hit": np.array([1, 0.5, NAN, 0]),
+            "attainable": np.array([1, 0.9, 0.7, NAN]),
+            "brier": np.array([0.5, 1.5, NAN, 0.25]),
+            "observer_brier": np.array([0, 1.25, 0.5, NAN]),
+        },
     )
 
 
@@ -93,7 +93,7 @@ def test_parts_that_a_whole_line_up_lacks_take_no_decision_from_the_others(playe
 
 def test_a_game_without_a_decision_loses_nothing(played):
     """Of a third game it only knows that it was paid; without any value that says nothing."""
-    more = {"episode": np.arange(3), "reward": np.zeros(3)}
+    more = {"reward": np.zeros(3)}
     per_game = MEASURES["delta_functional_per_game"].of
     assert per_game(replace(played, **more), "").values == pytest.approx([NAN, 0, 0], nan_ok=True)
     unknown = {name: np.full(4, NAN) for name in played.values}

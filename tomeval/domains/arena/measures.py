@@ -113,20 +113,20 @@ MEASURES = registry(
     ),
     _percent(
         ("tom", "ToM %", 1),
-        lambda played: known(played.probed, played.hit),
+        lambda played: known(played.probed, played.told["hit"]),
         "How right the subject's predictions are, of what others do and who they are, on the "
         "decisions that it is asked beside; readable predictions whose truth showed.",
         source="literal theory of mind as in matrix games; " + OWN,
     ),
     _percent(
         ("tom_attainable", "attainable ToM %", 0),
-        lambda played: known(played.probed, played.attainable),
+        lambda played: known(played.probed, played.told["attainable"]),
         "What an exact Bayesian observer, who knows the others' policies and sees what the subject "
         "sees, attains in expectation on the same questions, where it is computed.",
     ),
     _mean(
         ("brier_score", "Brier score", -1),
-        lambda played: known(played.probed, played.brier),
+        lambda played: known(played.probed, played.told["brier"]),
         "How far the subject's probabilities are from the truth: the sum over all answers of the "
         "squared error, 0 to 2. Players that state no probabilities have none.",
         source=f"Brier 1950; {OWN}",
@@ -135,7 +135,7 @@ MEASURES = registry(
     ),
     _mean(
         ("brier_above_observer", "Brier above observer", -1),
-        lambda played: known(played.probed, played.brier - played.observer_brier),
+        lambda played: known(played.probed, played.told["brier"] - played.told["observer_brier"]),
         "The Brier score less that of the exact Bayesian observer on the same questions, where "
         "that is computed: in expectation 0 for who knows as much, and above 0 for all others.",
         source=f"Brier 1950; {OWN}",

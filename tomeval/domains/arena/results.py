@@ -34,12 +34,10 @@ class Played:
 
     Attributes
     ----------
-    episode : ndarray of int, shape (E,)
     reward, won : ndarray, shape (E,)
     rounds : ndarray of int, shape (E,)
     deal : ndarray of int, shape (E,)
         Games with equal numbers share a deal.
-    role : list of str, length E
     decision : ndarray of int, shape (N,)
         Which game each decision belongs to, from 0.
     own : ndarray of bool, shape (N,)
@@ -54,16 +52,14 @@ class Played:
         Which game each probe belongs to.
     question : list of str, length P
     valid : ndarray of bool, shape (P,)
-    hit, attainable, brier, observer_brier : ndarray, shape (P,)
-        See `played.Probed`; NaN where they are not known.
+    told : dict of str to ndarray, shape (P,)
+        Scores of the answers, see `played.Probed`; NaN where they are not known.
     """
 
-    episode: Ints
     reward: Floats
     won: Floats
     rounds: Ints
     deal: Ints
-    role: list[str]
     decision: Ints
     own: Bools
     asked: Bools
@@ -72,10 +68,7 @@ class Played:
     probed: Ints
     question: list[str]
     valid: Bools
-    hit: Floats
-    attainable: Floats
-    brier: Floats
-    observer_brier: Floats
+    told: Mapping[str, Floats]
 
     @property
     def games(self) -> int:
@@ -155,11 +148,11 @@ def _exact(low: float | None, high: float | None) -> float:
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell.store, cell.number
-    columns = ("episode", "deal", "reward", "won", "rounds", "role", "steps")
+    columns = ("episode", "deal", "reward", "won", "rounds", "steps")
     games = list(store.read("episodes", columns, number, complete=True))
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _STEP, number, complete=True))
-    if len(rows) != sum(row[6] for row in games):
+    if len(rows) != sum(row[-1] for row in games):
         raise store.damaged("the decisions of a complete game are not complete")
     mine = [row for row in rows if row[2] == 0]
     answer = ("episode", "step", "outcome", "value")
@@ -167,19 +160,14 @@ def _read(cell: ArenaRunCell) -> Played:
     told = [json.loads(row[3]) for row in probes]
     asked = {(row[0], row[1]) for row in probes}
 
-    def known(name: str) -> Floats:
-        return np.array([one[name] for one in told], dtype=np.float64)  # None becomes NaN
-
     def column(index: int, kind: type = np.int64) -> Any:
         return np.array([row[index] for row in games], dtype=kind)
 
     return Played(
-        episode=column(0),
         deal=column(1),
         reward=column(2, np.float64),
         won=column(3, np.float64),
         rounds=column(4),
-        role=[row[5] for row in games],
         decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
@@ -191,10 +179,10 @@ def _read(cell: ArenaRunCell) -> Played:
         probed=np.array([row_of[row[0]] for row in probes], dtype=np.int64),
         question=[one["probe"] for one in told],
         valid=np.array([row[2] == VALID for row in probes], dtype=bool),
-        hit=known("hit"),
-        attainable=known("attainable"),
-        brier=known("brier"),
-        observer_brier=known("observer_brier"),
+        told={  # None becomes NaN
+            name: np.array([one[name] for one in told], dtype=np.float64)
+            for name in ("hit", "attainable", "brier", "observer_brier")
+        },
     )
 
 

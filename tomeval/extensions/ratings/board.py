@@ -126,7 +126,8 @@ def _named(run: Run) -> Iterator[Told]:
     """Yield whom measured players of the village named as Mafia; those who were asked."""
     for cell in _cells(run):
         played = cell.played
-        for game, question, hit in zip(played.probed, played.question, played.hit, strict=True):
+        answers = zip(played.probed, played.question, played.told["hit"], strict=True)
+        for game, question, hit in answers:
             if question == MAFIA and np.isfinite(hit):
                 yield Told(cell.player, _deal(cell, played.deal[game]), float(hit), math.nan)
 

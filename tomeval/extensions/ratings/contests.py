@@ -30,12 +30,6 @@ class Contests:
     kind: IntArray  # (N,): games of one kind have ties equally often among equals
     cluster: IntArray  # (N,): the sampling unit of each game, such as its deal, from 0
 
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.place).all():
-            raise ValueError("a team has no place")
-        if len(self.game) and not self.players.any(axis=1).all():
-            raise ValueError("a team has no player")
-
     @property
     def games(self) -> int:
         """Number of games."""

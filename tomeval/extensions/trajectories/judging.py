@@ -21,8 +21,8 @@ CLOSE = 1e-6
 _OUTCOMES = {"format": "unparsable", "rule": "illegal", "target": "illegal"}
 
 
-@dataclass(frozen=True)
-class _Point:
+@dataclass
+class _Way:
     """A way through the game so far: chance moves that nobody recorded are tried one by one.
 
     Attributes
@@ -30,32 +30,29 @@ class _Point:
     state
     at : int
         Lines that are used up.
-    decisions : tuple of Decision
+    decisions : list of Decision
         Their `slot` is the seat.
-    record : tuple of Mark
+    record : list of Mark
+    first : int
+        The index of the first decision of the stage that is being read.
+    actions : dict
+        What was done in this stage, by seat.
+    decided
+        A state in which the game was over, though TextArena went on to the end of the stage.
     """
 
     state: Any
     at: int = 0
-    decisions: tuple[Decision, ...] = ()
-    record: tuple[Mark, ...] = ()
-
-
-@dataclass
-class _Open:
-    """A stage that is being read.
-
-    `first` is the place of its first decision; `decided` a state in which the game was over, though
-    TextArena went on to the end of the stage.
-    """
-
-    state: Any
-    at: int
-    first: int
     decisions: list[Decision] = field(default_factory=list)
     record: list[Mark] = field(default_factory=list)
+    first: int = 0
     actions: dict[int, Any] = field(default_factory=dict)
     decided: Any = None
+
+    def then(self, state: Any, *marks: Mark) -> _Way:
+        """Return the way on, to the next stage."""
+        decisions, record = [*self.decisions], [*self.record, *marks]
+        return _Way(state, self.at, decisions, record, len(decisions))
 
 
 def judged(
@@ -81,14 +78,14 @@ def judged(
     if isinstance(state, str):
         name = "deal" if match.deal is not None else "observation"
         raise match.lines[0].wrong(name, state)
-    waiting = [_Point(state)]
+    waiting = [_Way(state)]
     first: tuple[int, TomevalError] | None = None
     while waiting:
-        point = waiting.pop()
+        way = waiting.pop()
         try:
-            if not game.due(point.state):
-                return _finished(match, game, point, fits), wording.deal_of(state)
-            waiting += reversed(_after(match, game, point))
+            if not game.due(way.state):
+                return _finished(match, game, way, fits), wording.deal_of(state)
+            waiting += reversed(_after(match, game, way))
         except _Misfit as misfit:
             if first is None or misfit.at > first[0]:
                 first = misfit.at, misfit.error
@@ -104,16 +101,13 @@ class _Misfit(Exception):
         self.at, self.error = at, error
 
 
-def _after(match: Match, game: ArenaGame[Any], point: _Point) -> list[_Point]:
+def _after(match: Match, game: ArenaGame[Any], stage: _Way) -> list[_Way]:
     """Return what may follow a stage."""
-    stage = _Open(
-        point.state, point.at, len(point.decisions), list(point.decisions), list(point.record)
-    )
     while True:
         due = {ask.seat: ask for ask in game.due(stage.state)}
         pending = {seat: ask for seat, ask in due.items() if seat not in stage.actions}
         if not due:  # a broken rule ended the game
-            return [_Point(stage.state, stage.at, tuple(stage.decisions), tuple(stage.record))]
+            return [stage.then(stage.state)]
         if not pending:
             break
         line = _line(match, stage.at, pending)
@@ -128,10 +122,7 @@ def _after(match: Match, game: ArenaGame[Any], point: _Point) -> list[_Point]:
             raise _Misfit(stage.at, line.wrong("seat", text))
         _decide(match, game, stage, pending[seat])
     outcomes = match.wording.outcomes(game, stage.state, stage.actions, stage.decided)
-    return [
-        _Point(after, stage.at, tuple(stage.decisions), (*stage.record, mark))
-        for mark, after in enumerate(outcomes)
-    ]
+    return [stage.then(after, mark) for mark, after in enumerate(outcomes)]
 
 
 def _line(match: Match, at: int, pending: dict[int, Ask]) -> Line:
@@ -143,7 +134,7 @@ def _line(match: Match, at: int, pending: dict[int, Ask]) -> Line:
     raise _Misfit(at, match.lines[-1].wrong("step", text))
 
 
-def _decide(match: Match, game: ArenaGame[Any], stage: _Open, ask: Ask) -> None:
+def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
     """Take the lines of one decision: refused texts, and the one that counts, if there is one."""
     wording, tries = match.wording, []
     view = game.view(stage.state, ask.seat)
@@ -187,32 +178,32 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Open, ask: Ask) -> None:
 
 
 def _finished(
-    match: Match, game: ArenaGame[Any], point: _Point, fits: Callable[[Any], bool]
+    match: Match, game: ArenaGame[Any], way: _Way, fits: Callable[[Any], bool]
 ) -> PlayedGame:
     """Return a game that is over, if the file says the same of how it ended."""
-    if point.at < len(match.lines):
-        line = match.lines[point.at]
+    if way.at < len(match.lines):
+        line = match.lines[way.at]
         text = f"{line.data.step}, but game {match.name!r} was over before"
-        raise _Misfit(point.at, line.wrong("step", text))
-    rewards = game.rewards(point.state)
+        raise _Misfit(way.at, line.wrong("step", text))
+    rewards = game.rewards(way.state)
     for seat, (ours, theirs) in enumerate(zip(rewards, match.rewards, strict=True)):
         if not math.isnan(theirs) and abs(ours - theirs) > CLOSE:
             own = [line for line in match.lines if line.data.seat == seat] or match.lines
             text = f"{theirs:g} for seat {seat}, but by the actions it is {ours:g}"
-            raise _Misfit(point.at, own[-1].wrong("reward", text))
-    if not fits(point.state):
+            raise _Misfit(way.at, own[-1].wrong("reward", text))
+    if not fits(way.state):
         text = "the game ends in another position"
-        raise _Misfit(point.at, match.lines[-1].wrong("step", text))
+        raise _Misfit(way.at, match.lines[-1].wrong("step", text))
     return PlayedGame(
         0,
         0,
         tuple(range(game.seats)),
-        decisions=list(point.decisions),
-        record=list(point.record),
+        decisions=way.decisions,
+        record=way.record,
         rewards=rewards,
-        wins=game.wins(point.state),
-        roles=game.roles(point.state),
-        teams=game.teams(point.state),
-        rounds=game.rounds(point.state),
-        ending=game.ending(point.state),
+        wins=game.wins(way.state),
+        roles=game.roles(way.state),
+        teams=game.teams(way.state),
+        rounds=game.rounds(way.state),
+        ending=game.ending(way.state),
     )
