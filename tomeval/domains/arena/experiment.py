@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -200,7 +200,7 @@ class ArenaExperiment(SeatedExperiment):
         models = {name: player for name, player in self.by_name.items() if player.model}
         playing: dict[str, set[str]] = {}
         for table in self.lineups:
-            names = {*table.subject, *_flat(table.others)}
+            names = {*table.subject, *(name for one in table.others for name in listed(one))}
             names |= self.league.keys() if MODELS in names else set()
             for game in table.game:
                 playing.setdefault(game, set()).update(names & models.keys())
@@ -292,11 +292,6 @@ class ArenaExperiment(SeatedExperiment):
             if name not in self.by_name:
                 raise unknown("player", name, self.by_name, where)
         return tuple(self.by_name[name] for name in (subject, *names))
-
-
-def _flat(others: Iterable[str | list[str]]) -> list[str]:
-    """Return all names in line-ups."""
-    return [name for one in others for name in ([one] if isinstance(one, str) else one)]
 
 
 def round_robin(subject: str, players: Sequence[str], seats: int) -> list[list[str]]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tomeval.domains.arena.game import ERRORS
-from tomeval.domains.arena.records import Records, Row, games_of, players_of, share
+from tomeval.domains.arena.records import GameRecord, Records, Row, games_of, players_of, share
 
 ERROR_RATE, DEPTH = 0.30, 0.5
 """The validity rule: above this share of games with an error, and below this median depth, a
@@ -94,20 +94,16 @@ def selection_rows(records: Records) -> list[Row]:
     rows = []
     for game in games_of(records):
         mine = [record for record in records if record.game == game]
-        for player in players_of(mine):
-            sides = sorted(
-                {
-                    side
-                    for record in mine
-                    for side, name in zip(record.sides(), record.players, strict=True)
-                    if name == player
-                }
-            )
-            for side in sides:
-                some = [r for r in mine if (side, player) in zip(r.sides(), r.players, strict=True)]
-                row: Row = {"game": game, "player": player, "side": side, "games": len(some)}
-                row["clean"] = sum(record.clean for record in some)
-                rows.append(row | share(some, "clean_percent", [record.clean for record in some]))
+        seated: dict[tuple[str, str], list[GameRecord]] = {}
+        for record in mine:
+            for one in dict.fromkeys(zip(record.players, record.sides(), strict=True)):
+                seated.setdefault(one, []).append(record)
+        players = players_of(mine)
+        for player, side in sorted(seated, key=lambda one: (players.index(one[0]), one[1])):
+            some = seated[player, side]
+            row: Row = {"game": game, "player": player, "side": side, "games": len(some)}
+            row["clean"] = sum(record.clean for record in some)
+            rows.append(row | share(some, "clean_percent", [record.clean for record in some]))
     return rows
 
 

@@ -22,7 +22,6 @@ from tomeval.extensions.ratings.contests import Contests
 from tomeval.extensions.ratings.rating import ELO, Ratings, rate
 from tomeval.runs.columns import flat
 from tomeval.statistics import Estimate
-from tomeval.statistics.paired import FloatArray
 
 TOGETHER = "all games"
 
@@ -67,23 +66,6 @@ def contests_of(records: Records) -> Contests:
         np.array([kinds.index(record.game) for record in played], dtype=np.int64),
         np.unique(deals(played), return_inverse=True)[1].astype(np.int64),
     )
-
-
-def fixed_ratings(contests: Contests, frozen: Mapping[str, float] | None) -> FloatArray | None:
-    """Return given ratings, in Elo-like points by player or side, as `rate` takes them.
-
-    Raises
-    ------
-    TomevalError
-        Nobody is left to be rated.
-    """
-    if not frozen:
-        return None
-    names = (*contests.names, *contests.sides)
-    given = np.array([frozen.get(name, np.nan) for name in names]) / ELO
-    if not np.isnan(given[: len(contests.names)]).any():
-        raise TomevalError("ratings: every player's rating is given: there is nobody to rate")
-    return given
 
 
 def scopes(records: Records) -> dict[str, list[GameRecord]]:
@@ -143,9 +125,20 @@ def rate_records(
     rng: np.random.Generator,
     frozen: Mapping[str, float] | None = None,
 ) -> Ratings:
-    """Rate the players of some games; `frozen` as for `fixed_ratings`."""
-    contests = contests_of(records)
-    return rate(contests, rng, fixed_ratings(contests, frozen))
+    """Rate the players of some games; `frozen` are given ratings of players, in Elo-like points.
+
+    Raises
+    ------
+    TomevalError
+        As `rate` says, or nobody is left to be rated.
+    """
+    contests, given = contests_of(records), None
+    if frozen:
+        names = (*contests.names, *contests.sides)
+        given = np.array([frozen.get(name, np.nan) for name in names]) / ELO
+        if not np.isnan(given[: len(contests.names)]).any():
+            raise TomevalError("ratings: every player's rating is given: there is nobody to rate")
+    return rate(contests, rng, given)
 
 
 def _rating_rows(scope: str, subset: str, rated: Ratings) -> list[Row]:
