@@ -13,9 +13,9 @@ from arena_table import Logged, play, said, seat
 from arena_toy import LONGEST, State, Toy, ToyPrompts
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.game import Broken
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
-from tomeval.domains.arena.seats import Try
 from tomeval.domains.seated.seats import Chair
 from tomeval.models.base import BackendError, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
@@ -174,7 +174,7 @@ def test_a_refused_reply_is_not_remembered_and_its_stage_is_told(prompts):
     _, found = play(game, State(2), seats)
     assert found[0][3].action is None
     long = f"the message has {LONGEST + 1} characters, above {LONGEST}"
-    assert found[0][3].tries == (Try("rule", long),)
+    assert found[0][3].tries == (Broken("rule", long),)
     messages = logs[0].requests[1].prompt.messages
     assert [m.role for m in messages] == ["user"]
     assert "You: Player 0 says:\nPlayer 1 says: Good day" in messages[0].content

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import BACKEND_ERROR, Invalid, Said
 from tomeval.domains.arena.game import Action, Broken, Form
-from tomeval.domains.arena.seats import Answer, Try
+from tomeval.domains.arena.seats import Answer
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.player import Asked
 from tomeval.strategies.readers import Read, Reader
@@ -55,7 +55,7 @@ class Judged:
     choices: tuple[str, ...] = ()
 
     def __init__(self, form: Form, judge: Judge, scored: bool = False) -> None:
-        self.form, self.tries = form, list[Try]()
+        self.form, self.tries = form, list[Broken]()
         self.reader: Reader[Any] = Labels(form.labels) if scored else self
         self.forced = scored and len(form.labels) == 1
         self._judge, self._scored, self._error = judge, scored, ""
@@ -104,7 +104,7 @@ class Judged:
 
     def _refuse(self, outcome: str, why: str) -> None:
         error = (self._error if outcome == "illegal" else "") or ERROR_OF.get(outcome, "format")
-        self.tries.append(Try(error, _WHY.get(outcome) or why or outcome))
+        self.tries.append(Broken(error, _WHY.get(outcome) or why or outcome))
 
     def _check(self, items: list[Any]) -> Meant | str:
         """Return what items stand for, or what is wrong; the dots of the form are no answer."""

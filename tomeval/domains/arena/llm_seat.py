@@ -12,12 +12,12 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.domains.arena.game import Action, ArenaGame, Ask, Broken, Probe, View
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_reading import ONE_LABEL, Judged, Meant
 from tomeval.domains.arena.llm_scene import ArenaScene
 from tomeval.domains.arena.sampled import scorable
-from tomeval.domains.arena.seats import Answer, Seat, Try
+from tomeval.domains.arena.seats import Answer, Seat
 from tomeval.domains.seated.llm_seat import ModelSeat
 from tomeval.domains.seated.seats import Chair
 from tomeval.strategies.asking import Asker
@@ -165,7 +165,7 @@ class Others(Foresight):
     def __init__(self, seat: LLMSeat, view: View[Any], ask: Ask) -> None:
         self.seat, self.view, self.ask = seat, view, ask
         self.details: dict[str, Any] = {}
-        self.failed: list[Try] = []
+        self.failed: list[Broken] = []
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Predict each; nothing is asked where a decision has no probes.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tomeval.core.outcomes import COMPLETE
-from tomeval.domains.arena.game import Action, Probe, Stepwise, Verdict
+from tomeval.domains.arena.game import Action, Broken, Probe, Stepwise, Verdict
 from tomeval.domains.arena.seats import Answer
 from tomeval.domains.arena.solver import Bound
 
@@ -118,10 +118,9 @@ class Decision:
     probed: list[Probed] = field(default_factory=list)
 
     @property
-    def error(self) -> tuple[str, str]:
-        """Type and words of what was wrong with the last refused attempt; empty without one."""
-        tries = self.answer.tries
-        return (tries[-1].error, tries[-1].text) if tries else ("", "")
+    def error(self) -> Broken:
+        """What was wrong with the last refused attempt; empty without one."""
+        return self.answer.tries[-1] if self.answer.tries else Broken("", "")
 
 
 @dataclass

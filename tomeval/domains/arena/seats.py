@@ -7,18 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.outcomes import BACKEND_ERROR, VALID
-from tomeval.domains.arena.game import Action, Ask, Probe, View
+from tomeval.domains.arena.game import Action, Ask, Broken, Probe, View
 from tomeval.domains.arena.policy import Memory, Policy
 from tomeval.domains.arena.solver import Values
 from tomeval.domains.seated.seats import Chair
-
-
-@dataclass(frozen=True)
-class Try:
-    """One refused attempt: one of `game.ERRORS`, and a sentence that says what was wrong."""
-
-    error: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -29,7 +21,7 @@ class Answer:
     ----------
     action
         The legal action, or what a probe's answer says; None: there was no legal answer.
-    tries : tuple of Try
+    tries : tuple of Broken
         Refused attempts, oldest first; not empty if there was no legal answer.
     attempts : int
         How often the question was asked, the legal answer included; 0: never, because what was to
@@ -47,7 +39,7 @@ class Answer:
     """
 
     action: Action | None
-    tries: tuple[Try, ...] = ()
+    tries: tuple[Broken, ...] = ()
     attempts: int = 1
     outcome: str = VALID
     raw: str = ""
@@ -128,11 +120,11 @@ class ScriptedSeat(Seat):
         """Decide; attempts that fail by chance are made again as often as the table allows."""
         if not self.error_rate:
             return Answer(self.decide(view, ask))
-        tries: tuple[Try, ...] = ()
+        tries: tuple[Broken, ...] = ()
         while len(tries) < max(1, self.chair.attempts):
             if self.chair.rng.random() >= self.error_rate:
                 return Answer(self.decide(view, ask), tries, len(tries) + 1)
-            tries += (Try(self.error, "broken on purpose"),)
+            tries += (Broken(self.error, "broken on purpose"),)
         return Answer(None, tries, len(tries), OUTCOME_OF[self.error])
 
     async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:

@@ -123,7 +123,7 @@ def _ending(cell: ArenaCell, played: PlayedGame) -> list[str]:
     game = cell.game
     if played.status != COMPLETE:
         broke = [d for d in played.decisions if d.verdict == "invalid"]
-        why = "".join(f" {game.seat_name(d.seat)}, {d.kind}: {d.error[1]}." for d in broke[:1])
+        why = "".join(f" {game.seat_name(d.seat)}, {d.kind}: {d.error.text}." for d in broke[:1])
         return [f"\nThe game cannot go on.{why}"]
     meaning = cell.table.kind.endings.get(played.ending, played.ending.replace("_", " "))
     lines = [f"\nThe game is over: {meaning}."]

@@ -140,8 +140,8 @@ def _step(episode: int, row: Decision) -> tuple[Any, ...]:
         row.verdict,
         answer.outcome,
         answer.attempts,
-        row.error[0] or None if not counted or row.verdict == "default" else None,
-        json.dumps([[tried.error, tried.text] for tried in answer.tries]) if answer.tries else None,
+        row.error.error or None if not counted or row.verdict == "default" else None,
+        json.dumps(answer.tries) if answer.tries else None,
         *values,
         json.dumps(worth.reply) if replied and worth is not None else None,
         *payoffs,
@@ -170,7 +170,7 @@ def _told(probed: Probed) -> dict[str, Any]:
     names = ("truth", "hit", "probability", "brier", "attainable", "observer", "observer_brier")
     told = {name: getattr(probed, name) for name in names}
     said = {"said": probed.answer.action, "probe": probed.probe.name}
-    tries = [[tried.error, tried.text] for tried in probed.answer.tries]
+    tries = probed.answer.tries
     return {**said, **told, **({"tries": tries} if tries else {})}
 
 

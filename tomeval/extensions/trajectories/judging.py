@@ -11,14 +11,11 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.game import ArenaGame, Ask
 from tomeval.domains.arena.played import Decision, Mark, PlayedGame
-from tomeval.domains.arena.seats import Answer, Try
+from tomeval.domains.arena.seats import OUTCOME_OF, Answer
 from tomeval.extensions.trajectories.file import Line, Match
 
 CLOSE = 1e-6
 """How far a reward may be from ours: files round."""
-
-
-_OUTCOMES = {"format": "unparsable", "rule": "illegal", "target": "illegal"}
 
 
 @dataclass
@@ -152,7 +149,7 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
         reading = wording.read(view, ask, text if match.raw else wording.wrapped(text))
         stage.at += 1
         if reading.broken is not None:
-            tries.append(Try(*reading.broken))
+            tries.append(reading.broken)
         if reading.taken:
             valid = reading.broken is None
             decision.verdict = "valid" if valid else "default"
@@ -161,7 +158,7 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
         if len(tries) == wording.attempts:
             decision.verdict = "fatal"
             break
-    outcome = VALID if decision.verdict == "valid" else _OUTCOMES[tries[-1].error]
+    outcome = VALID if decision.verdict == "valid" else OUTCOME_OF[tries[-1].error]
     said = decision.action if decision.verdict == "valid" else None
     attempts = len(tries) + (decision.verdict == "valid")
     decision.answer = Answer(
