@@ -469,6 +469,7 @@ def test_both_kinds_of_free_answers_are_named():
     [
         ({"strategy": "QA -History"}, "'-history' has no meaning here"),
         ({"strategy": "Oracle + Max -Payoffs"}, "'-payoffs' has no meaning here"),
+        ({"strategy": "Belief 50% (own) + CoT"}, "beliefs are planted in matrix games and"),
     ],
 )
 def test_bad_options(options, message):
