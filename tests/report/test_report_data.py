@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.browsing import coded
-from tomeval.domains.matrix.measures import step_metrics
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.blocks import asset, pack, packed_calls, shortened, unpack
 from tomeval.report.compared import compared_by, summary
@@ -122,12 +120,6 @@ def test_shortened_numbers_are_near(value) -> None:
         assert short == pytest.approx(value, rel=1e-5)
 
 
-@given(st.lists(st.none() | st.integers(0, 5000), max_size=50))
-def test_coded_actions_can_be_read_again(actions) -> None:
-    text = json.loads(json.dumps(coded(actions)))
-    assert [None if char == "/" else ord(char) - 48 for char in text] == actions
-
-
 # --- episodes -------------------------------------------------------------------------------------
 
 
@@ -141,53 +133,6 @@ def unpacked(run, **options):
         for place in range(len(cell["episode"]))
     }
     return index, episodes
-
-
-def numbers(text):
-    return [None if char == "/" else ord(char) - 48 for char in text]
-
-
-@pytest.mark.parametrize("name", ["small", "run"])
-@pytest.mark.parametrize("reference", [None, "stationary"])
-def test_the_page_holds_every_step_and_the_regret_that_the_metrics_have(
-    name, reference, request
-) -> None:
-    run = request.getfixturevalue(name)
-    index, episodes = unpacked(run, reference=reference)
-    for cell, entry in zip(run.cells, index, strict=True):
-        rows = run.store.query(
-            "SELECT episode, own_action, partner_action, predicted_action, act_outcome, "
-            "predict_outcome FROM steps WHERE cell = ? ORDER BY episode, step",
-            (cell.number,),
-        )
-        by_step = step_metrics(cell.played, reference or cell.reference)
-        mine = {key: [] for key in ("regret", "stepwise", "belief", "consistent")}
-        seen = []
-        for place, number in enumerate(entry["episode"]):
-            episode = episodes[cell.number, place]
-            own, their, predicted = (numbers(episode[key]) for key in ("own", "their", "predicted"))
-            for i in range(entry["steps"][place]):
-                outcomes = []
-                for form in ("act", "predict"):
-                    said = episode.get(form, {}).get(str(i), "valid")
-                    unasked = i in episode.get(f"{form}_unasked", [])
-                    outcomes.append("not_asked" if unasked else said)
-                seen.append((number, own[i], their[i], predicted[i], *outcomes))
-                if entry["status"][place] != "complete":
-                    continue
-                best = entry["reference"][f"{entry['partner'][place]}:{entry['steps'][place]}"]
-                mine["regret"].append(best[i] - entry["payoff"][own[i]][their[i]][0])
-                mine["stepwise"].append(entry["stepwise"][own[i]][their[i]])
-                mine["belief"].append(entry["belief"][predicted[i]][their[i]])
-                mine["consistent"].append(100 * entry["best"][own[i]][predicted[i]])
-        assert seen == [tuple(row) for row in rows]
-        for key, metric in (
-            ("regret", "delta_functional_per_step"),
-            ("stepwise", "stepwise_regret_per_step"),
-            ("belief", "delta_tom_best_response_per_step"),
-            ("consistent", "self_consistency_percent"),
-        ):
-            assert np.allclose(mine[key], by_step[metric], atol=1e-12)
 
 
 def test_summaries_are_the_metrics_and_void_episodes_have_none(run) -> None:
@@ -344,7 +289,7 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 
 def test_assets_end_no_element() -> None:
     scripts = sorted(Path(tomeval.__file__).parent.rglob("*.js"))
-    assert {"browser.js", "lines.js", "browsing.js"} <= {path.name for path in scripts}
+    assert {"browser.js", "lines.js"} <= {path.name for path in scripts}
     for path in scripts:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|\beval\(|document\.write|insertAdjacentHTML", text), path

@@ -12,7 +12,7 @@ from tomeval.domains.matrix.asides import asked
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
-from tomeval.domains.matrix.browsing import StepBrowser, episode_lines
+from tomeval.domains.matrix.browsing import episode_lines
 from tomeval.domains.matrix.data import (
     has_aids,
     has_changes,
@@ -273,7 +273,6 @@ MATRIX = Domain(
             "delta_tom_best_response_per_step",
         ),
         lines=episode_lines,
-        browser=StepBrowser,
         first_table="cells",
         figures=FIGURES,
         first_figures=("literal_against_functional", "forest", "decomposition"),
