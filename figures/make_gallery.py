@@ -18,7 +18,6 @@ RUNS = {
     "quickstart": "tomeval run quickstart --out runs/quickstart",
     "known_players": "tomeval run known_players --out runs/known_players",
     "sixteen_subjects": "tomeval run sixteen_subjects --out runs/sixteen_subjects",
-    "planted_bias": "python experiments/planted_bias.py --out runs/planted_bias",
 }
 # Run, figure, column, and part of the file's name where the run gives several.
 SHOWN = [
@@ -36,8 +35,6 @@ SHOWN = [
     ("sixteen_subjects", "decomposition", "screen", "tit_for_tat"),
     ("sixteen_subjects", "profiles", "screen", "attained"),
     ("known_players", "profiles", "single", "attained"),
-    ("planted_bias", "label_bias", "screen", "by_label"),
-    ("planted_bias", "label_bias", "screen", "by_position"),
 ]
 _PAIRINGS = (
     "tomeval plot runs/decrypto_quickstart --out plots --only pairings, "

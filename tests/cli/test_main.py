@@ -207,7 +207,7 @@ def test_plot_and_export(tomeval, folder, tmp_path) -> None:
     assert drawn == {"regret", "tom", "profiles", "captions.md"}  # nobody to compare with
     assert err.endswith(
         "note: --by subject does not apply to forest, literal_against_functional, decomposition, "
-        "label_bias, which were not drawn\n"
+        "which were not drawn\n"
     )
     code, out, err = tomeval(*plot, "--by", "subject", "--only", "forest")
     assert (code, out) == (2, "")

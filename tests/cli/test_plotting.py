@@ -36,7 +36,7 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
         "captions.md",
     ]
     assert err.splitlines() == [
-        "note: not drawn: differences, profiles, regret, tom, label_bias; --all draws them, "
+        "note: not drawn: differences, profiles, regret, tom; --all draws them, "
         "--only NAME one of them",
     ]
 
@@ -71,7 +71,7 @@ def test_only_the_named_cells_and_measures(tomeval, run, tmp_path) -> None:
             ("--metric", "tomm"),
             "unknown metric 'tomm' (did you mean 'tom'?); known: tom_percent, ",
         ),
-        (("--metric", "regret", "--only", "label_bias"), "--metric delta_functional_per_step does"),
+        (("--metric", "regret", "--only", "tom"), "--metric delta_functional_per_step does"),
         (("--column", "wide"), "unknown column 'wide'; known: screen, single, double"),
         (("--format", "jpg"), "unknown format 'jpg'"),
     ],

@@ -233,11 +233,6 @@ def test_several_runs_are_drawn_as_one_and_told_apart_by_their_names(folders) ->
         for name, expected in zip(("one", "two"), alone, strict=True):
             line, *_ = line_of(both, Options(), f"half, {name}")
             assert line.get_ydata().tolist() == expected.tolist()
-        (bias, *_) = draw(both, ["label_bias"], Options())
-    with Run(folders[1]) as two:
-        (apart, *_) = draw(two, ["label_bias"], Options())
-    said = apart.description.split(". ", 1)[1].replace("random:", "random, two:")
-    assert said.replace("half:", "half, two:") in bias.description
 
 
 def test_a_domain_without_curves_says_so(command, tmp_path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sqlite3
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout import NEED_MORE
-from support import renew_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -187,94 +184,9 @@ def play_script(tmp_path, script, **options):
     return tomeval.run(experiment, tmp_path / "run")
 
 
-PLACES = ("position 1", "position 2", "position 3")
-
-
 def first_shown(request) -> str:
     last = request.prompt.messages[-1].content
     return "Final answer: " + re.findall(r"Which action .*?, (\w)[, ]", last)[-1]
-
-
-def test_a_planted_position_bias_is_found(tmp_path) -> None:
-    from tomeval.domains.matrix.label_shares import label_shares
-
-    with play_script(tmp_path, first_shown) as run:
-        found = label_shares(run.store, run.cells[0])
-        orders = [
-            json.loads(text)
-            for (text,) in run.store.query(
-                "SELECT own_order FROM step_records WHERE step = 1 ORDER BY episode"
-            )
-        ]
-        by_label, by_position = draw(run, ["label_bias"])
-    chosen = found["chosen"]
-    assert chosen.by_position.tolist() == [[1, 0, 0]] * 24
-    firsts = np.bincount([order[0] for order in orders], minlength=3) / 24
-    assert chosen.by_label.mean(axis=0) == pytest.approx(firsts)
-    by_hand = np.mean([[firsts[action] for action in order] for order in orders], axis=0)
-    assert chosen.expected_by_position == pytest.approx(by_hand)
-    assert chosen.expected_by_label is None  # written answers state no probabilities
-    for drawing, names in ((by_label, "JFB"), (by_position, PLACES)):
-        titles = [axes.get_title().replace("\n", " ") for axes in drawing.figure.axes]
-        assert titles == [f"{form}: {name}" for form in ("chosen", "predicted") for name in names]
-    assert "chosen position 1 100, position 2 0, position 3 0" in by_position.description
-    dots = [axes.lines[-2].get_xdata()[0] for axes in by_position.figure.axes[:3]]
-    assert dots == [100, 0, 0]
-
-
-def test_a_planted_label_bias_is_found_and_is_no_position_bias(tmp_path) -> None:
-    from tomeval.domains.matrix.label_shares import label_shares
-
-    with play_script(tmp_path, lambda request: "Final answer: F") as run:
-        found = label_shares(run.store, run.cells[0])
-        played = run.cells[0].played.partner
-    for shares in found.values():
-        assert shares.by_label.tolist() == [[0, 1, 0]] * 24
-        assert shares.by_position.mean(axis=0) == pytest.approx(shares.expected_by_position)
-    theirs = np.bincount(played, minlength=3) / len(played)
-    assert found["predicted"].expected_by_label == pytest.approx(theirs)
-
-
-@pytest.mark.parametrize(
-    ("order", "message"),
-    [("[2, 1, 0]", "changes within an episode"), ("[0, 0, 1]", "is not one"), ("[0, 1]", "of 3")],
-)
-def test_damaged_orders_are_refused(tmp_path, order, message) -> None:
-    from tomeval.domains.matrix.label_shares import label_shares
-
-    play_script(tmp_path, first_shown).close()
-    one_step = "AND step = 2" if "changes" in message else ""
-    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as db:
-        db.execute(
-            "UPDATE steps SET act_details = json_set(act_details, '$.own_order', json(?)) "
-            f"WHERE episode IN (3, 4, 5, 6, 7, 8) {one_step}",
-            (order,),
-        )
-    db.close()
-    renew_checksums(tmp_path / "run")
-    with (
-        tomeval.Run(tmp_path / "run") as run,
-        pytest.raises(TomevalError, match=f"damaged.*{message}"),
-    ):
-        label_shares(run.store, run.cells[0])
-
-
-def test_stated_probabilities_are_what_to_expect(tmp_path) -> None:
-    from tomeval.domains.matrix.label_shares import label_shares
-
-    logprobs = np.log([0.5, 0.3, 0.2])
-    with play_script(tmp_path, lambda request: logprobs, strategy="LM") as run:
-        found = label_shares(run.store, run.cells[0])
-    assert found["chosen"].expected_by_label == pytest.approx([0.5, 0.3, 0.2])
-    assert found["chosen"].by_label.mean(axis=0).tolist() == [1, 0, 0]  # argmax
-
-
-def test_a_fixed_order_has_no_panels_by_position(tmp_path) -> None:
-    with play_script(tmp_path, first_shown, option_order="fixed") as run:
-        (drawing,) = draw(run, ["label_bias"])
-    assert drawing.stem == "label_bias_by_label"
-    assert len(drawing.figure.axes) == 6
-    assert "option_order" in drawing.caption
 
 
 def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:

@@ -170,7 +170,7 @@ def test_comparisons_take_the_column_too(opened) -> None:
 
 
 def test_what_it_does_not_apply_to_is_said(opened, models) -> None:
-    for name in ("forest", "literal_against_functional", "decomposition", "label_bias"):
+    for name in ("forest", "literal_against_functional", "decomposition"):
         with pytest.raises(
             TomevalError, match=f"--by labels does not apply to the figure '{name}'"
         ):

@@ -35,7 +35,7 @@ def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
     names = sorted(path.name for path in drawn)
     stems = [
         f"{what}_{game}_canonical_single_action_12"
-        for what in ("regret", "tom", "label_bias_by_label")
+        for what in ("regret", "tom")
         for game in ("IBS", "IPD")
     ]
     family = ("literal_against_functional", "decomposition", "forest_regret", "forest_tom")
@@ -117,7 +117,7 @@ def test_names_of_sets_become_names_of_files(tmp_path) -> None:
         "horizon": 3,
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
-        paths = plot_run(run, tmp_path / "plots", only=("tom", "label_bias"), formats=["svg"])
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "regret"), formats=["svg"])
     assert len(set(paths)) == len(paths) == 5
     assert all(set(p.name) <= set("abcdefghijklmnopqrstuvwxyzRPS0123456789_-.") for p in paths)
 
@@ -126,7 +126,7 @@ def test_sets_whose_file_names_would_be_equal_do_not_overwrite_each_other(tmp_pa
     partners = [{"name": name, "partners": ["always(0)"]} for name in ("a+b", "a*b")]
     experiment = {"games": "RPS", "subjects": "random", "partners": partners, "episodes": 2}
     with tomeval.run(experiment | {"horizon": 3}, tmp_path / "run") as run:
-        paths = plot_run(run, tmp_path / "plots", only=("tom", "label_bias"), formats=["svg"])
+        paths = plot_run(run, tmp_path / "plots", only=("tom", "regret"), formats=["svg"])
     assert len(set(paths)) == len(paths) == 5
 
 

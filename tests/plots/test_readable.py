@@ -251,14 +251,6 @@ def test_the_scale_of_differences_is_that_of_all_pages(tmp_path) -> None:
     }
 
 
-def test_label_bias_shows_one_mark_for_a_subject_in_every_panel(pictures) -> None:
-    for drawing in [drawing for drawing in pictures if drawing.name == "label_bias"]:
-        for axes in drawing.figure.axes:
-            dots = [line for line in axes.lines if line.get_marker() == "o"]
-            assert [dot.get_ydata()[0] for dot in dots] == list(range(8))
-            assert re.fullmatch(r"(chosen|predicted):\s\w+", axes.get_title())
-
-
 def test_measures_have_one_name(pictures) -> None:
     """Nothing but a heading names a measure: no "regret" beside "ΔFunctional/T"."""
     for drawing in pictures:

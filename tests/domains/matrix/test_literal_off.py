@@ -167,7 +167,7 @@ def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
         drawn = {drawing.name for drawing in draw(run, every=True)}
         literal = {"tom", "literal_against_functional", "decomposition"}
         assert literal & drawn == (literal if len(subjects) > 1 else set())
-        assert {"regret", "label_bias", "forest"} <= drawn
+        assert {"regret", "forest"} <= drawn
         number = len(subjects) - 1
         lines = "\n".join(transcript_lines(run, number, 0))
         assert "predicted nothing (not asked)" in lines

@@ -237,7 +237,6 @@ FIGURES = {
         "tom": "curves:tom_curves",
         "literal_against_functional": "scatter:scatter",
         "decomposition": "decomposition:decomposition",
-        "label_bias": "label_bias:label_bias",
     }.items()
 }
 

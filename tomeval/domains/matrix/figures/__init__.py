@@ -1,1 +1,1 @@
-"""Figures that need the game: curves, literal against functional, decomposition, label bias."""
+"""Figures that need the game: curves, literal against functional, decomposition."""
