@@ -204,9 +204,7 @@ def prompt(
     goal: Annotated[str, typer.Option("--goal", hidden=True, help="none, win or maximise.")] = "",
     persona: Annotated[
         str,
-        typer.Option(
-            "--persona", hidden=True, help="Who the player is asked to be: text or file:PATH."
-        ),
+        typer.Option("--persona", hidden=True, help="Who the player is asked to be."),
     ] = "",
     partner_persona: Annotated[
         str,

@@ -12,7 +12,7 @@ from support import scripts
 import tomeval
 from tomeval import cli
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.framing import MOST, PERSONAS, persona_text, prompts_of
+from tomeval.domains.matrix.framing import MOST, persona_text, prompts_of
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.observation import Order, Words
 from tomeval.domains.matrix.partner_specs import get_partner_set
@@ -117,48 +117,21 @@ def test_what_a_persona_says_is_text(text, tmp_path):
         ({"persona": "a\tb"}, r"persona must be one line"),
         ({"persona": "a\u202eb"}, r"persona: .* holds the control character U\+202E"),
         ({"partner_persona": "x" * 501}, r"partner_persona has 501 characters; .* at most 500"),
-        ({"persona": "file:me"}, r"persona: 'me' is no text file; a persona's ends in \.txt"),
-        ({"persona": "file:tradr.txt"}, r"'tradr.txt': no such file \(did you mean 'trader.txt'"),
-        ({"persona": "file:../out.txt"}, r"leads out of the folder of the experiment"),
-        ({"persona": "file:/etc/out.txt"}, r"leads out of the folder of the experiment"),
-        ({"persona": "file:link.txt"}, r"leads out of the folder of the experiment"),
-        ({"persona": "file:long.txt"}, r"'long.txt' is too long"),
-        ({"persona": "file:two.txt"}, r"persona: two.txt must be one line"),
-        ({"persona": "file:empty.txt"}, r"persona: empty.txt is empty"),
         ({"frame": "busines"}, r"unknown frame 'busines' \(did you mean 'business'\?\); known: no"),
         ({"frame": "../context/rules"}, r"unknown frame"),
         ({"frame": 3}, r"unknown frame 3"),
         ({"frames": "none"}, r"no option 'frames' \(did you mean 'frame'\?\)"),
     ],
 )
-def test_bad_input_is_one_line(tmp_path, options, message):
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "out.txt").write_text("secret")
-    (home / "link.txt").symlink_to(tmp_path / "out.txt")
-    (home / "trader.txt").write_text("a trader")
-    (home / "long.txt").write_text("x" * (8 * MOST + 1))
-    (home / "two.txt").write_text("a\nb")
-    (home / "empty.txt").write_text("\n")
+def test_bad_input_is_one_line(options, message):
     data = {"games": "IPD", "subjects": {"strategy": "QA", "model": "pocket", **options}}
     with pytest.raises(TomevalError, match=message) as caught:
-        _ = make_experiment(data, base=home).cells
+        _ = make_experiment(data).cells
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("whose", PERSONAS)
-def test_files_are_read_and_are_part_of_a_run(tmp_path, whose):
+def test_the_longest_persona_and_what_is_recorded_of_templates():
     assert persona_text("persona", "x" * MOST) == "x" * MOST
-    hashes = []
-    for number, text in enumerate(("a trader\n", "a sailor", "a sailor")):
-        home = tmp_path / str(number)
-        (home / "who").mkdir(parents=True)
-        (home / "who" / "me.txt").write_text(text)
-        assert persona_text("persona", "file:who/me.txt", home) == text.strip()
-        subject = {"strategy": "QA", "model": "pocket", whose: "file:who/me.txt"}
-        [cell] = make_experiment({"games": "IPD", "subjects": subject}, base=home).cells
-        hashes.append(cell.definition["templates"])
-    assert hashes[0] != hashes[1] == hashes[2]
     plain = make_setup(GAME, fixed(GAME, [0]), "QA", 2)
     assert plain.templates() == Prompts("matrix").sha256()
     assert make_setup(GAME, fixed(GAME, [0]), "QA", 2, **BOTH).templates() != plain.templates()

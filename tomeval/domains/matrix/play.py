@@ -25,7 +25,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
-from tomeval.domains.matrix.framing import fingerprint
+from tomeval.domains.matrix.framing import prompts_of
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation, Past
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -135,10 +135,10 @@ class Setup:
         return self.stream("belief").block(episode, 1, 2 * self.horizon).reshape(-1, 2)
 
     def templates(self) -> str:
-        """Return the hash of the prompt templates the subject uses; empty if it uses none."""
+        """Return one hash over the prompt templates the subject uses; empty if it uses none."""
         if not subject_class(self.kind).reads_templates:
             return ""
-        return fingerprint(self.options, self.base)
+        return prompts_of(self.options, self.base).sha256()
 
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""

@@ -52,7 +52,7 @@ class SubjectOptions(ScoredOptions):
         What the rules say of the aim: nothing, to win what one can, or that this is the only aim.
     persona, partner_persona : str
         Who the player is asked to be, and who it is told that the other player is: one line of
-        text, or ``file:PATH``. The other player's policy stays what it is.
+        text. The other player's policy stays what it is.
     frame : str
         The story that is told around the game: ``none``, ``business``, ``friends``, ``sport``, or a
         template ``matrix/frame/NAME.j2`` of a folder that `prompts` names.
@@ -161,7 +161,7 @@ class LLMSubject(Subject, Foresight):
             goal=self.settings.goal,
         )
         prompts = prompts_of(options, seat.base)
-        before = framed(prompts, vars(self.settings), words.common, seat.base, game.story)
+        before = framed(prompts, vars(self.settings), words.common, game.story)
         self.scene = MatrixScene(
             prompts, words, strategy, self.settings.opening, self.settings.examples, before
         )
