@@ -33,7 +33,7 @@ from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import subject_class
-from tomeval.domains.matrix.subjects.base import Answer, Door, PlayerDoor, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player
@@ -121,12 +121,8 @@ class Setup:
 
         `partner` is None where the partner is a player.
         """
-        beliefs = partial(self.belief_draws, episode)
-        if partner is None:
-            door: Door = PlayerDoor(self.game.m, beliefs)
-        else:
-            drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
-            door = Door(partner, drawn_from, beliefs)
+        drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
+        door = Door(partner, drawn_from, self.game.m, partial(self.belief_draws, episode))
         seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
         return subject_class(self.kind)(seat, **self.options), door
 

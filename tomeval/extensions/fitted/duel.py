@@ -21,7 +21,7 @@ from tomeval.domains.matrix.steps import NONE, Steps
 from tomeval.domains.matrix.storing import PARTNER, SEAT
 from tomeval.domains.matrix.subject_specs import TwoPlayers
 from tomeval.domains.matrix.subjects import subject_class
-from tomeval.domains.matrix.subjects.base import PlayerDoor, Subject
+from tomeval.domains.matrix.subjects.base import Door, Subject
 from tomeval.models.base import Model
 
 
@@ -30,7 +30,7 @@ class _Side(NamedTuple):
 
     setup: Setup  # the game as this seat sees it
     subject: Subject
-    door: PlayerDoor
+    door: Door
     fallback: np.random.Generator
     past: list[Joint]
     where: str
@@ -44,14 +44,13 @@ class _Side(NamedTuple):
         rng = generator_of(setup, streams.stream(own), episode)
         name = f"{streams.stream(own).key:032x}-{episode}"
         subject, door = setup.seat_subject(None, rng, model, name, episode)
-        assert isinstance(door, PlayerDoor)
         where = f"episode {episode}" if seat == SEAT else f"the partner's seat, episode {episode}"
         return cls(setup, subject, door, streams.stream(drawn).episode(episode), [], where)
 
     async def turn(self, step: int, known: int | None) -> Turn:
         """Ask everything of a step; `known` is the other's move if it was asked first."""
         setup = self.setup
-        self.door.open(known)
+        self.door.set(NONE, known)
         past = Past(self.past, step - 1)
         observation = Observation(setup.game, setup.labels, step, setup.horizon, past)
         return await take_turn(setup, self.subject, observation, self.fallback, self.where)

@@ -78,36 +78,25 @@ class BatchRMax(BatchSubject):
         """Return the values of the learned models of some episodes, shape (chosen, states)."""
         model = self.model
         share = self.seen[chosen] / model.m  # (k, S, n, m)
-        size, states = self.value.shape[1], np.arange(self.value.shape[1])
         reward = (share * self.payoffs).sum(axis=3)  # (k, S, n)
-        settled = self.unknown[chosen] > 0
-        value = self.value[chosen]
-        result = value.copy()
-        active = np.arange(len(chosen))
-        policy = np.full((len(chosen), size), -1)
-        while active.size:
+        known = self.unknown[chosen] == 0  # (k, S); the others keep the optimistic value
+        k, states = np.ogrid[: len(chosen), : self.value.shape[1]]
+
+        def worth(value: FloatArray) -> FloatArray:
             following = (share * value[:, None, model.next_state]).sum(axis=3)
-            q = reward + model.gamma * following
-            old = np.maximum(policy, 0)
-            kept = np.take_along_axis(q, old[..., None], axis=2)[..., 0]
-            better = (q.max(axis=2) > kept + 0.01 * model.tolerance) | (policy < 0)
-            changed = better & ~settled
+            q: FloatArray = reward + model.gamma * following
+            return q
+
+        policy = worth(self.value[chosen]).argmax(axis=2)
+        while True:
+            system = np.tile(np.eye(states.size), (len(chosen), 1, 1))
+            chance = model.gamma * share[k, states, policy] * known[..., None]  # (k, S, m)
+            where = (k[..., None], states[..., None], model.next_state[policy])
+            np.subtract.at(system, where, chance)
+            right = np.where(known, reward[k, states, policy], model.optimistic)
+            value: FloatArray = np.linalg.solve(system, right[..., None])[..., 0]
+            q = worth(value)
+            changed = known & (q.max(axis=2) > q[k, states, policy] + 0.01 * model.tolerance)
+            if not changed.any():
+                return value
             policy = np.where(changed, q.argmax(axis=2), policy)
-            going = changed.any(axis=1)
-            result[active[~going]] = value[~going]
-            active, share, reward = active[going], share[going], reward[going]
-            settled, policy = settled[going], policy[going]
-            if not active.size:
-                break
-            k = np.arange(len(active))[:, None]
-            chance = share[k, states, np.maximum(policy, 0)]  # (k, S, m)
-            system = np.broadcast_to(np.eye(size), (len(active), size, size)).copy()
-            target = model.next_state[np.maximum(policy, 0)]  # (k, S, m)
-            live = ~settled
-            for b in range(share.shape[3]):
-                np.subtract.at(
-                    system, (k, states, target[..., b]), model.gamma * chance[..., b] * live
-                )
-            right = np.where(settled, model.optimistic, reward[k, states, np.maximum(policy, 0)])
-            value = np.linalg.solve(system, right[..., None])[..., 0]
-        return result

@@ -37,46 +37,66 @@ class Door:
     """What a subject may learn beyond the observation; every use is recorded with its step.
 
     Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
+    Where the partner is a player, it has no table, and its move is there only if it was asked
+    first, for a subject that `Subject.looks_ahead`.
+
+    Parameters
+    ----------
+    partner : Partner, optional
+        None: the partner is a player.
+    drawn_from : PartnerSet, optional
+        The set that the partner was drawn from; default: it alone.
+    count : int
+        How many actions the partner has.
+    beliefs : callable
+        See `Chance`; called once, if a belief is asked for.
     """
 
     def __init__(
         self,
-        partner: Partner,
-        drawn_from: PartnerSet | None = None,
-        beliefs: Chance | None = None,
+        partner: Partner | None,
+        drawn_from: PartnerSet | None,
+        count: int,
+        beliefs: Chance,
     ) -> None:
-        self._partner, self._set = partner, drawn_from
-        self._state = partner.start
-        self._action = -1
-        self._count = partner.emissions.shape[1]
-        self._hold(beliefs)
-
-    def _hold(self, beliefs: Chance | None) -> None:
-        """Begin an episode."""
-        self._step = -1
+        self._partner, self._set, self._count = partner, drawn_from, count
+        self._state, self._action, self._step = -1, -1, -1
         self._beliefs = beliefs
         self._drawn: NDArray[np.float64] | None = None
         self.used = False
 
-    def set(self, state: int, action: int) -> None:
+    def set(self, state: int, action: int | None) -> None:
         """Put this step's partner state and action behind the door (the step loop does)."""
-        self._state, self._action, self.used = state, action, False
+        self._state, self.used = state, False
+        self._action = -1 if action is None else action
         self._step += 1
 
     def next_action(self) -> int:
         """Return the action that the partner plays in this step."""
+        if self._action < 0:
+            raise TomevalError(
+                "this subject looks at the partner's next action, which is not known before it "
+                "acts: its class must say so (looks_ahead = True)"
+            )
         self.used = True
         return self._action
 
     def partner(self) -> tuple[Partner, int]:
         """Return the partner's table and its current state."""
-        self.used = True
-        return self._partner, self._state
+        return self._table(), self._state
 
     def partner_set(self) -> PartnerSet:
         """Return the set that the partner was drawn from; it does not tell which one it is."""
+        partner = self._table()
+        return self._set or PartnerSet(partner.name, (partner,))
+
+    def _table(self) -> Partner:
+        if self._partner is None:
+            raise TomevalError(
+                "this subject needs the partner's table, and a player sits in the partner's seat"
+            )
         self.used = True
-        return self._set or PartnerSet(self._partner.name, (self._partner,))
+        return self._partner
 
     def statement(self, accuracy: float) -> Planted:
         """State an action of the partner in this step, true with a probability.
@@ -84,50 +104,10 @@ class Door:
         What is stated depends on the step and the accuracy alone, not on who asks or how often; see
         `tomeval.strategies.beliefs.plant`.
         """
-        if self._beliefs is None:
-            raise RuntimeError("this door has no stream for beliefs")
         if self._drawn is None:
             self._drawn = self._beliefs()
         right, which = self._drawn[self._step]
         return plant(self.next_action(), self._count, accuracy, right, which)
-
-
-NO_TABLE = "this subject needs the partner's table, and a player sits in the partner's seat"
-
-
-class PlayerDoor(Door):
-    """The door where the partner is a player: it has no table, and moves at the same time.
-
-    Its move is there if it was asked first, for a subject that `Subject.looks_ahead`.
-    """
-
-    def __init__(self, count: int, beliefs: Chance | None = None) -> None:
-        self._move: int | None = None
-        self._count = count
-        self._hold(beliefs)
-
-    def open(self, action: int | None) -> None:
-        """Begin a step, with the partner's move if it is known (the step loop does)."""
-        self._move, self.used = action, False
-        self._step += 1
-
-    def next_action(self) -> int:
-        """Return the action that the partner plays in this step."""
-        if self._move is None:
-            raise TomevalError(
-                "this subject looks at the partner's next action, which is not known before it "
-                "acts: its class must say so (looks_ahead = True)"
-            )
-        self.used = True
-        return self._move
-
-    def partner(self) -> tuple[Partner, int]:
-        """Raise: there is no table."""
-        raise TomevalError(NO_TABLE)
-
-    def partner_set(self) -> PartnerSet:
-        """Raise: there is no table."""
-        raise TomevalError(NO_TABLE)
 
 
 @dataclass(frozen=True)
