@@ -10,7 +10,7 @@ from tomeval.core.outcomes import COMPLETE, EXCLUDED, UNFINISHED
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import cells_told, cells_with_beliefs, checks_of
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs import tallies
@@ -25,7 +25,7 @@ _OWN_TABLE = ("model", "strategy")  # options that have columns of their own
 
 def run_facts(run: Run) -> list[Facts]:
     """Return subjects, games and partners."""
-    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
+    cells = matrix_cells(run)
     return [
         Facts("Subjects", [("Subjects with their options as recorded", _subjects(cells))]),
         Facts("Games", _games(cells)),
@@ -35,7 +35,7 @@ def run_facts(run: Run) -> list[Facts]:
 
 def people_notes(run: Run) -> list[str]:
     """Say how many episodes people began, and what became of them and of the checks."""
-    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell) and cell.by_people]
+    cells = [cell for cell in matrix_cells(run) if cell.by_people]
     if not cells:
         return []
     counts: Counter[str] = Counter()
@@ -74,8 +74,8 @@ def blind_notes(run: Run) -> list[str]:
     """Tell what measures cannot show in a run's tasks, whoever plays them."""
     tasks = {
         (cell.game.name, cell.definition["partners"]["name"], cell.definition["horizon"]): cell
-        for cell in run.cells
-        if isinstance(cell, MatrixRunCell) and cell.partners and cell.as_planned
+        for cell in matrix_cells(run)
+        if cell.partners and cell.as_planned
     }
     sentences = blind_sentences(
         (cell.game, PartnerSet(name, tuple(cell.partners)), horizon)
@@ -86,8 +86,8 @@ def blind_notes(run: Run) -> list[str]:
 
 def tom_notes(run: Run, names: Collection[str]) -> list[str]:
     """Return `rules_of_tom` of a run's partners; `names` are the measures that are shown."""
-    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
-    return rules_of_tom((partner for cell in cells for partner in cell.partners), names)
+    partners = (partner for cell in matrix_cells(run) for partner in cell.partners)
+    return rules_of_tom(partners, names)
 
 
 def rules_of_tom(partners: Iterable[Partner], names: Collection[str]) -> list[str]:
@@ -112,45 +112,36 @@ def rules_of_tom(partners: Iterable[Partner], names: Collection[str]) -> list[st
     return notes
 
 
+_TOLD = {
+    "stated": "Given a prediction of the partner's action before they act, right as often as their "
+    "name says: {titles}. Their literal question does not tell it.",
+    "true": "Told the partner's true action before they act: {titles}. Their literal question does "
+    "not tell it, so their predictions measure literal theory of mind as those of other strategies "
+    "do.",
+    "by rule": "Shown what the observation does not show, such as the partner's next action: "
+    "{titles}. They predict with it too, so their predictions do not measure literal theory of "
+    "mind.",
+}
+
+
 def told_notes(run: Run) -> list[str]:
     """Tell of subjects that learned the partner's move: language models, and players by rule.
 
     A language model is told before it acts; its literal question is asked without that.
     """
-    told = cells_told(run.store)
-    cells = [cell for cell in run.cells if cell.number in told]
-    planted = cells_with_beliefs(run.store)
-    models = dict.fromkeys(
-        c.title for c in cells if c.definition["kind"] == LLM and c.number not in planted
-    )
-    rules = dict.fromkeys(c.title for c in cells if c.definition["kind"] != LLM)
-    stated = dict.fromkeys(
-        c.title for c in cells if c.number in planted and c.definition["kind"] == LLM
-    )
-    notes = []
-    if stated:
-        notes.append(
-            "Given a prediction of the partner's action before they act, right as often as their "
-            f"name says: {'; '.join(stated)}. Their literal question does not tell it."
-        )
-    if models:
-        notes.append(
-            f"Told the partner's true action before they act: {'; '.join(models)}. Their literal "
-            "question does not tell it, so their predictions measure literal theory of mind as "
-            "those of other strategies do."
-        )
-    if rules:
-        notes.append(
-            "Shown what the observation does not show, such as the partner's next action: "
-            f"{'; '.join(rules)}. They predict with it too, so their predictions do not measure "
-            "literal theory of mind."
-        )
-    return notes
+    told, planted = cells_told(run.store), cells_with_beliefs(run.store)
+    titles: dict[str, dict[str, None]] = {how: {} for how in _TOLD}
+    for cell in matrix_cells(run):
+        if cell.number in told:
+            by_model = "stated" if cell.number in planted else "true"
+            how = by_model if cell.definition["kind"] == LLM else "by rule"
+            titles[how][cell.title] = None
+    return [_TOLD[how].format(titles="; ".join(names)) for how, names in titles.items() if names]
 
 
 def recorded_notes(run: Run) -> list[str]:
     """Say what measures of recorded games do not tell by themselves."""
-    cells = [c for c in run.cells if isinstance(c, MatrixRunCell) and c.recorded]
+    cells = [cell for cell in matrix_cells(run) if cell.recorded]
     if not cells:
         return []
     notes = [
@@ -182,7 +173,7 @@ def recorded_notes(run: Run) -> list[str]:
 
 def player_notes(run: Run) -> list[str]:
     """Say what measures mean where a player sits in the partner's seat."""
-    if not any(isinstance(c, MatrixRunCell) and c.partner_player for c in run.cells):
+    if not any(cell.partner_player for cell in matrix_cells(run)):
         return []
     return [
         "Where a player sits in the partner's seat there is no table, and so no ΔFunctional; "

@@ -190,48 +190,27 @@ def reactions_right(played: Played) -> FloatArray:
     """Return ``reaction_accuracy_percent`` per episode, shape (E,).
 
     How probable the stated next actions are under the partner's table, mean over own actions, then
-    over steps. Nothing that was drawn is in it: the mean is over reactions that were stated, and
-    steps with one. NaN if none was.
+    over steps but the last. Nothing that was drawn is in it: the mean is over reactions that were
+    stated, and steps with one. NaN if none was, or a step was not asked.
     """
     result = np.full(played.episodes, np.nan)
     if played.reactions is None or played.partner_state is None:
         return result
-    starts = np.concatenate([[0], np.cumsum(played.lengths)])
-    for episode in range(played.episodes):
-        part = slice(starts[episode], starts[episode + 1])
-        reactions = played.reactions[part]
-        if len(reactions) < 2 or (reactions[:-1] < 0).any():
+    ends = np.cumsum(played.lengths)
+    for episode, (end, length) in enumerate(zip(ends, played.lengths, strict=True)):
+        steps = slice(end - length, end - 1)
+        said = played.reactions[steps]
+        if (said < 0).any():
             continue
         partner = played.partners[played.which[episode]]
+        following = partner.next_state[played.partner_state[steps], :, played.partner[steps]]
         drawn = played.drawn_reactions
-        stated = np.ones(reactions[:-1].shape, dtype=bool) if drawn is None else ~drawn[part][:-1]
-        accuracy = reaction_accuracy(
-            partner, played.partner_state[part], played.partner[part], reactions, stated
-        )
-        if len(accuracy):
-            result[episode] = 100.0 * accuracy.mean()
+        stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[steps]
+        among = stated.any(axis=1)
+        chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=1)[among]
+        if among.any():
+            result[episode] = 100.0 * (chances / stated.sum(axis=1)[among]).mean()
     return result
-
-
-def reaction_accuracy(
-    partner: Partner, states: IntArray, actions: IntArray, reactions: IntArray, stated: BoolArray
-) -> FloatArray:
-    """Return how probable what was stated is, by step: mean over own actions, shape (at most T-1,).
-
-    Parameters
-    ----------
-    states, actions : ndarray of int, shape (T,)
-        The partner's states and actions as played.
-    reactions : ndarray of int, shape (T, n)
-        Per own action the partner's next action as stated; not read in the last step.
-    stated : ndarray of bool, shape (T - 1, n)
-        Which reactions to look at. Steps without any are left out.
-    """
-    chances = []
-    for t in np.flatnonzero(stated.any(axis=1)):
-        following = partner.next_state[states[t], :, actions[t]]
-        chances.append(partner.emissions[following, reactions[t]][stated[t]].mean())
-    return np.array(chances)
 
 
 def informed_best(

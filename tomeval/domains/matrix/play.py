@@ -27,7 +27,7 @@ from tomeval.core.outcomes import (
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.framing import prompts_of
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
-from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import Steps
@@ -210,9 +210,7 @@ async def play_episode_async(
         if partner.is_deterministic:
             theirs = int(partner.emissions[state].argmax())
         door.set(state, theirs)
-        observation = Observation(
-            setup.game, setup.labels, step, setup.horizon, Past(played, step - 1)
-        )
+        observation = Observation(setup.game, setup.labels, step, setup.horizon, tuple(played))
         turn = await take_turn(setup, subject, observation, fallback, f"episode {episode}")
         record.add_turn(step, state, theirs, turn, door.used)
         check_asides(setup, turn, f"episode {episode}, step {step}")

@@ -13,7 +13,7 @@ from tomeval.core.extensions import named
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.experiment import MatrixCell
-from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, run_now
 from tomeval.domains.matrix.steps import DRAW
@@ -189,7 +189,7 @@ def _played(
     for step in range(1, max(rounds) + 1):
         own, theirs = (step - 1) % game.n, int(partner.emissions[state].argmax())
         door.set(state, theirs)
-        observation = Observation(game, setup.labels, step, setup.horizon, Past(past, step - 1))
+        observation = Observation(game, setup.labels, step, setup.horizon, tuple(past))
         if all_asked or step in rounds or step in noted:
             run_now(subject.act(observation))
         acted = list(recorder.prompts)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import Setup, check_asides, generator_of, take_turn, wait
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import NONE, Steps
@@ -51,7 +51,7 @@ class _Side(NamedTuple):
         """Ask everything of a step; `known` is the other's move if it was asked first."""
         setup = self.setup
         self.door.set(NONE, known)
-        past = Past(self.past, step - 1)
+        past = tuple(self.past)
         observation = Observation(setup.game, setup.labels, step, setup.horizon, past)
         return await take_turn(setup, self.subject, observation, self.fallback, self.where)
 

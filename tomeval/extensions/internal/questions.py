@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.observation import Joint, Observation, Past
+from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import generator_of, run_now
 from tomeval.domains.matrix.preview import Recorder
 from tomeval.domains.matrix.results import MatrixRunCell
@@ -79,7 +79,7 @@ def rendered(
     asked: Questions = {}
     for step in range(1, max(steps) + 1):
         if step in steps:
-            seen = Observation(game, setup.labels, step, setup.horizon, Past(past, step - 1))
+            seen = Observation(game, setup.labels, step, setup.horizon, tuple(past))
             with overhearing() as heard:
                 run_now(subject.act(seen))
                 run_now(subject.predict(seen, int(own[step - 1])))
