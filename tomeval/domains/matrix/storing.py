@@ -282,15 +282,15 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     size = next((len(row) for row in stated if row is not None), 0)
     if size == 0:
         return {}
-    table = [row if row is not None else [NONE] * size for row in stated]
-    reactions = np.array(table, dtype=np.int64)
+    reactions = np.array([row or [NONE] * size for row in stated], dtype=np.int64)
     drawn = np.zeros(reactions.shape, dtype=np.bool_)
-    unread = invalid_reactions(store, cell)
-    for index, (_, _, episode, step) in enumerate(rows):
-        for own in unread.get(episode, {}).get(step, {}):
-            if not 0 <= own < size:
-                raise store.damaged(f"cell {cell}: there is no own action {own}")
-            drawn[index, own] = True
+    row_of = {row[2:]: index for index, row in enumerate(rows)}
+    for episode, step, question, outcome, _ in _asked(store, REACT, cell):
+        if outcome != VALID and (episode, step) in row_of:
+            own = question.removeprefix(f"{REACT} ")
+            if not own.isdecimal() or int(own) >= size:
+                raise store.damaged(f"cell {cell}: there is no question {question!r}")
+            drawn[row_of[episode, step], int(own)] = True
     return {
         "reactions": reactions,
         "drawn_reactions": drawn,
@@ -311,19 +311,6 @@ def _asked(
         for row in store.read("answers", names, cell, episode)
         if row[-1] == SEAT and (not form or row[2].startswith(f"{form} "))
     ]
-
-
-def invalid_reactions(store: Store, cell: int) -> dict[int, dict[int, dict[int, str]]]:
-    """Return why reactions were invalid, by episode, step and own action."""
-    reasons: dict[int, dict[int, dict[int, str]]] = {}
-    for episode, step, question, outcome, _ in _asked(store, REACT, cell):
-        if outcome == VALID:
-            continue
-        own = question.removeprefix(f"{REACT} ")
-        if not own.isdecimal():
-            raise store.damaged(f"cell {cell}: there is no question {question!r}")
-        reasons.setdefault(episode, {}).setdefault(step, {})[int(own)] = outcome
-    return reasons
 
 
 def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[int | None]]:
