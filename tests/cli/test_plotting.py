@@ -45,7 +45,7 @@ def test_all_of_them(tomeval, run, tmp_path) -> None:
     code, out, err = tomeval("plot", run, "--out", tmp_path, "--all")
     assert code == 0
     assert {name.split("_")[0] for name in names(out)} == {
-        *("forest", "differences", "profiles", "regret", "tom", "literal", "label"),
+        *("forest", "differences", "profiles", "regret", "tom", "literal"),
         *("decomposition.png", "captions.md"),
     }
     assert "not drawn" not in err

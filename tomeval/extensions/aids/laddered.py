@@ -15,13 +15,12 @@ from tomeval.domains.matrix.batch.subjects import (
     FloatArray,
     IntArray,
     choose,
-    tie_table,
+    pick,
 )
 from tomeval.domains.matrix.observation import Observation
 from tomeval.domains.matrix.planned import informed_best
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.responses import best_responses
-from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, check_unit
 from tomeval.strategies.ladder import RUNGS
 
@@ -121,9 +120,7 @@ class BatchLaddered(BatchSubject):
 
     def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
         self.rung, self.links = checked(**options)
-        self.setup, self.book = setup, []
-        self.game = setup.game
-        self.count, self.order, _ = tie_table(best_responses(self.game).T)
+        self.setup, self.game = setup, setup.game
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
         """Act and predict."""
@@ -135,12 +132,12 @@ class BatchLaddered(BatchSubject):
             best = self._told(t, state, truth, choice)
         else:
             believed = truth if self.rung == "replies_oracle" else predicted
-            best = self.order[believed, choose(self.count[believed], choice)]
+            best, _ = pick(best_responses(self.game).T[believed], choice)
         held = dict(zip(LINKS, drawn, strict=True))
         whole = np.ones(len(truth), dtype=bool)
         for name in links_left(self.rung):
             whole &= held[name] < self.links[name]
-        return Answers(np.where(whole, best, choose(self.game.n, choice)), NONE, predicted, NONE)
+        return Answers(np.where(whole, best, choose(self.game.n, choice)), predicted)
 
     def _told(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> IntArray:
         """Return what is best now, given the partner's state and action."""
@@ -151,7 +148,4 @@ class BatchLaddered(BatchSubject):
             for s in range(len(partner.emissions))
             for b in range(game.m)
         ]
-        count, order, _ = tie_table(np.stack(masks))
-        row = state * game.m + truth
-        told: IntArray = order[row, choose(count[row], u)]
-        return told
+        return pick(np.stack(masks)[state * game.m + truth], u)[0]

@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.outcomes import COMPLETE
 from tomeval.domains.matrix.batch.subjects import BatchSubject, FloatArray, IntArray
 from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.steps import Steps
+from tomeval.domains.matrix.steps import NONE, Steps
 from tomeval.domains.matrix.subjects import subject_class
 
 __all__ = ["batch_form", "simulate"]
@@ -46,13 +46,16 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
     own_action, partner_action, predicted = (np.empty(shape, small) for _ in range(3))
     states = np.empty(shape, np.int32)  # a partner may have more states than fit into 16 bits
     own_probs, predicted_probs = (np.empty(shape, np.int64) for _ in range(2))
+    book: dict[tuple[float, ...], int] = {}
     for t in range(horizon):
         theirs = table.act(state, None if noise is None else noise[t, 0])
         u = np.empty((0, count)) if chance is None else chance[t]
         answers = subject.answer(t, state, theirs, u)
         states[t], partner_action[t] = state, theirs
-        own_action[t], own_probs[t] = answers.own, answers.own_probs
-        predicted[t], predicted_probs[t] = answers.predicted, answers.predicted_probs
+        own_action[t] = answers.own
+        own_probs[t] = _coded(answers.own_probs, book)
+        predicted[t] = answers.predicted
+        predicted_probs[t] = _coded(answers.predicted_probs, book)
         subject.observe(answers.own, theirs)
         state = table.next_state[state, answers.own, theirs]
     zeros = np.zeros((count, horizon), dtype=small)
@@ -67,13 +70,21 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
         predicted_action=predicted.T,
         own_probs=own_probs.T,
         predicted_probs=predicted_probs.T,
-        book=subject.book,
+        book=list(book),
         act_outcome=zeros,
         predict_outcome=zeros,
         act_attempts=ones,
         predict_attempts=ones,
         told=np.full((count, horizon), subject.tells),
     )
+
+
+def _coded(probs: FloatArray | None, book: dict[tuple[float, ...], int]) -> IntArray | int:
+    """Return where each row is in the book, which gains those that are new; -1 for sure ones."""
+    if probs is None:
+        return NONE
+    codes = [book.setdefault(tuple(row), len(book)) for row in probs.tolist()]
+    return np.where(probs.max(axis=1) == 1.0, NONE, codes)
 
 
 def _by_step(setup: Setup, seat: str, first: int, count: int, draws: int) -> FloatArray | None:

@@ -11,12 +11,9 @@ from tomeval.domains.matrix.batch.subjects import (
     BatchSubject,
     FloatArray,
     IntArray,
-    all_tie_sets,
-    choose,
-    tie_table,
+    pick,
 )
 from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.subjects.tabular import RMaxModel
 
 
@@ -40,9 +37,6 @@ class BatchRMax(BatchSubject):
         self.visits = np.zeros((episodes, size, game.n), dtype=np.int32)
         self.unknown = np.full((episodes, size), game.n)
         self.value = np.full((episodes, size), self.model.optimistic)
-        self.tie_count, self.tie_order, uniform = tie_table(all_tie_sets(game.n)[1:])
-        self.book = uniform
-        self.codes = np.where(self.tie_count == 1, NONE, np.arange(len(uniform)))
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
         """Act and predict."""
@@ -52,10 +46,8 @@ class BatchRMax(BatchSubject):
         known = self.visits[here] >= model.m
         q = np.where(known, (share * worth).sum(axis=2), model.optimistic)
         tied = q >= q.max(axis=1, keepdims=True) - model.tolerance
-        mask = tied @ (1 << np.arange(tied.shape[1])) - 1
-        rank = choose(self.tie_count[mask], u[0]) if model.ties == "random" else 0
-        predicted = self.counts[here].argmax(axis=1)
-        return Answers(self.tie_order[mask, rank], self.codes[mask], predicted, NONE)
+        own, probs = pick(tied, u[0] if model.ties == "random" else np.zeros(len(tied)))
+        return Answers(own, self.counts[here].argmax(axis=1), probs)
 
     def observe(self, own: IntArray, partner: IntArray) -> None:
         """Learn what was played."""
