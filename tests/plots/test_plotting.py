@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.figures.curves import curve_figure, smooth
-from tomeval.domains.matrix.figures.scatter import scatter_figure
+from tomeval.domains.matrix.figures.scatter import scatter
 from tomeval.plots import plot_run
 
 
@@ -73,7 +73,8 @@ def test_curves_show_the_mean_and_name_everything(opened) -> None:
 
 
 def test_scatter_places_every_cell_with_its_interval(opened) -> None:
-    figure = scatter_figure(opened.cells)
+    [drawing] = scatter(opened)
+    figure = drawing.figure
     assert [axes.get_title() for axes in figure.axes] == ["IBS", "IPD"]
     points = [
         (float(x[0]), float(y[0]))
@@ -144,7 +145,7 @@ def test_sixteen_subjects_are_told_apart_and_nothing_is_cut_off(tmp_path):
     ]
     experiment = {"games": "RPS", "subjects": subjects, "episodes": 3, "horizon": 4}
     with tomeval.run(experiment, tmp_path / "run") as run:
-        figures = [scatter_figure(run.cells), curve_figure(run.cells, "tom_percent", "title")]
+        figures = [scatter(run)[0].figure, curve_figure(run.cells, "tom_percent", "title")]
     for figure in figures:
         FigureCanvasAgg(figure).draw()
         page = figure.bbox

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from tomeval.core.errors import TomevalError
@@ -12,8 +14,6 @@ from tomeval.domains.matrix.played import FloatArray
 from tomeval.domains.matrix.responses import ROUNDING
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.runs.cell import RunCell
-
-_KNOWN: dict[tuple[bytes, str, int], tuple[float, float]] = {}
 
 
 def predicted_right(cell: RunCell) -> FloatArray:
@@ -63,16 +63,11 @@ def is_attainable(cell: RunCell) -> bool:
     return not any(_all_the_same(*pair) for pair in ends)
 
 
+@lru_cache(maxsize=4096)
 def _ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
-    """Return the mean reward per step of the worst and of the best policy.
-
-    Kept for the other cells with the same game and partner, which hold copies of them.
-    """
-    key = (game.payoffs.tobytes(), partner.fingerprint(), horizon)
-    if key not in _KNOWN:
-        worst = worst_response(game, partner, horizon).value / horizon
-        _KNOWN[key] = worst, best_response(game, partner, horizon).value / horizon
-    return _KNOWN[key]
+    """Return the mean reward per step of the worst and of the best policy."""
+    worst = worst_response(game, partner, horizon).value / horizon
+    return worst, best_response(game, partner, horizon).value / horizon
 
 
 def _all_the_same(worst: float, best: float) -> bool:

@@ -148,16 +148,9 @@ def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
     return {name: values.reshape(played.episodes, -1) for name, values in by_step.items()}
 
 
-@lru_cache(maxsize=4)
-def _of_episodes(played: Played, reference: str) -> dict[str, FloatArray]:
-    """Return the measures of `METRICS` per episode, once for each cell that is read."""
-    return episode_metrics(played, reference)
-
-
-@lru_cache(maxsize=4)
-def _in_hindsight(played: Played) -> dict[str, FloatArray]:
-    """Return the measures that stand in for regret where no partner is known, once for a cell."""
-    return hindsight_metrics(played)
+# Each is worked out once for a cell, whichever of its measures is asked for first.
+_of_episodes = lru_cache(maxsize=4)(episode_metrics)
+_in_hindsight = lru_cache(maxsize=4)(hindsight_metrics)
 
 
 def _mean_of_steps(name: str, played: Played, reference: str) -> Totals:

@@ -150,19 +150,6 @@ def _describe(family: Family, options: Options) -> str:
     return f"ΔToM/T and ΔFunctional/T. {'. '.join(parts)}."
 
 
-def scatter_figure(cells: Sequence[RunCell], options: Options = DEFAULT) -> Figure:
-    """Draw ΔToM/T (best response) against ΔFunctional/T for cells of one group of tasks.
-
-    Every point is a cell with its 95 % intervals; the panels are tasks. On the diagonal a subject
-    loses what its predictions cost; above it, it loses more than that. Raises `ValueError` if the
-    cells have no complete episode, or do not fit one figure.
-    """
-    groups = sheets(cells)
-    if len(groups) != 1:
-        raise ValueError(f"cells of one group of tasks are drawn together, got {len(groups)}")
-    return _family_figure(groups[0], Looks(cells), options)
-
-
 @in_style
 def _family_figure(family: Family, looks: Looks, options: Options) -> Figure:
     """Draw a panel per task and the legend of all subjects."""
