@@ -5,7 +5,7 @@ import datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ROOT, make_game, outcome
+from support import make_game, outcome
 
 from tomeval.core.errors import TomevalError
 from tomeval.runs.experiment import load_experiment, make_experiment
@@ -166,11 +166,6 @@ def test_bad_overrides(path, override, message) -> None:
     with pytest.raises(TomevalError) as caught:
         load_experiment(path, [override])
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["quickstart", "known_players", "tabular_baseline"])
-def test_shipped_experiments(name) -> None:
-    assert load_experiment(ROOT / "experiments" / f"{name}.toml").cells
 
 
 def test_paths_start_from_the_experiment_file(tmp_path) -> None:

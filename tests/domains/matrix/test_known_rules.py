@@ -336,17 +336,3 @@ def test_accuracy_against_a_stochastic_partner(tmp_path):
         assert row["reaction_accuracy_percent"] == pytest.approx(accuracy)
         if stated[0] == stated[1]:  # who expects no reaction defects, which is right
             assert row["delta_tom_planned_per_step"] == 0
-
-
-def test_a_reaction_that_cannot_be_read_follows_the_policy(tmp_path):
-    game = get_game("IPD")
-    known = Known(game, game.label_set("neutral"))
-
-    def script(request):
-        purpose, step, own = question(request)
-        return "who knows" if (purpose, step, own) == ("react", 2, "F") else known(request)
-
-    row, reactions = planned_run(tmp_path, script, "IPD", "tit_for_tat")
-    assert reactions[1] == (2, "[0, -1]")
-    assert row["episodes"] == 0  # void, as after a prediction that cannot be read
-    assert math.isnan(row["delta_tom_planned_per_step"])

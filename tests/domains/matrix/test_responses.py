@@ -31,21 +31,14 @@ RPS_COST = [[0, 1, 2], [2, 0, 1], [1, 2, 0]]
 IBS_COST = [[0, 7], [10, 0]]
 
 
-def test_rps_by_hand() -> None:
+@pytest.mark.parametrize("rule", ["best_response", "misprediction"])
+def test_costs_by_hand(rule) -> None:
     # Predicted rock, so it plays paper: against paper a draw where scissors would win (cost 1),
     # against scissors a loss where rock would have won (cost 2). The rest by rotation.
-    for rule in ("best_response", "misprediction"):
-        assert misjudgement_cost(GAMES["RPS"], rule).tolist() == RPS_COST
-
-
-def test_ibs_by_hand() -> None:
-    for rule in ("best_response", "misprediction"):
-        assert misjudgement_cost(GAMES["IBS"], rule).tolist() == IBS_COST
-
-
-def test_ipd_by_hand() -> None:
-    assert misjudgement_cost(GAMES["IPD"], "best_response").tolist() == [[0, 0], [0, 0]]
-    assert misjudgement_cost(GAMES["IPD"], "misprediction").tolist() == [[0, 5], [2, 0]]
+    assert misjudgement_cost(GAMES["RPS"], rule).tolist() == RPS_COST
+    assert misjudgement_cost(GAMES["IBS"], rule).tolist() == IBS_COST
+    ipd = [[0, 0], [0, 0]] if rule == "best_response" else [[0, 5], [2, 0]]
+    assert misjudgement_cost(GAMES["IPD"], rule).tolist() == ipd
 
 
 def test_the_mean_rule_by_hand() -> None:
