@@ -16,7 +16,7 @@ import numpy as np
 from plays import Play, draw_play, draw_simple_plays
 from teacher import Asked, Teacher
 
-from tomeval.domains.matrix.observation import Observation, Past
+from tomeval.domains.matrix.observation import Observation
 from tomeval.domains.matrix.subjects.base import Door, Seat
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.strategies.compose import ADVICE, ANSWERS
@@ -167,7 +167,8 @@ class Interview:
         self.play, self.rng, self.strategy = play, rng, strategy
         self.teacher = Teacher(play, strategy["context"])
         # One seed gives all strategies the same order of options.
-        generator, door = np.random.default_rng(seed), Door(play.partner)
+        generator = np.random.default_rng(seed)
+        door = Door(play.partner, None, play.game.m, lambda: np.empty((0, 2)))
         seat = Seat(play.game, play.labels, play.horizon, generator, door, self.teacher, "pocket")
         self.subject = LLMSubject(
             seat, strategy=dict(strategy), option_order=order, max_attempts=1, conditional=True
@@ -192,7 +193,7 @@ class Interview:
     def _ask(self, step: int) -> None:
         """Ask the functional, the literal and sometimes the conditional question of a step."""
         play, subject = self.play, self.subject
-        past = Past(play.joints, step)
+        past = tuple(play.joints[:step])
         observation = Observation(play.game, play.labels, step + 1, play.horizon, past)
         subject.seat.door.set(play.states[step], play.joints[step].partner)
         _drive(subject.act(observation))

@@ -79,14 +79,15 @@ class BatchRMax(BatchSubject):
             q: FloatArray = reward + model.gamma * following
             return q
 
-        policy = worth(self.value[chosen]).argmax(axis=2)
+        value = self.value[chosen]
+        policy = worth(value).argmax(axis=2)
         while True:
             system = np.tile(np.eye(states.size), (len(chosen), 1, 1))
             chance = model.gamma * share[k, states, policy] * known[..., None]  # (k, S, m)
             where = (k[..., None], states[..., None], model.next_state[policy])
             np.subtract.at(system, where, chance)
             right = np.where(known, reward[k, states, policy], model.optimistic)
-            value: FloatArray = np.linalg.solve(system, right[..., None])[..., 0]
+            value = np.linalg.solve(system, right[..., None])[..., 0]
             q = worth(value)
             changed = known & (q.max(axis=2) > q[k, states, policy] + 0.01 * model.tolerance)
             if not changed.any():
