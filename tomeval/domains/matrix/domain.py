@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,9 @@ from tomeval.runs.capabilities import (
     Describe,
     Parts,
     Play,
-    Prompts,
     Read,
     Score,
     Show,
-    Worded,
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
@@ -187,10 +185,6 @@ def _held_name(by: str) -> str:
     return "subject" if by in ("model", "labels", "condition", "run") else "model"
 
 
-def _worded(cell: RunCell) -> Worded | None:
-    return worded(cell.definition)
-
-
 def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     """Return payoffs and partner tables by name."""
     game, partners = cell.definition["game"], cell.definition["partners"]
@@ -216,12 +210,6 @@ def _forms(cell: MatrixCell, seat: str) -> dict[str, range]:
         rounds_of[DRAW] = range(1, horizon + 1)
     asides = asked(cell.seats[seat].options, horizon)
     return rounds_of | {aside.form: rounds for aside, rounds in asides.items()}
-
-
-def _prompts(
-    cell: MatrixCell, seat: str, wanted: Mapping[str, Collection[int]], note: str
-) -> Prompts:
-    return prompts_of_rounds(cell.seen_from(seat), wanted, note)
 
 
 def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
@@ -315,12 +303,12 @@ MATRIX = Domain(
         level=_level,
         held=_held,
         held_name=_held_name,
-        worded=_worded,
+        worded=lambda cell: worded(cell.definition),
         content=_content,
     ),
     describe=Describe(
         forms=_forms,
-        prompts=_prompts,
+        prompts=lambda cell, seat, *asked: prompts_of_rounds(cell.seen_from(seat), *asked),
         example=example_cell,
         cannot_tell=_cannot_tell,
         keys=described_keys,

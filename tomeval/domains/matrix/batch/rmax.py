@@ -79,7 +79,7 @@ class BatchRMax(BatchSubject):
             q: FloatArray = reward + model.gamma * following
             return q
 
-        value = self.value[chosen]
+        value: FloatArray = self.value[chosen]
         policy = worth(value).argmax(axis=2)
         while True:
             system = np.tile(np.eye(states.size), (len(chosen), 1, 1))
@@ -87,7 +87,7 @@ class BatchRMax(BatchSubject):
             where = (k[..., None], states[..., None], model.next_state[policy])
             np.subtract.at(system, where, chance)
             right = np.where(known, reward[k, states, policy], model.optimistic)
-            value = np.linalg.solve(system, right[..., None])[..., 0]
+            value = np.linalg.solve(system, right[..., None])[..., 0].astype(np.float64)
             q = worth(value)
             changed = known & (q.max(axis=2) > q[k, states, policy] + 0.01 * model.tolerance)
             if not changed.any():
