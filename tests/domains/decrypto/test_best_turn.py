@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.domains.decrypto.best_turn import BestTurnSearch, best_hints
-from tomeval.domains.decrypto.best_turn_search import undominated
+from tomeval.domains.decrypto.best_turn import BestTurnSearch, best_hints, undominated
 from tomeval.domains.decrypto.embedding_players import (
     MATCHINGS,
     ListenerSpec,
@@ -154,7 +153,7 @@ def test_undominated_is_the_definition() -> None:
         difference = rng.integers(0, levels, (700, 4))
         cost = rng.integers(0, levels, 700)
         good = np.column_stack([difference, -cost])
-        kept = undominated(difference, cost)
+        kept = undominated(good)
         least = {
             tuple(row)
             for row in good

@@ -22,29 +22,25 @@ per place: minus one where hi is outside Ti, below 0. Call a place's term its *c
 the sum of the least costs within S1, S2 and S3. The answer is 1 if and only if one is below its
 limit.
 
-**Bob with assignment.** For each of Eve's ways:
+**Bob with assignment.** Hints that score strictly highest with their own digit meet all of his
+conditions in any combination. If the least costs among them sum to less than a limit, the answer is
+1; with the shipped words only a turn that no hints can win comes further. Else, for each of Eve's
+ways:
 
-1. *Witness.* Hints that score strictly highest with their own digit meet all of Bob's conditions
-   in any combination. If the least costs among them sum to less than the limit, the answer is 1.
-2. *Bounds.* Triples that are worth 1 have a sum of costs below the limit and, if Eve too
-   assigns, a sum of b(hi, ci) - b(hi, c'i) of at least n(c'). So for whole numbers p >= 0 and q > 0
-   the sum of q cost - p difference, the *price*, is below q limit - p n(c'). If the least prices
-   sum to no less, Eve cannot fail in this way; and a hint that cannot come below with the least
-   prices of the other two places is left out. So is a hint with which one of Bob's sums is too
-   low even with the highest differences at the other places.
-3. *Dominance.* At one place, let h' have differences b(h', ci) - b(h', j) at least those of h for
+1. *Bounds.* Triples that are worth 1 have a sum of costs below the limit and, if Eve too assigns, a
+   sum of b(hi, ci) - b(hi, c'i) of at least n(c'), so that the difference of the two sums is below
+   the limit less n(c'). A hint that cannot come below with the least terms of the other two places
+   is left out.
+2. *Dominance.* At one place, let h' have differences b(h', ci) - b(h', j) at least those of h for
    every digit j, and no higher cost. Replacing h by h' keeps Bob's sums at least as high and Eve's
    at most as high; so if a triple with h is worth 1, so is the one with h'. It is enough to
    search the hints that no other dominates (of equal ones, one).
-4. *Pairs.* For two hints at the first two places, what remains to be asked of the third is, for
-   each digit j, a least difference r(j), the largest of n(c') minus the first two differences over
-   all c' with c'3 = j, and a highest cost. Pairs that no third can complete by the extreme values
-   or prices alone are skipped. Thirds are sorted by their difference with c'3: it is at least
-   r(c'3), and bounded from above by the least prices, so each pair is tried against the thirds of
-   one stretch.
+3. *Triples.* All that are left are tried: for two hints, what remains to be asked of the third is a
+   highest cost and, for each digit j, a least difference, the largest of n(c') minus the first two
+   differences over all c' with c'3 = j.
 
-Steps 2 to 4 skip only triples that cannot be worth 1 or that have a substitute; so the search finds
-a triple if there is one.
+Steps 1 and 2 skip only triples that cannot be worth 1 or that have a substitute; so the search
+finds a triple if there is one.
 """
 
 from __future__ import annotations
@@ -53,14 +49,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tomeval.domains.decrypto.best_turn_search import (
-    Way,
-    Whole,
-    comes_before,
-    least_costs,
-    search_assigning,
-)
 from tomeval.domains.decrypto.embedding_players import (
     CODE_DIGITS,
     Bools,
@@ -79,6 +69,7 @@ from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
 
 Positions = tuple[int, int, int]
+Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -161,19 +152,21 @@ def best_hints(
     allowed = [np.arange(len(bob))] * 3 if allowed is None else list(allowed)
     places = [np.asarray(place, np.intp) for place in allowed]
     whole_bob, whole_eve = _whole(bob), _whole(eve)
+    differences = _differences(whole_bob, code)
+    ways = list(_ways(whole_eve, code, matchings[1]))
     if matchings[0] == "greedy":
-        places = [at[_takes(whole_bob[at], code, place)] for place, at in enumerate(places)]
-    if any(at.size == 0 for at in places):
-        return None
-    ways = list(_ways(whole_eve, code, matchings[1], places))
-    if matchings[0] == "greedy":
-        chosen = least_costs(ways)
+        takes = [_takes(whole_bob, code, place) for place in range(3)]
     else:
-        chosen = search_assigning(_differences(whole_bob, code, places), ways, code)
-    if chosen is None:
+        others = [np.delete(rows, CODE_DIGITS[code][i], 1) for i, rows in enumerate(differences)]
+        takes = [(rows > 0).all(axis=1) for rows in others]
+    sure = [at[taken[at]] for at, taken in zip(places, takes, strict=True)]
+    for way in ways:
+        if (chosen := way.cheapest(sure)) is not None:
+            return chosen
+    if matchings[0] == "greedy":
         return None
-    one, two, three = (int(at[i]) for at, i in zip(places, chosen, strict=True))
-    return one, two, three
+    tried = (_search(differences, way, places, code) for way in ways)
+    return next((chosen for chosen in tried if chosen is not None), None)
 
 
 def _whole(scores: Floats) -> Whole:
@@ -191,21 +184,93 @@ def _takes(scores: Whole, code: int, place: int) -> Bools:
     return np.asarray(left.argmax(axis=1) == digits[place])
 
 
-def _differences(scores: Whole, code: int, places: list[Ints]) -> list[Whole]:
-    """Return each hint's score with its place's digit, less that with every digit."""
-    digits = CODE_DIGITS[code]
-    return [scores[at][:, [digit]] - scores[at] for at, digit in zip(places, digits, strict=True)]
+def _differences(scores: Whole, code: int) -> list[Whole]:
+    """Return, for each place, every hint's score with its digit, less that with every digit."""
+    return [scores[:, [digit]] - scores for digit in CODE_DIGITS[code]]
 
 
-def _ways(eve: Whole, code: int, matching: str, places: list[Ints]) -> Iterator[Way]:
+@dataclass(frozen=True)
+class _Way:
+    """One way for Eve to fail: the sum of a cost per place is below the limit.
+
+    `costs` are of the whole bank; `other` is the code that she must prefer, None for a greedy Eve.
+    """
+
+    costs: list[Whole]
+    limit: int
+    other: int | None = None
+
+    def cheapest(self, among: Sequence[Ints]) -> Positions | None:
+        """Return each place's hint of least cost among some, if Eve fails with these."""
+        if any(at.size == 0 for at in among):
+            return None
+        one, two, three = (
+            int(at[cost[at].argmin()]) for at, cost in zip(among, self.costs, strict=True)
+        )
+        total = self.costs[0][one] + self.costs[1][two] + self.costs[2][three]
+        return (one, two, three) if total < self.limit else None
+
+
+def _ways(eve: Whole, code: int, matching: str) -> Iterator[_Way]:
     if matching == "greedy":
         for failing in range(3):
-            costs = [np.zeros(at.size, np.int64) for at in places]
-            costs[failing] -= ~_takes(eve[places[failing]], code, failing)
-            yield Way(costs, 0)
+            costs = [np.zeros(len(eve), np.int64) for _ in range(3)]
+            costs[failing] -= ~_takes(eve, code, failing)
+            yield _Way(costs, 0)
         return
-    differences = _differences(eve, code, places)
+    differences = _differences(eve, code)
     for other, digits in enumerate(CODE_DIGITS):
         if other != code:
-            costs = [differences[place][:, digit] for place, digit in enumerate(digits)]
-            yield Way(costs, comes_before(code, other), other)
+            costs = [rows[:, digit] for rows, digit in zip(differences, digits, strict=True)]
+            yield _Way(costs, _before(code, other), other)
+
+
+def _before(code: int, other: int) -> int:
+    """Return n(c'): 1 if the other code wins a tie, else 0."""
+    return int(other < code)
+
+
+def _search(differences: list[Whole], way: _Way, places: list[Ints], code: int) -> Positions | None:
+    """Search one way with an assigning Bob: bounds, dominance, triples."""
+    terms, limits = [way.costs], [way.limit]
+    if way.other is not None:
+        digits = zip(way.costs, differences, CODE_DIGITS[way.other], strict=True)
+        terms.append([cost - rows[:, digit] for cost, rows, digit in digits])
+        limits.append(way.limit - _before(code, way.other))
+    for term, limit in zip(terms, limits, strict=True):
+        if any(at.size == 0 for at in places):
+            return None
+        own = [values[at] for values, at in zip(term, places, strict=True)]
+        spare = limit - sum(int(values.min()) for values in own)
+        places = [at[v - v.min() < spare] for at, v in zip(places, own, strict=True)]
+    left = [
+        at[undominated(np.column_stack([rows[at], -cost[at]]))]
+        for at, rows, cost in zip(places, differences, way.costs, strict=True)
+    ]
+    second, third = (rows[at] for rows, at in zip(differences[1:], left[1:], strict=True))
+    costs = [cost[at] for cost, at in zip(way.costs, left, strict=True)]
+    for one, cost in zip(left[0], costs[0], strict=True):
+        asked = np.full((len(second), 4), np.iinfo(np.int64).min)
+        for other, (i, j, k) in enumerate(CODE_DIGITS):
+            if other != code:
+                least = _before(code, other) - differences[0][one, i] - second[:, j]
+                np.maximum(asked[:, k], least, out=asked[:, k])
+        allowed = way.limit - cost - costs[1]
+        some = (asked <= third.max(axis=0)).all(axis=1) & (costs[2].min() < allowed)
+        fits = costs[2] < allowed[some, None]
+        for digit in range(4):
+            fits &= third[:, digit] >= asked[some][:, [digit]]
+        if fits.any():
+            two, three = np.argwhere(fits)[0]
+            return int(one), int(left[1][some][two]), int(left[2][three])
+    return None
+
+
+def undominated(good: Whole) -> Ints:
+    """Return the rows that no other is at least as high as in every column; of equal ones, one."""
+    left = np.lexsort(good.T[::-1])[::-1]  # whoever dominates another comes before it
+    kept = []
+    while left.size:
+        kept.append(left[0])
+        left = left[~(good[left] <= good[left[0]]).all(axis=1)]
+    return np.array(kept, np.intp)
