@@ -42,6 +42,11 @@ from tomeval.runs.store import Store
 
 TEAM = "team"
 
+_SETTINGS = ("hint_rank", "hint_bank", "keyword_bank", "most_turns", "miscommunications_to_lose")
+_SETTINGS += ("interceptions_to_lose", "games_per_seed", "seeds", "temperature")
+_SETTINGS += ("probe_temperature", "new_tokens", "chance_on_turn_1")
+"""What ``reported_decrypto`` says of how games were played, which is no measure."""
+
 _PREVIEW = "tomeval.domains.decrypto.preview"
 _DESCRIBED = "tomeval.domains.decrypto.described"
 
@@ -171,7 +176,7 @@ DECRYPTO = Domain(
         },
         first_figures=("forest", "pairings_turns", "perspective", "probes"),
         facts=later(f"{_DESCRIBED}:run_facts"),
-        answers=later("tomeval.domains.decrypto.reported:answers"),
+        answers=lambda: dict.fromkeys(_SETTINGS, "what was set for a run is in its report"),
     ),
     compare=Compare(
         by=(*ROLES, TEAM),

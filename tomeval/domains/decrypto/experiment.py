@@ -266,7 +266,7 @@ class DecryptoCell(Cell):
             "probes": asdict(self.probes),
             "on_invalid": self.on_invalid,
             "best_turn": e.best_turn,
-            "words": words_sha256(e.lists),
+            "words": _sha256([e.lists.keywords, e.lists.hints]),
             "templates": " ".join(sorted(templates)),
             "records": _sha256([game.as_json() for game in e.recorded]) if e.records else "",
             "seed": self.seed,
@@ -283,11 +283,6 @@ class DecryptoCell(Cell):
             return player.definition
         vectors = embedding_sha256(player.embedding(self.experiment.lists))
         return {**player.definition, "vectors": vectors}
-
-
-def words_sha256(lists: WordLists) -> str:
-    """Return the hash of word lists that a run keeps."""
-    return _sha256([lists.keywords, lists.hints])
 
 
 def _sha256(data: Any) -> str:
