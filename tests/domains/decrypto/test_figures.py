@@ -12,7 +12,6 @@ from scipy import stats
 import tomeval
 from tomeval.domains.decrypto.figures.heat_maps import MAPS, heat_maps
 from tomeval.domains.decrypto.figures.probes import BELIEFS, PREDICTIONS
-from tomeval.domains.decrypto.results import pairings
 from tomeval.domains.decrypto.tables import table_rows
 from tomeval.plots import Options, draw
 from tomeval.plots.families import families
@@ -83,7 +82,7 @@ def test_heat_maps_of_turns_have_the_interval_that_is_asked_for(tmp_path) -> Non
     pairs = [{"encoder": "all", "decoder": "matched", "interceptor": "minilm"}]
     made = {"domain": "decrypto", "players": players, "pairings": pairs, "episodes": 60}
     with tomeval.run(made, tmp_path / "run") as run:
-        lengths = [np.bincount(pairing.played.game) for pairing in pairings(run)]
+        lengths = [np.bincount(cell.played.game) for cell in run.cells]
         drawn = {name: heat_maps(run, Options(interval=name)) for name in ("normal", "t", "bca")}
     assert all(np.ptp(found) > 0 for found in lengths)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import (
@@ -95,7 +96,10 @@ def test_what_eve_sees_does_not_depend_on_keywords_or_the_current_code(
 ) -> None:
     def play(keys, current):
         past = list(drawn[: len(played)])
-        game = Game(Deal(keys, (*past, current, *drawn)), Rules(20, 20, 20))
+        game = Game(
+            Deal(keys, (*past, current, *drawn)),
+            Rules(turns=20, miscommunications=20, interceptions=20),
+        )
         for given_hints, bob, eve in played:
             game = game.after(given_hints, bob, eve)
         return game
@@ -154,7 +158,7 @@ def test_too_few_keywords() -> None:
     "bad", [{"turns": 0}, {"turns": 25}, {"interceptions": 0}, {"turns": True}, {"turns": 2.0}]
 )
 def test_rules_are_checked(bad) -> None:
-    with pytest.raises(TomevalError, match="must be from 1"):
+    with pytest.raises(ValidationError):
         Rules(**bad)
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":  # as a test, pytest has put the folder on the path
@@ -71,7 +70,7 @@ def rendered(name: str) -> str:
     role, options, *parts = SHOWN[name]
     logs = {seat: Logged(everything) for seat in ROLES}
     rules = Rules(turns=3, miscommunications=9, interceptions=9)
-    probes = replace(ALL_PROBES, beliefs_in_view=True)
+    probes = ALL_PROBES.model_copy(update={"beliefs_in_view": True})
     play(table(logs, rules=rules, probes=probes, every=options))
     return f"{name}: {role}, {options or 'QA'}\n\n{logs[role].asked(*parts)[0]}\n"
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from decrypto_support import (
@@ -568,7 +567,7 @@ def test_every_template_is_used_and_has_no_leftovers(monkeypatch) -> None:
     rules = Rules(turns=3, miscommunications=9, interceptions=9, no_repeat_hints=False)
     for options in STRATEGIES:
         found = logs()
-        probes = replace(ALL_PROBES, beliefs_in_view=True)
+        probes = ALL_PROBES.model_copy(update={"beliefs_in_view": True})
         play(table(found, rules=rules, probes=probes, every=options))
         for role in ROLES:
             for text in found[role].texts():

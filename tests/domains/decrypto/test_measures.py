@@ -19,7 +19,10 @@ from tomeval.domains.decrypto.measures import (
     turn_share,
     turns_a_wrong,
 )
-from tomeval.domains.decrypto.played import Beliefs, Played, pool
+from tomeval.domains.decrypto.planting import Planted
+from tomeval.domains.decrypto.played import Played, pool
+from tomeval.domains.decrypto.probes import comparable
+from tomeval.domains.decrypto.seats import INTERCEPTOR_QUESTIONS
 from tomeval.domains.decrypto.tables import pooled
 from tomeval.statistics.shares import clustered_share, wilson
 
@@ -46,8 +49,10 @@ def played(games, **more) -> Played:
         "own": np.ones(n, dtype=bool),
         "guessed": {"bob": np.ones(n, dtype=bool), "eve": np.ones(n, dtype=bool)},
         "predicted": {"eve": says_eve, "eve_reminded": np.zeros(n, int), "bob": says_bob},
-        "keywords": [KEYS] * len(games),
+        "believed": {question: np.full(n, "") for question in INTERCEPTOR_QUESTIONS},
+        "keywords": np.full(n, comparable(KEYS)),
         "best": best.astype(float),
+        "planted": Planted.nothing(n),
     }
     return Played(**(data | more))
 
@@ -191,7 +196,12 @@ def test_outcomes_and_replays_that_break_off() -> None:
     assert sum(float(part.top.sum() / part.bottom.sum()) for part in shares) == pytest.approx(1)
     turns = MEASURES["turns_per_game"].of(data, "")  # of those that ended
     assert np.isnan(turns.values).tolist() == [False, False, True]
-    assert math.isnan(measured(played(GAMES, replayed=True), "turns_per_game")[0])
+    assert math.isnan(
+        measured(
+            played(GAMES, recorded={"bob": played(GAMES).bob, "eve": played(GAMES).eve}),
+            "turns_per_game",
+        )[0]
+    )
 
 
 def test_one_game_has_no_interval() -> None:
@@ -203,8 +213,9 @@ def test_one_game_has_no_interval() -> None:
 def beliefs(*rows) -> Played:
     """One game with a turn per row of (A, B, C), and B and C with A in view where given."""
     games = [[(1, 0, 0, 0, 1)] for _ in rows]
-    said = {place: Beliefs(*row) for place, row in enumerate(rows)}
-    return played(games, beliefs=said)
+    said = [[comparable(words) if words else "" for words in (*row, None, None)] for row in rows]
+    of_questions = zip(INTERCEPTOR_QUESTIONS, zip(*said, strict=False), strict=False)
+    return played(games, believed={question: np.array(texts) for question, texts in of_questions})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What replays say of games: how many ended in each way, and the record's own row beside them."""
+"""What replays say of games: how many ended in each way, and what was predicted of the record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from decrypto_support import call
 
 from tomeval.domains.decrypto.game import CODES, Rules, Turn
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
-from tomeval.domains.decrypto.results import as_recorded, pairings
 from tomeval.domains.decrypto.tables import table_rows
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -69,43 +68,20 @@ def ten(tmp_path):
     return tmp_path / "run"
 
 
-COUNTS = ("miscommunication", "interception", "both", "survived", "undecided")
+ENDINGS = ("miscommunication", "interception", "both", "survived", "undecided")
 
 
-def test_ten_games_of_which_two_are_undecided(ten) -> None:
+def test_ten_games_of_which_two_are_undecided(ten, monkeypatch, capsys) -> None:
     with Run(ten) as run:
-        recorded, script, _ = table_rows("outcomes", run)
+        script, _ = table_rows("outcomes", run)
         whole = run.rows()
     assert (script["encoder"], script["games"]) == ("record", 20)  # ten games, two seeds
-    assert [script[name] for name in COUNTS] == [4, 4, 0, 8, 4]
-    assert [script[f"{name}_percent"] for name in COUNTS] == pytest.approx([20, 20, 0, 40, 20])
+    assert [script[f"{name}_percent"] for name in ENDINGS] == pytest.approx([20, 20, 0, 40, 20])
     assert (whole[0]["survived_percent"], whole[0]["undecided_percent"]) == pytest.approx((40, 20))
-    # The record itself: each game once. The last two are interceptions, and so are the two i.
-    assert [recorded[role] for role in HUMAN] == [
-        "human, as recorded",
-        "human, as recorded",
-        "minilm, as recorded",
-    ]
-    assert recorded["games"] == 10
-    assert [recorded[name] for name in COUNTS] == [2, 4, 0, 4, 0]
-    assert [recorded[f"{n}_percent"] for n in COUNTS] == pytest.approx([20, 40, 0, 40, 0])
-    # 3 turns in seven games, 8 in one, 4 in two; 5 of these 37 miscommunications, 6 interceptions.
-    assert recorded["turns_per_game"] == pytest.approx(3.7)
-    assert recorded["miscommunication_per_turn_percent"] == pytest.approx(100 * 5 / 37)
-    assert recorded["interception_per_turn_percent"] == pytest.approx(100 * 6 / 37)
     assert math.isnan(script["turns_per_game"])
-
-
-def test_the_table_that_people_read(ten, monkeypatch, capsys) -> None:
-    _, out, _ = call(monkeypatch, capsys, "table", ten, "--by", "interceptor")
-    head, recorded, script, _ = (line.split() for line in out.splitlines()[-4:])
-    assert head[:7] == ["interceptor", "games", *COUNTS]
-    assert recorded[:9] == ["minilm,", "as", "recorded", "10", "2", "4", "0", "4", "0"]
-    assert script[:7] == ["s", "20", "4", "4", "0", "8", "4"]
     _, out, _ = call(monkeypatch, capsys, "table", ten, "--what", "outcomes", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["undecided"] for row in rows][:2] == ["0", "4"]
-    assert rows[0]["turns_per_game"] == "3.7"
+    assert next(row["undecided_percent"] for row in rows) == "20.0"
 
 
 def test_predictions_of_recorded_guesses(tmp_path) -> None:
@@ -128,18 +104,12 @@ def test_predictions_of_recorded_guesses(tmp_path) -> None:
     }
     run_experiment(make_experiment(data, base=tmp_path), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        recorded = table_rows("outcomes", run)[0]
         perspective = table_rows("perspective", run)[0]
         agrees = table_rows("replay", run)
         exported = run.store.query(
             "SELECT bob, eve, miscommunication, interception FROM step_records WHERE cell = 0"
         )
-        played = [pairing.played for pairing in pairings(run)]
-        whole, names = as_recorded(run)
-    assert recorded["miscommunication_per_turn_percent"] == 25.0
-    assert recorded["interception_per_turn_percent"] == 25.0
-    assert (recorded["survived"], recorded["encoder"]) == (1, "as recorded")
-    assert set(names.values()) == {""}
+        played = [cell.played for cell in run.cells]
     number = [100 * a + 10 * b + c for a, b, c in codes]
     assert exported == [
         (number[1], number[0], 1, 1), (number[1], number[0], 0, 0), (number[2], number[0], 0, 0),
@@ -149,25 +119,4 @@ def test_predictions_of_recorded_guesses(tmp_path) -> None:
     assert perspective["turns"] == 4
     # An Eve who guesses 1-2-3 never says what the record has.
     assert (agrees[1]["eve_agrees_percent"], agrees[1]["intercepted_record_percent"]) == (0.0, 25.0)
-    assert played[0].outcomes == played[1].outcomes == whole.outcomes == ["survived"]
-
-
-def test_records_with_different_players_are_not_named(tmp_path) -> None:
-    other = game("x", OTHERS, [(1, 0)])
-    mixed = [
-        TEN[0],
-        RecordedGame(other.keywords, other.turns, other.rules, "x", {"decoder": "Ann"}),
-    ]
-    write_games(tmp_path / "games.json", mixed)
-    data = {
-        "domain": "decrypto",
-        "players": {"dice": {"kind": "random"}},
-        "pairings": [{"encoder": "record", "decoder": "record", "interceptor": "dice"}],
-        "records": "games.json",
-    }
-    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        row = table_rows("outcomes", run)[0]
-    assert [row[role] for role in HUMAN] == ["as recorded"] * 3
-    assert [row[name] for name in COUNTS] == [1, 0, 0, 0, 1]
-    assert row["turns_per_game"] == 3.0  # of the one that ended
+    assert played[0].outcomes == played[1].outcomes == ["survived"]

@@ -80,7 +80,10 @@ def gone(key):
         (game(keywords=["a", "b", "c", "A"]), "must differ"),
         (game(keywords=["a", "b", "c", " "]), "a keyword is empty"),
         (game(keywords=["a", "b", "c", "x\ny"]), "text on one line"),
-        (game(rules={"turns": 99}), "game 1: rules: turns must be from 1 to 24, is 99"),
+        (
+            game(rules={"turns": 99}),
+            "game 1: rules: turns: input should be less than or equal to 24, is 99",
+        ),
         (game(rules={"turn": 9}), "unknown key 'turn' (did you mean 'turns'?)"),
         (game(players={"alice": "x"}), "players: unknown key 'alice'"),
         (game(turns=[]), "at least one turn"),

@@ -13,8 +13,8 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.domain import DECRYPTO
 from tomeval.domains.decrypto.game import CODES, Turn
+from tomeval.domains.decrypto.played import pool
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
-from tomeval.domains.decrypto.results import pairings
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.tables import TABLES, table_rows
@@ -212,7 +212,7 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 8, "seed": [1, 2]}
     run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        played = pairings(run)[0].played
+        played = pool([cell.played for cell in run.cells])
         tables = {what: table_rows(what, run) for what in TABLES
                   if what not in ("replay", "planted")}  # fmt: skip
     hit = played.code == 123
@@ -258,7 +258,7 @@ def test_regret_against_embedding_partners(tmp_path) -> None:
     )
     with Run(tmp_path / "a") as run:
         script, minilm = table_rows("functional", run)
-        played = [pairing.played for pairing in pairings(run)]
+        played = [cell.played for cell in run.cells]
     # Made-up words say nothing to this Bob, so the script is never worth anything; in almost every
     # turn something was, save where 1-2-3 is the first code.
     assert script["value_per_turn"] == 0.0
@@ -330,8 +330,8 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     run_experiment(made, tmp_path / "a")
     with Run(tmp_path / "a") as run:
         (row,) = table_rows("replay", run)
-        recorded, outcomes = table_rows("outcomes", run)
-        played = pairings(run)[0].played
+        (outcomes,) = table_rows("outcomes", run)
+        played = run.cells[0].played
     # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
     assert played.code.tolist() == [123, 124, 132, 123, 124]
     assert row["intercepted_percent"] == pytest.approx(40)
@@ -340,10 +340,9 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     assert row["bob_agrees_percent"] == 100.0
     assert row["decoded_percent"] == pytest.approx(80)
     assert played.outcomes == [None, None]  # the records end before either limit
-    for row in (recorded, outcomes):
-        assert (row["games"], row["undecided"], row["survived"]) == (2, 2, 0)
-        assert (row["undecided_percent"], row["survived_percent"]) == (100.0, 0.0)
-        assert row["turns_per_game"] != row["turns_per_game"]  # not a number: none ended
+    assert outcomes["games"] == 2
+    assert (outcomes["undecided_percent"], outcomes["survived_percent"]) == (100.0, 0.0)
+    assert outcomes["turns_per_game"] != outcomes["turns_per_game"]  # not a number: none ended
     assert not played.own.any()
     # The past is the record's: Eve's own guesses of then.
     text = "".join(r[-1] for r in dump(tmp_path / "a")["calls"])
@@ -386,7 +385,7 @@ def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
     }
     run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
     with Run(tmp_path / "a") as run:
-        played = pairings(run)[0].played
+        played = run.cells[0].played
     assert (played.bob == played.code).all()
     assert played.own.all()
 

@@ -158,7 +158,7 @@ def best_hints(
         takes = [_takes(whole_bob, code, place) for place in range(3)]
     else:
         others = [np.delete(rows, CODE_DIGITS[code][i], 1) for i, rows in enumerate(differences)]
-        takes = [(rows > 0).all(axis=1) for rows in others]
+        takes = [np.asarray((rows > 0).all(axis=1)) for rows in others]
     sure = [at[taken[at]] for at, taken in zip(places, takes, strict=True)]
     for way in ways:
         if (chosen := way.cheapest(sure)) is not None:

@@ -42,9 +42,11 @@ from tomeval.runs.store import Store
 
 TEAM = "team"
 
-_SETTINGS = ("hint_rank", "hint_bank", "keyword_bank", "most_turns", "miscommunications_to_lose")
-_SETTINGS += ("interceptions_to_lose", "games_per_seed", "seeds", "temperature")
-_SETTINGS += ("probe_temperature", "new_tokens", "chance_on_turn_1")
+_SETTINGS = (
+    *("hint_rank", "hint_bank", "keyword_bank", "most_turns", "miscommunications_to_lose"),
+    *("interceptions_to_lose", "games_per_seed", "seeds", "temperature", "probe_temperature"),
+    *("new_tokens", "chance_on_turn_1"),
+)
 """What ``reported_decrypto`` says of how games were played, which is no measure."""
 
 _PREVIEW = "tomeval.domains.decrypto.preview"

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,27 +33,6 @@ from tomeval.runs.experiment import located
 
 ALL, MATCHED = "all", "matched"
 _RESERVED = (ALL, MATCHED, RECORD)
-
-
-class RulesTable(BaseModel):
-    """The table ``rules``; see `tomeval.domains.decrypto.game.Rules`."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    turns: int = 8
-    miscommunications: int = 2
-    interceptions: int = 2
-    no_repeat_hints: bool = False
-
-
-class ProbesTable(BaseModel):
-    """The table ``probes``; see `tomeval.domains.decrypto.probes.Probes`."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    eve: bool = False
-    eve_reminded: bool = False
-    bob: bool = False
-    beliefs: bool = False
-    beliefs_in_view: bool = False
 
 
 class PairingTable(BaseModel):
@@ -108,8 +87,8 @@ class DecryptoExperiment(SeatedExperiment):
     episodes: int = Field(default=32, ge=1, le=10**7)
     model: str | dict[str, Any] = ""
     pairings: list[PairingTable] = Field(default=[])
-    rules: RulesTable = RulesTable()
-    probes: ProbesTable = ProbesTable()
+    rules: Rules = Rules()
+    probes: Probes = Probes()
     best_turn: bool = False
     levels: str = ""
     keywords: str = ""
@@ -138,7 +117,7 @@ class DecryptoExperiment(SeatedExperiment):
     @classmethod
     def tables(cls) -> dict[str, type[BaseModel]]:
         """Return the keys that are tables."""
-        return {"rules": RulesTable, "probes": ProbesTable, "pairings": PairingTable}
+        return {"rules": Rules, "probes": Probes, "pairings": PairingTable}
 
     @cached_property
     def by_name(self) -> dict[str, DecryptoPlayer]:
@@ -152,8 +131,6 @@ class DecryptoExperiment(SeatedExperiment):
 
     def expand(self) -> list[DecryptoCell]:
         """Return the pairings for every seed, in the order of the file."""
-        with located(self._where):
-            Rules(**self.rules.model_dump())
         if self.levels and self.levels not in SHIPPED:
             raise unknown("embedding", self.levels, SHIPPED, f"{self._where}: levels")
         tables = self.pairings or [PairingTable(encoder=[ALL], decoder=[ALL], interceptor=[ALL])]
@@ -220,16 +197,6 @@ class DecryptoCell(Cell):
             return max((len(game.turns) for game in self.experiment.recorded), default=1)
         return self.experiment.rules.turns
 
-    @property
-    def rules(self) -> Rules:
-        """The rules of new games; a record has its own, see `deal`."""
-        return Rules(**self.experiment.rules.model_dump())
-
-    @property
-    def probes(self) -> Probes:
-        """The probes."""
-        return Probes(**self.experiment.probes.model_dump())
-
     def name(self, role: str) -> str:
         """Return who sits in a seat."""
         player = self.players[role]
@@ -252,7 +219,8 @@ class DecryptoCell(Cell):
             codes = tuple(turn.code for turn in record.turns)
             return Deal(record.keywords, codes), record, record.rules
         rng = deal_stream(self.seed).episode(index)
-        return deal(self.experiment.lists.keywords, self.rules, rng), None, self.rules
+        rules = self.experiment.rules
+        return deal(self.experiment.lists.keywords, rules, rng), None, rules
 
     @cached_property
     def definition(self) -> dict[str, Any]:
@@ -262,8 +230,8 @@ class DecryptoCell(Cell):
         templates = {player.templates for player in players} - {""}
         data = {
             "players": {role: self._definition(player) for role, player in self.players.items()},
-            "rules": asdict(self.rules),
-            "probes": asdict(self.probes),
+            "rules": e.rules.model_dump(),
+            "probes": e.probes.model_dump(),
             "on_invalid": self.on_invalid,
             "best_turn": e.best_turn,
             "words": _sha256([e.lists.keywords, e.lists.hints]),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
@@ -38,8 +39,7 @@ _CODE = re.compile(r"[(\[]?\s*([1-4])[\s,.;-]*([1-4])[\s,.;-]*([1-4])\s*[)\]]?")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.][^\W\d_]+)*['’.]?")
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(BaseModel):
     """What may vary between experiments.
 
     Attributes
@@ -52,20 +52,14 @@ class Rules:
         Whether a hint that a digit had before is illegal for this digit; see `hint_fault`.
     """
 
-    turns: int = 8
-    miscommunications: int = 2
-    interceptions: int = 2
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    turns: int = Field(default=8, ge=1, le=len(CODES))
+    miscommunications: int = Field(default=2, ge=1, le=24)
+    interceptions: int = Field(default=2, ge=1, le=24)
     no_repeat_hints: bool = False
 
-    def __post_init__(self) -> None:
-        for name, high in (("turns", len(CODES)), ("miscommunications", 24), ("interceptions", 24)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high:
-                raise TomevalError(f"rules: {name} must be from 1 to {high}, is {value!r}")
-        if not isinstance(self.no_repeat_hints, bool):
-            raise TomevalError(
-                f"rules: no_repeat_hints must be true or false, is {self.no_repeat_hints!r}"
-            )
+
+USUAL = Rules()
 
 
 class Turn(NamedTuple):
@@ -94,7 +88,7 @@ class EncoderView:
     keywords: Keywords
     code: Code
     turns: tuple[Turn, ...] = ()
-    rules: Rules = Rules()
+    rules: Rules = USUAL
 
 
 @dataclass(frozen=True)
@@ -104,7 +98,7 @@ class DecoderView:
     keywords: Keywords
     turns: tuple[Turn, ...]
     hints: Hints
-    rules: Rules = Rules()
+    rules: Rules = USUAL
 
 
 @dataclass(frozen=True)
@@ -113,7 +107,7 @@ class InterceptorView:
 
     turns: tuple[Turn, ...]
     hints: Hints
-    rules: Rules = Rules()
+    rules: Rules = USUAL
 
 
 View = EncoderView | DecoderView | InterceptorView
@@ -144,7 +138,7 @@ class Game:
     """
 
     deal: Deal
-    rules: Rules = Rules()
+    rules: Rules = USUAL
     turns: tuple[Turn, ...] = ()
 
     @property

@@ -14,8 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tomeval.domains.decrypto.game import OUTCOMES, UNDECIDED
-from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played, Words
-from tomeval.domains.decrypto.probes import same_keywords
+from tomeval.domains.decrypto.played import NONE, Bools, Floats, Played
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS
 from tomeval.domains.seated.measures import Head, Items, known, mean, percent
 from tomeval.runs.measures import Measure, Totals, registry
@@ -66,8 +65,7 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
     - ``response``: delta_functional - delta_tom: what was lost by not acting on predictions.
     """
     value = (~played.miscommunicated & ~played.intercepted).astype(np.float64)
-    missing = np.full(len(value), np.nan)
-    functional = np.where(played.own, played.best - value, np.nan) if len(played.best) else missing
+    functional = np.where(played.own, played.best - value, np.nan)
     bad, known = expects_bad(played, question)
     belief = np.where(known, functional * ~bad, np.nan)
     return {
@@ -110,11 +108,9 @@ def turn_items(played: Played) -> Shares:
         shares[f"predicted_{question}"] = (predicted == played.code, among)
         shares[f"actual_{question}"] = (truth == played.code, among)
     shares |= _belief_items(played)
-    if played.planted is not None:
-        hits, among = played.planted.complied(played.best)
-        among = among & played.own
-        for name, right in (("right", played.planted.right), ("wrong", ~played.planted.right)):
-            shares[f"compliance_{name}"] = (hits & right, among & right)
+    hits, among = played.planted.complied(played.best)
+    for name, right in (("right", played.planted.right), ("wrong", ~played.planted.right)):
+        shares[f"compliance_{name}"] = (hits & right, among & right & played.own)
     if played.recorded:
         bob, eve = played.recorded["bob"], played.recorded["eve"]
         shares["decoded"] = (played.bob == played.code, every)
@@ -132,34 +128,21 @@ def _belief_items(played: Played) -> Shares:
     Except for ``keywords_right``, only turns count on which A was answered and wrong (Gopnik and
     Astington 1988; Lupu et al. 2025).
     """
-    names = ("keywords_right", *BELIEF_MEASURES)
-    rates = {name: (_none(played), _none(played)) for name in names}
-    for turn, said in played.beliefs.items():
-        truth = played.keywords[int(played.game[turn])]
-        if said.a is None:
-            continue
-        notes: dict[str, bool] = {"keywords_right": same_keywords(said.a, truth)}
-        if not notes["keywords_right"]:
-            notes |= _change(said.a, said.b, said.c, truth)
-            shown = _change(said.a, said.b_in_view, said.c_in_view, truth)
-            notes |= {name + IN_VIEW: hit for name, hit in shown.items()}
-        for name, hit in notes.items():
-            rates[name][0][turn], rates[name][1][turn] = hit, True
-    return rates
-
-
-def _change(a: Words, b: Words | None, c: Words | None, truth: Words) -> dict[str, bool]:
-    """Return what the answers to prompts B and C say, given a wrong answer to A."""
-    notes: dict[str, bool] = {}
-    if b is not None:
-        notes["weak_rc"] = not same_keywords(b, truth)
-        notes["strong_rc"] = same_keywords(b, a)
-    if c is not None:
-        notes["weak_fb"] = not same_keywords(c, truth)
-        notes["strong_fb"] = same_keywords(c, a)
-    if b is not None and c is not None:
-        notes["consistent"] = same_keywords(b, c)
-    return notes
+    a, truth = played.believed["keywords"], played.keywords
+    shares: Shares = {"keywords_right": (a == truth, a != "")}
+    wrong = (a != "") & (a != truth)
+    for ending in ("", IN_VIEW):
+        b, c = (played.believed[whose + ending] for whose in ("own_belief", "other_belief"))
+        some_b, some_c = wrong & (b != ""), wrong & (c != "")
+        of_both = {
+            "weak_rc": (b != truth, some_b),
+            "strong_rc": (b == a, some_b),
+            "weak_fb": (c != truth, some_c),
+            "strong_fb": (c == a, some_c),
+            "consistent": (b == c, some_b & some_c),
+        }
+        shares |= {name + ending: share for name, share in of_both.items()}
+    return shares
 
 
 def _none(played: Played) -> Bools:
@@ -256,14 +239,10 @@ def _predictions(question: str) -> Iterator[Measure]:
 
 
 def _slope(played: Played) -> Items:
-    if played.planted is None:
-        return played.game, *(_none(played),) * 2
     return known(played.game, np.where(played.own, played.planted.slope, np.nan))
 
 
 def _acting(played: Played) -> Items:
-    if played.planted is None:
-        return played.game, *(_none(played),) * 2
     acting = played.planted.acting(played.best)
     return known(played.game, np.where(played.own, acting, np.nan))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,8 +101,7 @@ class Planted:
         (`best` 0, by the exact search; NaN: not searched). Told that Eve does not guess the code,
         it is to give the draft, and counts if Bob decodes it.
         """
-        hopeless = best == 0 if len(best) else np.zeros(len(self.warned), dtype=bool)
-        among = self.known & np.where(self.warned, ~hopeless, self.decodes)
+        among = self.known & np.where(self.warned, best != 0, self.decodes)
         return among & (self.changed == self.warned), among
 
     def acting(self, best: Floats) -> Floats:
@@ -111,31 +111,29 @@ class Planted:
         the draft. Without the search there is none, not even the 0 of turns with a warning: they
         alone would look as if statements cost nothing.
         """
-        if not len(best):
-            return np.full(len(self.accuracy), np.nan)
         value = (self.decodes & ~self.intercepts).astype(np.float64)
         known = self.known & np.isfinite(best)
         return np.where(known, np.where(self.warned, 0.0, best - value), np.nan)
 
 
 def planted_of(
-    details: Sequence[Any], hints: Sequence[Any], codes: Sequence[Code]
-) -> Planted | None:
-    """Return what the details of Alice's turns say; None if no turn has a statement.
+    details: Sequence[Mapping[str, Any]], hints: Sequence[str], codes: Sequence[Code]
+) -> Planted:
+    """Return what the details of Alice's turns say.
 
-    `details` are the facts about her answers, or None; `hints` what she gave, `codes` the turns'.
+    `details` are the facts about her answers; `hints` what she gave, as JSON; `codes` the turns'.
     """
     told = Planted.nothing(len(codes))
     for turn, (facts, given, code) in enumerate(zip(details, hints, codes, strict=True)):
-        belief = (facts or {}).get("belief")
+        belief = facts.get("belief")
         if belief is None or belief["right"] is None:
             continue
         told.accuracy[turn] = belief["accuracy"]
         guesses = {"warned": belief["eve"], "intercepts": facts["draft_eve"]}
         for name, guess in (guesses | {"decodes": facts["draft_bob"]}).items():
             getattr(told, name)[turn] = guess is not None and tuple(guess) == code
-        told.changed[turn] = _plain(given) != _plain(facts["draft"])
-    return told if told.known.any() else None
+        told.changed[turn] = _plain(json.loads(given)) != _plain(facts["draft"])
+    return told
 
 
 def _plain(hints: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,27 +15,13 @@ from tomeval.domains.decrypto.planting import Planted
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Words = tuple[str, ...]
+Texts = NDArray[np.str_]
 
 NONE = 0
 """Stands for no prediction in arrays of codes."""
 
 LISTENERS = ("bob", "eve")
 """Those who guess codes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Beliefs:
-    """Eve's answers of one turn: prompts A, B and C; None if invalid or not asked.
-
-    `b` and `c` were given without her answer to A in view, the other two with it.
-    """
-
-    a: Words | None
-    b: Words | None = None
-    c: Words | None = None
-    b_in_view: Words | None = None
-    c_in_view: Words | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +47,16 @@ class Played:
         For `LISTENERS`: whether the guess is their own, not drawn for an invalid one.
     predicted : dict of str to ndarray of int, shape (N,)
         Alice's predictions by question; `NONE` if invalid or not asked.
-    beliefs : dict of int to Beliefs
-        By position of the turns on which Eve was asked.
-    keywords : list of tuple of str, length G
+    believed : dict of str to ndarray of str, shape (N,)
+        Eve's answers by question, as `comparable` texts; empty if invalid or not asked.
+    keywords : ndarray of str, shape (N,)
+        The true ones of each turn's game, as such a text.
     best : ndarray, shape (N,)
         Best attainable value of each turn; NaN if it was not searched for.
     recorded : dict of str to ndarray of int, shape (N,)
         In replays, the guesses of `LISTENERS` in the record.
-    planted : Planted or None
-        What Alice was told of Eve; None without beliefs.
-    replayed : bool
-        Whether the past of every turn is a record's; games then have no length of their own.
+    planted : Planted
+        What Alice was told of Eve.
     more : mapping of str to callable
         What groups of measures read besides, by name, when it is first called; see
         `tomeval.runs.outside.Group`.
@@ -87,18 +72,22 @@ class Played:
     own: Bools
     guessed: Mapping[str, Bools]
     predicted: Mapping[str, Ints]
-    beliefs: Mapping[int, Beliefs] = field(default_factory=dict)
-    keywords: list[Words] = field(default_factory=list)
-    best: Floats = field(default_factory=lambda: np.empty(0))
+    believed: Mapping[str, Texts]
+    keywords: Texts
+    best: Floats
+    planted: Planted
     recorded: Mapping[str, Ints] = field(default_factory=dict)
-    replayed: bool = False
-    planted: Planted | None = None
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @property
     def games(self) -> int:
         """Number of games."""
         return len(self.outcomes)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the past of every turn is a record's; games then have no length of their own."""
+        return bool(self.recorded)
 
     @property
     def by_turn(self) -> NDArray[Any]:
@@ -121,39 +110,19 @@ def pool(parts: list[Played]) -> Played:
     if len(parts) == 1:
         return parts[0]
     games = np.cumsum([0, *(part.games for part in parts)])
-    turns = np.cumsum([0, *(len(part.turn) for part in parts)])
+    apart = [replace(part, game=part.game + games[i], more={}) for i, part in enumerate(parts)]
+    joined: Played = _joined(apart)
+    return joined
 
-    def joined(values: list[Any]) -> Any:
-        if isinstance(values[0], np.ndarray):
-            return np.concatenate(values)
-        if isinstance(values[0], dict):
-            keys = [key for key in values[0] if all(key in value for value in values)]
-            return {key: joined([value[key] for value in values]) for key in keys}
+
+def _joined(values: list[Any]) -> Any:
+    """Join arrays and lists, and those inside of dicts and dataclasses."""
+    first = values[0]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(values)
+    if isinstance(first, dict):
+        keys = [key for key in first if all(key in value for value in values)]
+        return {key: _joined([value[key] for value in values]) for key in keys}
+    if isinstance(first, list):
         return list(itertools.chain(*values))
-
-    names: tuple[str, ...] = (
-        "outcomes",
-        "clusters",
-        "turn",
-        "code",
-        "bob",
-        "eve",
-        "own",
-        "guessed",
-        "predicted",
-    )
-    names += ("keywords", "best", "recorded")
-    planted = [part.planted for part in parts]
-    if any(planted):
-        planted = [part.planted or Planted.nothing(len(part.turn)) for part in parts]
-    return Played(
-        **{name: joined([getattr(part, name) for part in parts]) for name in names},
-        game=np.concatenate([part.game + games[i] for i, part in enumerate(parts)]),
-        beliefs={
-            turn + int(turns[i]): said
-            for i, part in enumerate(parts)
-            for turn, said in part.beliefs.items()
-        },
-        replayed=any(part.replayed for part in parts),
-        planted=Planted(**joined([vars(one) for one in planted])) if any(planted) else None,
-    )
+    return type(first)(**_joined([vars(value) for value in values]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ class PreviewSeat(LLMSeat):
 def forms_of(cell: DecryptoCell, seat: str) -> dict[str, range]:
     """Return the questions of a seat with the turns they can be asked in."""
     turns = range(1, cell.length + 1)
-    probes = cell.probes
+    probes = cell.experiment.probes
     forms = {ACTS[seat]: turns}
     if seat == "encoder":
         forms |= {name: turns for name in ENCODER_QUESTIONS if getattr(probes, name)}
@@ -157,7 +156,7 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Decry
             "other": {"kind": "random"},
         },
         pairings=[{role: "model" if role == seat else "other" for role in ROLES}],  # type: ignore[list-item]
-        probes={field.name: True for field in fields(Probes)},  # type: ignore[arg-type]
+        probes=Probes(**dict.fromkeys(Probes.model_fields, True)),
         **data,
     )
     experiment._where = "prompt"

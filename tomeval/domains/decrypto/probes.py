@@ -6,8 +6,12 @@ after Piaget; as Lupu et al. 2025 ask them. A probe never enters a player's tran
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from tomeval.core.outcomes import VALID, Invalid, Said
 from tomeval.domains.decrypto.game import Code, EncoderView, Hints, InterceptorView, Keywords
@@ -26,8 +30,7 @@ PROBED_SEAT = {
 """Who is asked each question."""
 
 
-@dataclass(frozen=True)
-class Probes:
+class Probes(BaseModel):
     """Which probes are asked.
 
     Attributes
@@ -41,6 +44,7 @@ class Probes:
         of her sight, with ``beliefs_in_view`` it is in view. With both, A is asked once.
     """
 
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     eve: bool = False
     eve_reminded: bool = False
     bob: bool = False
@@ -84,7 +88,7 @@ async def ask_interceptor(
     if answer is None:
         return []
     probed = [_probed("keywords", answer)]
-    if isinstance(answer, Said) and not same_keywords(answer.value, truth):
+    if isinstance(answer, Said) and comparable(answer.value) != comparable(truth):
         for name in asked:
             shown = {"earlier": answer.value} if name == "beliefs_in_view" else {}
             for question in BELIEFS[name]:
@@ -94,17 +98,19 @@ async def ask_interceptor(
     return probed
 
 
-def same_keywords(one: Any, two: Any) -> bool:
-    """Compare two lists of keywords, place by place, ignoring case and outer blanks.
+def comparable(keywords: Sequence[str]) -> str:
+    """Return a list of keywords as a text that is equal for lists that are, place by place.
+
+    Case and outer blanks do not matter.
 
     Examples
     --------
-    >>> same_keywords(["River ", "a", "b", "c"], ("river", "a", "b", "c"))
+    >>> comparable(["River ", "a"]) == comparable(("river", "a"))
     True
-    >>> same_keywords(["a", "river", "b", "c"], ["river", "a", "b", "c"])
+    >>> comparable(["a", "river"]) == comparable(["river", "a"])
     False
     """
-    return [w.strip().casefold() for w in one] == [w.strip().casefold() for w in two]
+    return json.dumps([word.strip().casefold() for word in keywords])
 
 
 def _probed(question: str, answer: Said[Any] | Invalid) -> Probed:

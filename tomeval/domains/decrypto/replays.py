@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from tomeval.domains.decrypto.game import (
     read_code,
 )
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.runs.experiment import located
+from tomeval.runs.experiment import read_table
 
 FORMAT = "tomeval-decrypto-games"
 VERSION = 1
@@ -57,7 +57,7 @@ class RecordedGame:
         return {
             "name": self.name,
             "keywords": list(self.keywords),
-            "rules": asdict(self.rules),
+            "rules": self.rules.model_dump(),
             "players": self.players,
             "source": self.source,
             "turns": [turn_json(turn) for turn in self.turns],
@@ -119,18 +119,17 @@ def game_of(entry: Any, where: str) -> RecordedGame:
     one, two, three, four = _list_of(entry["keywords"], 4, "keywords", where)
     if len({word.casefold() for word in (one, two, three, four)}) < 4:
         raise TomevalError(f"{where}: the keywords must differ, are {_show(entry['keywords'])}")
-    rules = _object_of(entry.get("rules", {}), [*Rules.__dataclass_fields__], f"{where}: rules")
+    said = _object_of(entry.get("rules", {}), [*Rules.model_fields], f"{where}: rules")
+    rules = read_table(Rules, said, f"{where}: rules")
     players = _object_of(entry.get("players", {}), ROLES, f"{where}: players")
     if not isinstance(entry["turns"], list) or not entry["turns"]:
         raise TomevalError(f"{where}: 'turns' must be a list of at least one turn")
-    with located(where):
-        checked = Rules(**rules)
     turns = [_turn(turn, f"{where}: turn {n}") for n, turn in enumerate(entry["turns"], 1)]
-    _check_end(tuple(turns), checked, where)
+    _check_end(tuple(turns), rules, where)
     return RecordedGame(
         (one, two, three, four),
         tuple(turns),
-        checked,
+        rules,
         _text_of(entry.get("name", ""), "name", where),
         {role: _text_of(name, role, where) for role, name in players.items()},
         _text_of(entry.get("source", ""), "source", where),

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
 from tomeval.domains.decrypto.game import Rules
 from tomeval.domains.decrypto.llm_options import seat_strategy
-from tomeval.domains.decrypto.planting import Planted, planted_of
+from tomeval.domains.decrypto.planting import planted_of
 from tomeval.domains.decrypto.play import RECORDED
-from tomeval.domains.decrypto.played import LISTENERS, NONE, Beliefs, Bools, Ints, Played, pool
-from tomeval.domains.decrypto.replays import game_of
+from tomeval.domains.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts
+from tomeval.domains.decrypto.probes import comparable
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
-from tomeval.domains.decrypto.storing import code_number, number_code, recorded_games
+from tomeval.domains.decrypto.storing import code_number, number_code
 from tomeval.runs.cell import RunCell
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
@@ -92,26 +90,15 @@ class DecryptoRunCell(RunCell):
         return ", ".join(self.seated.values())
 
 
-class Pairing:
-    """One pairing of a run, over all its seeds."""
-
-    def __init__(self, cells: Sequence[DecryptoRunCell]) -> None:
-        self.cells = list(cells)
-        self.names = cells[0].seated
-
-    @cached_property
-    def played(self) -> Played:
-        """The complete games of all seeds."""
-        return pool([cell.played for cell in self.cells])
-
-
-def pairings(run: Run) -> list[Pairing]:
-    """Return a run's pairings, in the experiment's order; each over all seeds."""
-    by_players: dict[tuple[str, ...], list[DecryptoRunCell]] = {}
+def by_seats(
+    run: Run, roles: Sequence[str] = ROLES
+) -> dict[tuple[str, ...], list[DecryptoRunCell]]:
+    """Return a run's cells by who sits in some seats, in the experiment's order."""
+    cells: dict[tuple[str, ...], list[DecryptoRunCell]] = {}
     for cell in run.cells:
         assert isinstance(cell, DecryptoRunCell)
-        by_players.setdefault(tuple(cell.seated.values()), []).append(cell)
-    return [Pairing(cells) for cells in by_players.values()]
+        cells.setdefault(tuple(cell.seated[role] for role in roles), []).append(cell)
+    return cells
 
 
 @once_each
@@ -149,9 +136,15 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     except (TypeError, ValueError) as error:
         raise store.damaged(error) from None
     at = {(row[0], row[1]): index for index, row in enumerate(rows)}
-    predicted, beliefs = _probes(store, cell, at)
+    predicted, believed = _probes(store, cell, at)
     details = [json.loads(text) if text else {} for text in turns["details"]]
     alice = [facts.get("encoder", {}) for facts in details]
+    try:
+        planted = planted_of(alice, turns["hints"], list(map(number_code, code.tolist())))
+    except (KeyError, TypeError, ValueError) as error:
+        raise store.damaged(f"what was told of Eve: {error!r}") from None
+    game = np.array([row_of[episode] for episode in turns["episode"]], dtype=np.int64)
+    keywords = np.array([comparable(json.loads(row[3])) for row in games], dtype=np.str_)
 
     def said(role: str, *outcomes: str) -> Bools:
         return np.isin(np.array(turns[f"{role}_outcome"], dtype=np.str_), outcomes)
@@ -159,7 +152,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     return Played(
         outcomes=[row[1] for row in games],
         clusters=np.array([f"{seed} {row[0]}" for row in games], dtype=np.str_),
-        game=np.array([row_of[episode] for episode in turns["episode"]], dtype=np.int64),
+        game=game,
         turn=turn,
         code=code,
         bob=bob,
@@ -171,47 +164,30 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
             "eve": said("interceptor", VALID, RECORDED),
         },
         predicted=predicted,
-        beliefs=beliefs,
-        keywords=[tuple(json.loads(row[3])) for row in games],
+        believed=believed,
+        keywords=keywords[game],
         best=np.array(turns["best"], dtype=np.float64),  # None becomes NaN
         recorded=_recorded([facts["record"] for facts in details]) if replayed else {},
-        replayed=replayed,
-        planted=_planted(store, code, alice, turns["hints"]),
+        planted=planted,
     )
-
-
-def _planted(
-    store: Store, code: Ints, alice: Sequence[dict[str, Any]], given: Sequence[str]
-) -> Planted | None:
-    """Return what Alice was told of Eve, if she was told anything."""
-    if not any("belief" in facts for facts in alice):
-        return None
-    try:
-        codes = list(map(number_code, code.tolist()))
-        return planted_of(alice, list(map(json.loads, given)), codes)
-    except (KeyError, TypeError, ValueError) as error:
-        raise store.damaged(f"what was told of Eve: {error!r}") from None
 
 
 def _probes(
     store: Store, cell: int, at: dict[tuple[int, int], int]
-) -> tuple[dict[str, Ints], dict[int, Beliefs]]:
+) -> tuple[dict[str, Ints], dict[str, Texts]]:
     """Return Alice's predictions and Eve's beliefs, by the turn's position."""
     predicted = {q: np.full(len(at), NONE, dtype=np.int64) for q in ENCODER_QUESTIONS}
-    said: dict[int, dict[str, tuple[str, ...] | None]] = {}
+    believed = {q: [""] * len(at) for q in INTERCEPTOR_QUESTIONS}
     columns = ("episode", "step", "question", "value")
     for game, turn, question, value in store.read("answers", columns, cell, complete=True):
-        row = at[game, turn]
-        answer = None if value is None else tuple(json.loads(value))
-        if question not in predicted:
-            said.setdefault(row, {})[question] = answer
-        elif answer is not None:
-            predicted[question][row] = code_number(answer) or NONE
-    beliefs = {
-        row: Beliefs(*(answers.get(q) for q in INTERCEPTOR_QUESTIONS))
-        for row, answers in said.items()
-    }
-    return predicted, beliefs
+        if value is None:
+            continue
+        row, answer = at[game, turn], json.loads(value)
+        if question in predicted:
+            predicted[question][row] = code_number(tuple(answer)) or NONE
+        else:
+            believed[question][row] = comparable(answer)
+    return predicted, {q: np.array(texts, dtype=np.str_) for q, texts in believed.items()}
 
 
 def _recorded(turns: Sequence[dict[str, Any]]) -> dict[str, Ints]:
@@ -219,42 +195,3 @@ def _recorded(turns: Sequence[dict[str, Any]]) -> dict[str, Ints]:
     return {
         key: np.array([code_number(turn[key]) for turn in turns], np.int64) for key in LISTENERS
     }
-
-
-def as_recorded(run: Run) -> tuple[Played, dict[str, str]] | None:
-    """Return the recorded games of a replay as they were played, and who sat where.
-
-    Each game once, however many pairings replay it, and whatever became of its replays. A seat is
-    named if all games agree on who sat there; else its name is empty. None if no record is
-    replayed.
-    """
-    rows = recorded_games(run.store)
-    try:
-        games = [
-            (episode, game_of(json.loads(text), f"record {episode}")) for episode, text in rows
-        ]
-    except (TomevalError, ValueError) as error:
-        raise run.store.damaged(error) from None
-    if not games:
-        return None
-    turns = [(index, n, turn) for index, (_, game) in enumerate(games)
-             for n, turn in enumerate(game.turns, 1)]  # fmt: skip
-    ones = np.ones(len(turns), dtype=bool)
-    code, bob, eve = (
-        np.array([code_number(getattr(turn, key)) for *_, turn in turns], np.int64)
-        for key in ("code", *LISTENERS)
-    )
-    names = {role: {game.players.get(role, "") for _, game in games} for role in ROLES}
-    return Played(
-        outcomes=[game.outcome for _, game in games],
-        clusters=np.array([str(episode) for episode, _ in games]),
-        game=np.array([index for index, *_ in turns], np.int64),
-        turn=np.array([number for _, number, _ in turns], np.int64),
-        code=code,
-        bob=bob,
-        eve=eve,
-        own=ones,
-        guessed={"bob": ones, "eve": ones},
-        predicted={q: np.full(len(turns), NONE, np.int64) for q in ENCODER_QUESTIONS},
-        keywords=[game.keywords for _, game in games],
-    ), {role: names_of.pop() if len(names_of) == 1 else "" for role, names_of in names.items()}

@@ -48,7 +48,7 @@ def table_of(
     return Table(
         seats,
         rules=rules,
-        probes=cell.probes,
+        probes=experiment.probes,
         on_invalid=cell.on_invalid,
         hint_words=experiment.lists.hints,
         rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),

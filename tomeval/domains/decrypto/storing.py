@@ -13,7 +13,6 @@ from tomeval.domains.decrypto.probes import PROBED_SEAT, QUESTIONS
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs.domain import Block
 from tomeval.runs.schema import Schema
-from tomeval.runs.store import Store
 
 _OUTCOMES = {f"{role}_outcome": "TEXT NOT NULL" for role in ROLES}
 _ATTEMPTS = {f"{role}_attempts": "INTEGER NOT NULL" for role in ROLES}
@@ -160,11 +159,3 @@ def code_number(code: Code | None) -> int | None:
 def number_code(number: int) -> Code:
     """Return the code that `code_number` stores as `number`."""
     return number // 100, number // 10 % 10, number % 10
-
-
-def recorded_games(store: Store) -> list[tuple[int, str]]:
-    """Return episode and JSON of every recorded game that a run replays, each once."""
-    return store.query(
-        "SELECT episode, json_extract(details, '$.record.game') AS game FROM steps "
-        "WHERE step = 1 AND game IS NOT NULL GROUP BY episode ORDER BY episode"
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from tomeval.domains.decrypto.measures import (
     turns_a_wrong,
 )
 from tomeval.domains.decrypto.played import Played, pool
-from tomeval.domains.decrypto.results import Pairing, as_recorded, has_beliefs, pairings
+from tomeval.domains.decrypto.results import by_seats, has_beliefs
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs import tallies
 from tomeval.runs.columns import flat
@@ -120,16 +120,6 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 """The columns of every table: counts and measures; ``turns`` has a row per turn instead."""
 
-_ENDINGS = (*OUTCOMES, UNDECIDED)
-_REPLAYED = (
-    *("games", *_ENDINGS, VOID, FAILED, "invalid_rate"),
-    *(f"{name}_percent" for name in _ENDINGS),
-    *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
-)
-"""The outcomes of replays: also how many games ended in each way."""
-
-AS_RECORDED = "as recorded"
-
 
 def _turn_rows(played: Played) -> list[Row]:
     rows = []
@@ -159,48 +149,30 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         planted beliefs, of pairings that have them; by turn; replays.
     by : sequence of str
         Roles that tell rows apart, default all; pairings that agree in them are taken together.
-
-    The outcomes of a replay begin with those of the recorded games themselves.
     """
     for role in by:
         if role not in ROLES:
             raise unknown("role", role, ROLES)
     roles, how = by or ROLES, run.method(AUTO)
-    record = as_recorded(run) if what == "outcomes" else None
-    groups: dict[tuple[str, ...], list[Pairing]] = {}
-    for pairing in pairings(run):
-        groups.setdefault(tuple(pairing.names[role] for role in roles), []).append(pairing)
-    result = [_recorded_row(*record, roles)] if record else []
-    for names, members in groups.items():
+    result = []
+    for names, cells in by_seats(run, roles).items():
         head: Row = dict(zip(roles, names, strict=True))
-        played = pool([pairing.played for pairing in members])
-        cells = [cell.number for pairing in members for cell in pairing.cells]
+        played = pool([cell.played for cell in cells])
         if what == "turns":
             result += [head | row for row in _turn_rows(played)]
         elif what == "replay" and not played.replayed:
             raise TomevalError("this run replays no record: there is nothing to compare with")
-        elif what == "planted" and played.planted is None:
+        elif what == "planted" and not played.planted.known.any():
             continue
         else:
-            columns = _REPLAYED if what == "outcomes" and played.replayed else TABLES[what]
-            result.append(head | _columns(played, _counts(run, cells, played, what), columns, how))
+            columns = TABLES[what]
+            if what == "outcomes" and played.replayed:
+                columns += (f"{UNDECIDED}_percent",)
+            counts = _counts(run, [cell.number for cell in cells], played, what)
+            result.append(head | _columns(played, counts, columns, how))
     if what == "planted" and not has_beliefs(run.store):
         raise TomevalError("nobody was told of Eve in this run: it has no planted beliefs")
     return result
-
-
-def _recorded_row(played: Played, players: Mapping[str, str], roles: Sequence[str]) -> Row:
-    """Return the outcomes of the recorded games, in the columns of their replays."""
-    seats = {role: players[role] and f"{players[role]}, {AS_RECORDED}" for role in roles}
-    head = {role: seats[role] or AS_RECORDED for role in roles}
-    counts: Row = {"games": played.games, VOID: 0, FAILED: 0, "invalid_rate": float("nan")}
-    return head | _columns(played, counts | _ended(played), _REPLAYED)
-
-
-def _ended(played: Played) -> dict[str, int]:
-    """Return how many games ended in each way."""
-    return {name: [ending or UNDECIDED for ending in played.outcomes].count(name)
-            for name in _ENDINGS}  # fmt: skip
 
 
 def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
@@ -216,7 +188,6 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     row["own_turns"] = int(played.own.sum())
     row["predicted_turns"] = int(expects_bad(played)[1].sum())
     row["turns_a_wrong"] = turns_a_wrong(played)
-    row |= _ended(played)
     for status in (VOID, FAILED):
         row[status] = sum(by_status.get(cell, {}).get(status, 0) for cell in cells)
     row |= tallies.pooled(run.store, cells, _SEATS)

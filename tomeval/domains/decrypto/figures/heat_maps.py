@@ -9,8 +9,11 @@ import numpy as np
 
 from tomeval.core.streams import generator_of
 from tomeval.domains.decrypto.measures import MEASURES
-from tomeval.domains.decrypto.results import Pairing, pairings
+from tomeval.domains.decrypto.played import Played, pool
+from tomeval.domains.decrypto.results import by_seats
+from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.decrypto.tables import pooled
+from tomeval.plots.dots import Ends, ends_of
 from tomeval.plots.drawing import (
     DEFAULT,
     INTERVAL_WORDS,
@@ -39,9 +42,6 @@ MAPS = {
 DARK_INK, LIGHT_INK = "#000001", "#fffffe"
 """Of the numbers in the fields: no greys, which the report's page takes for its own colours."""
 
-Ends = tuple[float, float, float]
-"""Mean and the ends of its interval."""
-
 
 @in_style
 def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
@@ -50,17 +50,20 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     Where Alice and Bob are always the same player, one panel: teams by Eve. Else a panel per Eve:
     Alice by Bob. None for runs of a single pairing.
     """
-    played = [pairing for pairing in pairings(run) if pairing.played.games]
+    pairings = {
+        names: pool([cell.played for cell in some]) for names, some in by_seats(run).items()
+    }
+    pairings = {names: played for names, played in pairings.items() if played.games}
     cells = [cell for cell in run.cells if len(cell.episodes)]
-    if len(played) < 2 or any(pairing.played.replayed for pairing in played):
+    if len(pairings) < 2 or any(played.replayed for played in pairings.values()):
         return []
-    matched = all(pairing.names["encoder"] == pairing.names["decoder"] for pairing in played)
+    matched = all(alice == bob for alice, bob, _ in pairings)
     drawings = []
     for name, (scale, measure) in MAPS.items():
-        values = {}
-        for pairing in played:
-            alice, bob, eve = pairing.names.values()
-            values[alice, bob, eve] = _ends(pairing, measure, options.interval)
+        values = {
+            (alice, bob, eve): _ends((alice, bob, eve), played, measure, options.interval)
+            for (alice, bob, eve), played in pairings.items()
+        }
         figure = _heat_map(values, scale, matched, MEASURES[measure], options)
         told = "; ".join(
             f"Alice {a}, Bob {b}, Eve {e}: {mean:.1f} ({low:.1f} to {high:.1f})"
@@ -78,14 +81,13 @@ def heat_maps(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     return drawings
 
 
-def _ends(pairing: Pairing, measure: str, interval: str) -> Ends:
+def _ends(seated: tuple[str, str, str], played: Played, measure: str, interval: str) -> Ends:
     """Return the mean of a measure over a pairing's games, and its interval.
 
     A bootstrap's draws depend on the pairing alone, so a figure is the same every time.
     """
-    rng = generator_of(repr(pairing.names))
-    estimated = pooled(MEASURES[measure], pairing.played, interval, rng)
-    return float(estimated.mean[0]), float(estimated.low[0]), float(estimated.high[0])
+    rng = generator_of(repr(dict(zip(ROLES, seated, strict=True))))
+    return ends_of(pooled(MEASURES[measure], played, interval, rng))
 
 
 def _heat_map(

@@ -11,7 +11,7 @@ import numpy as np
 from tomeval.domains.decrypto.figures import INTERVALS
 from tomeval.domains.decrypto.measures import CHANCE, IN_VIEW, turn_share
 from tomeval.domains.decrypto.played import NONE, Played, pool
-from tomeval.domains.decrypto.results import pairings
+from tomeval.domains.decrypto.results import by_seats
 from tomeval.plots.dots import Panel, Series, dots_figure
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import all_words
@@ -185,7 +185,8 @@ def _turn_lines(axis: Axes, name: str, played: Played) -> str:
 def by_player(run: Run, role: str, wanted: Callable[[Played], bool]) -> dict[str, Played]:
     """Return the games of every player in a seat, of pairings with the wanted data."""
     parts: dict[str, list[Played]] = {}
-    for pairing in pairings(run):
-        if pairing.played.games and wanted(pairing.played):
-            parts.setdefault(pairing.names[role], []).append(pairing.played)
+    for (name,), cells in by_seats(run, [role]).items():
+        for played in (cell.played for cell in cells):
+            if played.games and wanted(played):
+                parts.setdefault(name, []).append(played)
     return {name: pool(games) for name, games in parts.items()}
