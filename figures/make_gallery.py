@@ -36,20 +36,12 @@ SHOWN = [
     ("sixteen_subjects", "profiles", "screen", "attained"),
     ("known_players", "profiles", "single", "attained"),
 ]
-_PAIRINGS = (
-    "tomeval plot runs/decrypto_quickstart --out plots --only pairings, "
-    "after tomeval run decrypto_quickstart"
-)
 # Made by commands of their own, which do not run here: file, title, command.
 DECRYPTO = [
     (
         "decrypto_k",
         "Decrypto: the encoder's K against miscommunication and interception",
         "python figures/decrypto_k.py figures/gallery",
-    ),
-    *(
-        (f"decrypto_quickstart_pairings_{what}", f"Decrypto, pairings: {what}", _PAIRINGS)
-        for what in ("miscommunication", "interception", "turns")
     ),
 ]
 

@@ -37,17 +37,12 @@ _SEATS = f"question IN ({', '.join(repr(role) for role in ROLES)})"
 _PREDICTED = ("tom", "predicted", "actual")
 
 
-def pooled(
-    measure: Measure,
-    played: Played,
-    interval: str = AUTO,
-    rng: np.random.Generator | None = None,
-) -> Estimate:
+def pooled(measure: Measure, played: Played, interval: str = AUTO) -> Estimate:
     """Estimate a measure over games; those that share keywords and codes are one sampling unit.
 
     Parameters
     ----------
-    interval, rng
+    interval : str
         Of means over games, see `tomeval.statistics.estimate`.
 
     Returns
@@ -66,7 +61,7 @@ def pooled(
     values = totals.values
     has = np.isfinite(values)
     bounds = measure.limits
-    return estimate(values[has], interval, clusters=clusters[has], bounds=bounds, rng=rng)
+    return estimate(values[has], interval, clusters=clusters[has], bounds=bounds)
 
 
 def _percent(share: Share) -> Estimate:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.domains.decrypto.figures import INTERVALS
 from tomeval.domains.decrypto.measures import CHANCE, IN_VIEW, turn_share
 from tomeval.domains.decrypto.played import NONE, Played, pool
 from tomeval.domains.decrypto.results import by_seats
@@ -27,6 +26,8 @@ from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+INTERVALS = "95 % intervals over games"
 
 SERIES = {
     "predicted": "predicted_eve",
