@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
@@ -12,7 +11,6 @@ from tomeval.core.outcomes import COMPLETE
 from tomeval.report.blocks import (
     Block,
     as_json,
-    asset,
     pack,
     pack_text,
     packed_calls,
@@ -60,8 +58,6 @@ class Episodes:
     with_calls, included : int
         Episodes that made model calls, and those of them whose prompts and replies are included.
         Both are known before any chunk is made.
-    browser : Browser
-        How the domain shows episodes.
     """
 
     def __init__(
@@ -73,7 +69,6 @@ class Episodes:
     ) -> None:
         self._run, self._reference = run, reference
         self._names = run.headline if names is None else names
-        self.browser = run.domain.show.browser(run, reference) or LineBrowser(run)
         self._rows = {cell.number: self._read(cell) for cell in run.cells}
         self._calls = self._by_row(tallies.calls_by_episode(run.store, self._rows))
         self._invalid = self._by_row(tallies.invalid_by_episode(run.store, self._rows))
@@ -163,13 +158,9 @@ class Episodes:
         TomevalError
             The cell has no such episode.
         """
-        numbers = [row.episode for row in self._rows[cell.number]]
-        if number not in numbers:
+        if all(row.episode != number for row in self._rows[cell.number]):
             raise TomevalError(f"cell {cell.number} has no finished episode {number}")
-        if isinstance(self.browser, LineBrowser):
-            episode = self.browser.one(cell, number)
-        else:
-            episode = next(islice(self.browser.packed(cell), numbers.index(number), None))
+        episode = self._lines(cell, number)
         calls = list(self._run.store.calls(cell.number, number))
         several = len({seat for _, seat, *_ in calls}) > 1
         episode["calls"] = packed_calls(calls, cell.number, several)
@@ -179,13 +170,17 @@ class Episodes:
         """Yield (cell, episode in short form) for all episodes, in order."""
         seats = tallies.seats(self._run.store)
         for cell in self._run.cells:
-            episodes = self.browser.packed(cell)
-            for row, episode in zip(self._rows[cell.number], episodes, strict=True):
+            for row in self._rows[cell.number]:
+                episode = self._lines(cell, row.episode)
                 if row.episode in self._chosen[cell.number]:
                     calls = self._run.store.calls(cell.number, row.episode)
                     several = seats[cell.number] > 1
                     episode["calls"] = packed_calls(calls, cell.number, several)
                 yield cell.number, episode
+
+    def _lines(self, cell: RunCell, episode: int) -> dict[str, Any]:
+        """Return one episode without its calls."""
+        return packed_lines(self._run.domain.show.lines(self._run, cell, episode))
 
     def summary(self, cell: RunCell) -> dict[str, Any]:
         """Return what the page knows of a cell before any chunk is opened."""
@@ -207,34 +202,12 @@ class Episodes:
             "chunk": [chunk for chunk, _ in self._places[cell.number]],
             "place": [block for _, block in self._places[cell.number]],
             "values": values,
-            **self.browser.summary(cell),
         }
 
 
 def heads(cell: RunCell) -> dict[str, Any]:
     """Return what names a cell in the list of cells."""
     return {"number": cell.number, "title": cell.title, "task": task_text(cell)}
-
-
-class LineBrowser:
-    """Packs `Show.lines` for ``assets/lines.js``; see `tomeval.runs.capabilities.Browser`."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self.script = asset("lines.js")
-
-    def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
-        """Yield the episodes of a cell."""
-        for episode in self._run.store.episodes(cell.number):
-            yield self.one(cell, episode)
-
-    def one(self, cell: RunCell, episode: int) -> dict[str, Any]:
-        """Return one episode."""
-        return packed_lines(self._run.domain.show.lines(self._run, cell, episode))
-
-    def summary(self, cell: RunCell) -> dict[str, Any]:
-        """Return nothing: the lines say everything."""
-        return {}
 
 
 def packed_lines(lines: Iterable[Line]) -> dict[str, Any]:

@@ -29,7 +29,8 @@ from tomeval.runs.selection import choose_measures, first_part
 from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("theme", "dom", "file", "tables", "calling", "transcript")
+_TABLES = ("theme", "dom", "file", "tables", "calling")
+_SCRIPTS = (*_TABLES, "transcript", "lines", "browser", "start")
 # The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
 UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
@@ -121,7 +122,6 @@ def _context(
 ) -> dict[str, Any]:
     """Return what the template reads."""
     episodes = Episodes(run, options.transcripts, options.reference, names)
-    last = (episodes.browser.script, asset("browser.js"), asset("start.js"))
     comparison = comparisons(
         run, names, options.by, options.baseline, options.reference, options.interval
     )
@@ -133,7 +133,7 @@ def _context(
             run, options.interval, options.reference, options.only, options.all_figures
         )
     return {
-        **frame_of(_SCRIPTS, *last),
+        **frame_of(_SCRIPTS),
         "blocks": blocks,
         "name": run.name,
         "kind": run.domain.title,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,19 +80,6 @@ class Facts(NamedTuple):
 
     title: str
     tables: list[tuple[str, Rows]]
-
-
-class Browser(Protocol):
-    """How a report shows a domain's episodes if lines of text would be too long or too plain."""
-
-    script: str
-    """JavaScript that sets ``transcript.view``, see the report's ``assets/transcript.js``."""
-
-    def packed(self, cell: RunCell) -> Iterator[dict[str, Any]]:
-        """Yield a cell's episodes in order, JSON-ready, as the script reads them."""
-
-    def summary(self, cell: RunCell) -> dict[str, Any]:
-        """Return what else the script needs to know of a cell, JSON-ready."""
 
 
 class Score(NamedTuple):
@@ -242,8 +229,6 @@ class Show:
         default: the first of all.
     lines : function of run, cell, episode
         Yields an episode for readers, without the model calls; default: a line per step.
-    browser : function of run, reference
-        How a report shows episodes; None: as the text of `lines`.
     tables : mapping of str to Table
         Tables besides that of cells by name, in the order in which a report shows them.
     first_table : str
@@ -287,7 +272,6 @@ class Show:
 
     headline: tuple[str, ...] = ()
     lines: Callable[[Run, Any, int], Iterator[Line]] = _steps_as_lines
-    browser: Callable[[Run, str | None], Browser | None] = _none
     tables: Mapping[str, Table] = field(default_factory=dict)
     first_table: str = ""
     aside: tuple[str, ...] = ()

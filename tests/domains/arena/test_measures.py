@@ -28,6 +28,7 @@ def played():
         won=np.array([0.5, 0.0]),
         rounds=np.array([3, 1]),
         deal=np.array([0, 0]),
+        role=["player"] * 2,
         decision=np.array([0, 0, 0, 1]),
         own=np.array([True, True, True, True]),
         asked=np.array([True, True, False, True]),

@@ -91,7 +91,7 @@ def test_every_part_of_every_kind_of_game_is_shown(run) -> None:
 
 def test_cells_and_episodes_are_had_one_by_one(run) -> None:
     number = run.cells[-1].number
-    cells, cell, script = ask(run.folder, "/cells", f"/cells/{number}", "/assets/domain.js")
+    cells, cell, script = ask(run.folder, "/cells", f"/cells/{number}", "/assets/lines.js")
     assert [one["number"] for one in cells.json()] == [one.number for one in run.cells]
     found = cell.json()
     stored = run.store.query(

@@ -38,6 +38,7 @@ class Played:
     rounds : ndarray of int, shape (E,)
     deal : ndarray of int, shape (E,)
         Games with equal numbers share a deal.
+    role : list of str, length E
     decision : ndarray of int, shape (N,)
         Which game each decision belongs to, from 0.
     own : ndarray of bool, shape (N,)
@@ -60,6 +61,7 @@ class Played:
     won: Floats
     rounds: Ints
     deal: Ints
+    role: list[str]
     decision: Ints
     own: Bools
     asked: Bools
@@ -148,7 +150,7 @@ def _exact(low: float | None, high: float | None) -> float:
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell.store, cell.number
-    columns = ("episode", "deal", "reward", "won", "rounds", "steps")
+    columns = ("episode", "deal", "reward", "won", "rounds", "role", "steps")
     games = list(store.read("episodes", columns, number, complete=True))
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _STEP, number, complete=True))
@@ -168,6 +170,7 @@ def _read(cell: ArenaRunCell) -> Played:
         reward=column(2, np.float64),
         won=column(3, np.float64),
         rounds=column(4),
+        role=[row[5] for row in games],
         decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),

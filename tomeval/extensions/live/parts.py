@@ -19,7 +19,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.extensions.live.changes import Part
 from tomeval.report import facts, notices
-from tomeval.report.episodes import Episodes, LineBrowser, heads
+from tomeval.report.episodes import Episodes, heads
 from tomeval.report.facts import headline
 from tomeval.report.page import environment, page_figures
 from tomeval.report.table import Column, Table, Value, results
@@ -188,8 +188,3 @@ def _cell(run: Run, number: int) -> RunCell:
         if one.number == number:
             return one
     raise TomevalError(f"{run.folder}: has no cell {number}")
-
-
-def script(run: Run) -> str:
-    """Return the script that shows the domain's episodes."""
-    return (run.domain.show.browser(run, None) or LineBrowser(run)).script

@@ -23,9 +23,17 @@ if TYPE_CHECKING:
 
 _ASSETS = Path(__file__).parent / "assets"
 _OWN = ("live.js", "view.js", "view.css")
-_REPORT = ("theme.js", "dom.js", "tables.js", "calling.js", "transcript.js", "browser.js")
+_REPORT = (
+    "theme.js",
+    "dom.js",
+    "tables.js",
+    "calling.js",
+    "transcript.js",
+    "lines.js",
+    "browser.js",
+)
 _SCRIPTS = ("unseen.js", "theme.js", "dom.js", "live.js", *_REPORT[2:], "view.js")
-"""In the order in which the page loads them; ``domain.js`` follows when there are episodes."""
+"""In the order in which the page loads them."""
 
 
 def view(
@@ -134,11 +142,11 @@ def view_app(folder: Path, name: str, token: str) -> Starlette:
         kind = "text/css" if wanted.endswith(".css") else "text/javascript"
         return Response(text, media_type=kind)
 
-    def read(look: Callable[[Run], str], kind: str = "application/json") -> Response:
+    def read(look: Callable[[Run], str]) -> Response:
         """Answer with what `look` makes of the run, or say why there is nothing."""
         try:
             with Run(folder) as run:
-                return Response(look(run), media_type=kind)
+                return Response(look(run), media_type="application/json")
         except TomevalError as error:
             return PlainTextResponse(str(error), 404)
 
@@ -146,7 +154,6 @@ def view_app(folder: Path, name: str, token: str) -> Starlette:
         "/": page,
         "/state": state,
         "/parts/{name}": part,
-        "/assets/domain.js": lambda request: read(parts.script, "text/javascript"),
         "/assets/{name}": asset,
         "/cells": lambda request: read(parts.cells),
         "/cells/{cell:int}": lambda request: read(partial(parts.cell, **request.path_params)),

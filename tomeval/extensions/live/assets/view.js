@@ -83,13 +83,6 @@ const view = {
 
   // The list of episodes is there for the first time, or has other columns.
   async browse() {
-    view.viewer ??= new Promise((done, failed) => {
-      const script = dom.make("script", { src: "assets/domain.js" });
-      script.addEventListener("load", done);
-      script.addEventListener("error", () => failed(new Error("no script for these episodes")));
-      document.head.append(script);
-    });
-    await view.viewer;
     await guarded(browser.start);
   },
 

@@ -325,13 +325,6 @@ class Blotto(ArenaGame[State]):
         """Return the best reply to the stated allocation, see `replies.best_reply`."""
         return stated_reply(said)
 
-    def replies_to(
-        self, view: BlottoView, action: Action, said: Mapping[Probe, Action]
-    ) -> bool | None:
-        """Tell whether an allocation does as well as any against the stated one."""
-        stated = [tuple(answer) for probe, answer in said.items() if probe.name == PROBE]
-        return bool(result(action, stated[0]) == best_result(stated[0])) if stated else None
-
     def stepwise(
         self, state: State, seat: int, actions: Mapping[int, Action], reply: Action | None
     ) -> Stepwise | None:
