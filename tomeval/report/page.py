@@ -29,8 +29,8 @@ from tomeval.runs.selection import choose_measures, first_part
 from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
-_TABLES = ("theme", "dom", "file", "tables", "calling")
-_SCRIPTS = (*_TABLES, "transcript", "lines", "browser", "start")
+_FRAME = ("theme", "dom", "file", "tables", "calling")
+_SCRIPTS = (*_FRAME, "transcript", "lines", "browser", "start")
 # The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
 UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
@@ -155,10 +155,10 @@ def _context(
     }
 
 
-def frame_of(scripts: Sequence[str], *last: str) -> dict[str, Any]:
+def frame_of(scripts: Sequence[str]) -> dict[str, Any]:
     """Return what every page's template reads: its style sheet, its scripts, what may run in it."""
     style = _sealed(asset("report.css"))
-    script = _sealed("\n".join((UNSEEN_SCRIPT, *(asset(f"{one}.js") for one in scripts), *last)))
+    script = _sealed("\n".join((UNSEEN_SCRIPT, *(asset(f"{one}.js") for one in scripts))))
     return {
         "policy": _policy(style, script),
         "style": Markup(style),

@@ -5,7 +5,6 @@ const view = {
   shown: {}, // by part the version that is shown
   taking: new Set(), // the parts that are being fetched
   problem: "", // why the page may not be up to date
-  viewer: null, // the domain's script is loaded once
 
   async ask() {
     const answer = await fetch("state");
