@@ -1,31 +1,31 @@
 """Coverage of the measures of adaptation: python benchmarks/adaptation_coverage.py.
 
 A detector with known lags plays rock-paper-scissors against two single actions, T = 30, with a
-change drawn from the steps 10 to 15: 12,000 episodes, in as many runs of 12, 30 and 100 as they
-make. Prints how often the 95 % interval of each measure holds its true value, and how far the mean
+change drawn from the steps 10 to 15: repetitions of 12 episodes, taken as runs of 12, 30 and 100.
+Prints how often the 95 % interval of each measure holds its true value, and how far the mean
 of all episodes is off. With noise the rule
 that finds a turn is no longer exact; the rows show by how much.
 """
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from counting import Floats, Row, count, percent, played, setup_of
 
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.play import Setup, play_episode
-from tomeval.domains.matrix.played import Played
 from tomeval.extensions.adaptation.measures import adaptation
 from tomeval.statistics import estimate
 
-RPS = get_game("RPS")
-# Made once: what is optimal against a partner is solved once for each object.
-PARTNERS = get_partner_set({"switch": "single_action", "at": {"from": 10, "to": 15}}, RPS)
+PARTNERS = {"switch": "single_action", "at": {"from": 10, "to": 15}}
 LENGTH, WINDOW = 30, 13  # steps, and the longest lag that all episodes can show
-MEASURES = ("detection_steps", "adaptation_steps", "knowing_lead_steps", "change_cost")
+MEASURES = {
+    "detection_steps": "detection",
+    "adaptation_steps": "adaptation",
+    "knowing_lead_steps": "difference",
+    "change_cost": "cost",
+}
 LAGS: tuple[dict[str, Any], ...] = (
     {"lag": 1, "rate": 0.5, "act_lag": 1, "act_rate": 0.5},
     {"lag": 1, "rate": 0.2, "act_lag": 0, "act_rate": 0.3},
@@ -37,7 +37,7 @@ def truth(options: dict[str, Any]) -> dict[str, float]:
     """Return what the measures are to be, from the chances of every number of steps."""
     steps = np.arange(400)
 
-    def chances(lag: int, rate: float) -> np.ndarray:
+    def chances(lag: int, rate: float) -> Floats:
         late = np.maximum(steps - lag, 0)
         return np.where(steps >= lag, rate * (1 - rate) ** late, 0.0)
 
@@ -49,56 +49,30 @@ def truth(options: dict[str, Any]) -> dict[str, float]:
     return dict(zip(MEASURES, (*limited, limited[1] - limited[0], cost), strict=True))
 
 
-def play(options: dict[str, Any], episodes: int) -> dict[str, np.ndarray]:
-    """Return the measures of independent episodes, by episode."""
-    setup = Setup(
-        "detector",
-        options,
-        game=RPS,
-        labels=RPS.label_set(),
-        partners=PARTNERS,
-        horizon=LENGTH,
-        seed=1,
-    )
-    steps = [play_episode(setup, episode) for episode in range(episodes)]
-    own, theirs, said = (
-        np.concatenate([getattr(one, name).ravel() for one in steps])
-        for name in ("own_action", "partner_action", "predicted_action")
-    )
-    which = np.concatenate([one.partners for one in steps])
-    lengths = np.full(episodes, LENGTH)
-    reward = RPS.own[own, theirs]
-    found = adaptation(Played(RPS, PARTNERS.partners, which, lengths, own, theirs, said, reward))
-    assert found.window.after == WINDOW
-    return {name: found.totals[name].values for name in MEASURES}
-
-
-def coverage(values: np.ndarray, true: float, size: int) -> float:
+def coverage(values: Floats, true: float, size: int) -> str:
     """Return how often the interval of runs of `size` of these episodes holds the truth."""
-    runs = values[: len(values) // size * size].reshape(-1, size)
-    found = [estimate(run) for run in runs]
-    return float(np.mean([one.low[0] <= true <= one.high[0] for one in found]))
+    runs = [estimate(run) for run in values[: len(values) // size * size].reshape(-1, size)]
+    return percent([one.low[0] <= true <= one.high[0] for one in runs])
 
 
-def main(episodes: int) -> None:
-    """Print the table."""
-    print("| lags | noise | episodes | detection | adaptation | difference | cost |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    rows: list[tuple[dict[str, Any], float, tuple[int, ...]]]
-    rows = [(lags, 0.0, (12, 30, 100)) for lags in LAGS]
-    rows += [(LAGS[0], noise, (30,)) for noise in (0.05, 0.1, 0.2)]
-    for lags, noise, sizes in rows:
+def lags(repetitions: int) -> Iterator[Row]:
+    """Detectors of known lags: coverage in %, and how far the mean is off."""
+    cases = [(lags, 0.0, (12, 30, 100)) for lags in LAGS]
+    cases += [(LAGS[0], noise, (30,)) for noise in (0.05, 0.1, 0.2)]
+    for lags, noise, sizes in cases:
         options = {**lags, "noise": noise}
-        true, found = truth(options), play(options, episodes)
-        words = "{lag} + {rate}, {act_lag} + {act_rate}".format(**lags)
+        setup = setup_of("detector", options, "RPS", PARTNERS, horizon=LENGTH)
+        found = adaptation(played(setup, 0, 12 * repetitions))
+        assert found.window.after == WINDOW
+        known = truth(options)
         for size in sizes:
-            cells = " | ".join(
-                f"{100 * coverage(values, true[name], size):.1f} % "
-                f"({values.mean() - true[name]:+.2f})"
-                for name, values in found.items()
-            )
-            print(f"| {words} | {noise} | {size} | {cells} |", flush=True)
+            row = {"lags": "{lag} + {rate}, {act_lag} + {act_rate}".format(**lags)}
+            row |= {"noise": f"{noise}", "episodes": f"{size}"}
+            for name, shown in MEASURES.items():
+                values, true = found.totals[name].values, known[name]
+                row[shown] = f"{coverage(values, true, size)} ({values.mean() - true:+.2f})"
+            yield row
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 12_000)
+    count({"lags": lags}, 1000)

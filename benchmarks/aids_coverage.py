@@ -8,23 +8,16 @@ split as the table does it. Prints what is behind docs/measures/aids.md.
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from aids_truth import expected_regret
-from one_thread import use_one_thread
+from counting import Row, count, played, setup_of
 
-from tomeval.domains.matrix.batch import simulate
-from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.measures import episode_metrics
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.extensions.aids.climb import climb
 from tomeval.extensions.aids.ladders import LINKS, REGRET
-from tomeval.report.tables import render
 from tomeval.strategies.ladder import RUNGS
 
 CELLS = (("RPS", "single_action"), ("IPD", "tit_for_tat"))
@@ -35,40 +28,18 @@ SUBJECTS: dict[str, dict[str, float]] = {
 HORIZON = 10
 
 
-def losses(
-    game: MatrixGame, partners: PartnerSet, episodes: int, links: dict[str, float]
-) -> FloatArray:
-    """Return ΔFunctional/T by episode and rung, shape (E, 5)."""
-    columns = []
-    for rung in RUNGS:
-        setup = Setup(
-            "laddered",
-            {"rung": rung, **links},
-            game=game,
-            labels=game.label_set(),
-            partners=partners,
-            horizon=HORIZON,
-            seed=11,
-        )
-        steps = simulate(setup, 0, episodes)
-        own, theirs = (x.astype(np.int64).ravel() for x in (steps.own_action, steps.partner_action))
-        lengths, which = np.full(episodes, HORIZON), steps.partners.astype(np.int64)
-        rewards = game.own[own, theirs]
-        played = Played(game, partners.partners, which, lengths, own, theirs, None, rewards)
-        columns.append(episode_metrics(played)[REGRET])
-    return np.stack(columns, axis=1)
-
-
-def row(
-    game_name: str, partner_name: str, subject: str, episodes: int, repetitions: int
-) -> dict[str, Any]:
+def row(game: str, partners: str, subject: str, episodes: int, repetitions: int) -> Row:
     """Return how often each share's interval holds the truth, and which link is named."""
-    game, links = get_game(game_name), SUBJECTS[subject]
-    partners = get_partner_set(partner_name, game)
-    truth, _ = expected_regret(game, partners, HORIZON, **links)
+    links = SUBJECTS[subject]
+    setups = [
+        setup_of("laddered", {"rung": rung, **links}, game, partners, horizon=HORIZON, seed=11)
+        for rung in RUNGS
+    ]
+    truth, _ = expected_regret(setups[0].game, setups[0].tables, HORIZON, **links)
     known = np.append(truth[:-1] - truth[1:], truth[-1]) / truth[0]
-    data = losses(game, partners, episodes * repetitions, links)
-    found = [climb(sample) for sample in data.reshape(repetitions, episodes, -1)]
+    losses = [episode_metrics(played(setup, 0, episodes * repetitions))[REGRET] for setup in setups]
+    samples = np.stack(losses, axis=1).reshape(repetitions, episodes, -1)
+    found = [climb(sample) for sample in samples]
     shared = [one for one in found if not one.unknown]
     ends = np.array([(one.share_low, one.share_high) for one in shared])  # (R, 2, 5)
     there = np.isfinite(ends[:, 0])
@@ -85,8 +56,8 @@ def row(
     }
     return {
         "subject": subject,
-        "game": game_name,
-        "partners": partner_name,
+        "game": game,
+        "partners": partners,
         "episodes": episodes,
         **shown,
         "named rightly %": f"{100 * right:.1f}",
@@ -95,20 +66,11 @@ def row(
     }
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=2000)
-    repetitions = parser.parse_args().repetitions
-    rows = [
-        row(game, partners, subject, episodes, repetitions)
-        for subject in SUBJECTS
-        for game, partners in CELLS
-        for episodes in (10, 30)
-    ]
-    print(render(rows, "markdown"))
+def shares(repetitions: int) -> Iterator[Row]:
+    """Shares of the links: the truth, coverage in %, and of how many samples where not of all."""
+    for subject, cell, episodes in itertools.product(SUBJECTS, CELLS, (10, 30)):
+        yield row(*cell, subject, episodes, repetitions)
 
 
 if __name__ == "__main__":
-    use_one_thread()
-    main()
+    count({"shares": shares}, 2000)

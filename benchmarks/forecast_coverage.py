@@ -7,7 +7,10 @@ expectation, which is known by enumeration, and how far the mean of the samples 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from counting import Row, count, held, percent
 from forecast_truth import expected_forecast
 
 from tomeval.domains.matrix.games import get_game
@@ -32,7 +35,6 @@ PARTNERS = get_partner_set("0.5*mixture(0.6, 0.3, 0.1) + 0.5*mixture(0.1, 0.2, 0
 HORIZON = 12
 DRAWS = 8
 DIALS = ((1.0, 0.0), (0.4, 0.0), (3.0, 0.0), (1.0, 0.3))
-REPEATS = 1000
 
 
 def forecasts(
@@ -100,32 +102,32 @@ def truth_of(temperature: float, shift: float) -> dict[str, float]:
     return truth
 
 
-def coverage(
-    episodes: int, temperature: float, shift: float, repeats: int, rng: np.random.Generator
-) -> dict[str, tuple[float, float]]:
-    """Return for each measure how often its interval holds the truth, and its mean error."""
-    truth = truth_of(temperature, shift)
-    held, error = dict.fromkeys(truth, 0.0), dict.fromkeys(truth, 0.0)
-    names: list[str] = []
-    for _ in range(repeats):
-        found = measured(*forecasts(episodes, temperature, shift, rng), rng)
-        names = [name for name in found if name in truth]
-        for name in names:
-            low, high = found[name].low[0] - 1e-9, found[name].high[0] + 1e-9
-            held[name] += float(low <= truth[name] <= high) / repeats
-            error[name] += float(found[name].mean[0] - truth[name]) / repeats
-    return {name: (held[name], error[name]) for name in names}
-
-
-if __name__ == "__main__":
+def probabilities(repetitions: int) -> Iterator[Row]:
+    """Measures of stated probabilities: coverage in %, and how far their mean is off."""
     rng = np.random.default_rng(1)
-    print(f"{'measure':36} episodes  temperature  shift  truth    mean error  coverage")
     for temperature, shift in DIALS:
         truth = truth_of(temperature, shift)
         for episodes in (6, 20, 60):
-            found = coverage(episodes, temperature, shift, REPEATS, rng)
-            for name, (held, error) in found.items():
-                print(
-                    f"{name:36} {episodes:8}  {temperature:11}  {shift:5}  {truth[name]:7.3f}  "
-                    f"{error:10.4f}  {held:8.3f}"
+            samples = [
+                measured(*forecasts(episodes, temperature, shift, rng), rng)
+                for _ in range(repetitions)
+            ]
+            for name in (name for name in samples[0] if name in truth):
+                found = [sample[name] for sample in samples]
+                low, high, mean = (
+                    np.array([getattr(one, end)[0] for one in found])
+                    for end in ("low", "high", "mean")
                 )
+                yield {
+                    "measure": name,
+                    "episodes": episodes,
+                    "temperature": temperature,
+                    "shift": shift,
+                    "truth": f"{truth[name]:.3f}",
+                    "mean error": f"{(mean - truth[name]).mean():.4f}",
+                    "coverage": percent(held(low, high, truth[name])),
+                }
+
+
+if __name__ == "__main__":
+    count({"probabilities": probabilities}, 1000)

@@ -6,25 +6,23 @@ nothing, and how often the 95 % interval holds how the same probes do on other e
 probes fitted to other episodes do on average; the latter also with the interval widened for the
 overlap of training sets (Nadeau and Bengio 2003, equation 9). Behind docs/measures/internal.md.
 
-    python benchmarks/internal_coverage.py [--episodes 20 --folds 5 --repetitions 200]
+    python benchmarks/internal_coverage.py [--repetitions 200]
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from counting import Floats, Row, count
 from numpy.typing import NDArray
-from one_thread import use_one_thread
 
 from tomeval.extensions.internal import decoding
 from tomeval.extensions.internal.decoding import Decoded, by_chance, decode, folds_of
-from tomeval.report.tables import render
 from tomeval.statistics import estimate
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+EPISODES, FOLDS = 20, 5
 STEPS, LAYERS, WIDTH, PARTNERS, SHUFFLES = 5, 2, 8, 3, 19
 FRESH = 300  # episodes that probes are tried on
 SIGNALS = (0.0, 0.5, 1.0)
@@ -35,8 +33,8 @@ class Drawn(NamedTuple):
     """States, (N, L, D), of episodes: steps share an offset of their episode, and a partner."""
 
     states: Floats
-    truth: Ints
-    episode: Ints
+    truth: NDArray[np.int64]
+    episode: NDArray[np.int64]
 
 
 def draw(rng: np.random.Generator, episodes: int, signal: float) -> Drawn:
@@ -50,15 +48,15 @@ def draw(rng: np.random.Generator, episodes: int, signal: float) -> Drawn:
     return Drawn(states, truth, episode)
 
 
-def decoded(drawn: Drawn, folds: int, rng: np.random.Generator) -> Decoded:
+def decoded(drawn: Drawn, rng: np.random.Generator) -> Decoded:
     """Decode as a run is decoded."""
-    fold = folds_of(drawn.episode, drawn.truth, folds, rng)
+    fold = folds_of(drawn.episode, drawn.truth, FOLDS, rng)
     return decode(drawn.states, drawn.truth, drawn.episode, drawn.truth, fold, PARTNERS)
 
 
-def is_held(drawn: Drawn, right: float, folds: int, rng: np.random.Generator) -> bool:
+def is_held(drawn: Drawn, right: float, rng: np.random.Generator) -> bool:
     """Tell whether exchanged labels do worse throughout."""
-    rest = (drawn.episode, drawn.truth, folds, PARTNERS, rng)
+    rest = (drawn.episode, drawn.truth, FOLDS, PARTNERS, rng)
     mixed = by_chance(drawn.states, drawn.truth, *rest)
     return all(next(mixed).mean() < right - 1e-12 for _ in range(SHUFFLES))
 
@@ -73,48 +71,37 @@ def of_probes(probes: Decoded, drawn: Drawn, fresh: Drawn) -> float:
     return float(np.mean(shares))
 
 
-def measure(episodes: int, signal: float, folds: int, repetitions: int) -> dict[str, object]:
-    """Return a row: how often held, decoded rightly on average, and what intervals cover."""
-    rng = np.random.default_rng((0, episodes, int(100 * signal)))
-    held, same, ends = 0, [], []
-    for _ in range(repetitions):
-        drawn = draw(rng, episodes, signal)
-        probes = decoded(drawn, folds, rng)
-        right = probes.right(drawn.truth)
-        held += not signal and is_held(drawn, float(right.mean()), folds, rng)
-        interval = estimate(right.reshape(episodes, STEPS).mean(axis=1)[:, None])
-        ends.append([float(part[0]) for part in (interval.mean, interval.low, interval.high)])
-        same.append(of_probes(probes, drawn, draw(rng, FRESH, signal)))
-    mean, low, high = np.array(ends).T
-    wider = np.sqrt(1 + folds / (folds - 1))
-
-    def covered(truth: Floats, by: float = 1.0) -> float:
-        inside = (mean - by * (mean - low) <= truth) & (truth <= mean + by * (high - mean))
-        return round(100 * float(inside.mean()), 1)
-
-    others = np.full(repetitions, np.mean(same))
-    return {
-        "episodes": episodes,
-        "signal": signal,
-        "held_percent": 100 * held / repetitions if not signal else np.nan,
-        "holds_percent": round(100 * float(mean.mean()), 1),
-        "other_probes_percent": round(100 * float(np.mean(same)), 1),
-        "covers_same_probes": covered(np.array(same)),
-        "covers_other_probes": covered(others),
-        "widened_covers_other_probes": covered(others, wider),
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    for name, default in (("episodes", 20), ("folds", 5), ("repetitions", 200)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    options = parser.parse_args()
-    use_one_thread()
-    sizes = options.folds, options.repetitions
-    rows = [measure(options.episodes, signal, *sizes) for signal in SIGNALS]
-    print(render(rows, "markdown"))
+def probes(repetitions: int) -> Iterator[Row]:
+    """Probes by signal: how often held, decoded rightly on average, and what intervals cover."""
+    for signal in SIGNALS:
+        rng = np.random.default_rng((0, EPISODES, int(100 * signal)))
+        held, same, ends = 0, [], []
+        for _ in range(repetitions):
+            drawn = draw(rng, EPISODES, signal)
+            fitted = decoded(drawn, rng)
+            right = fitted.right(drawn.truth)
+            held += not signal and is_held(drawn, float(right.mean()), rng)
+            interval = estimate(right.reshape(EPISODES, STEPS).mean(axis=1)[:, None])
+            ends.append([float(part[0]) for part in (interval.mean, interval.low, interval.high)])
+            same.append(of_probes(fitted, drawn, draw(rng, FRESH, signal)))
+        mean, low, high = np.array(ends).T
+        others = np.full(repetitions, np.mean(same))
+        row: Row = {
+            "episodes": EPISODES,
+            "signal": signal,
+            "held_percent": 100 * held / repetitions if not signal else np.nan,
+            "holds_percent": round(100 * float(mean.mean()), 1),
+            "other_probes_percent": round(100 * float(np.mean(same)), 1),
+        }
+        for name, truth, by in (
+            ("covers_same_probes", np.array(same), 1.0),
+            ("covers_other_probes", others, 1.0),
+            ("widened_covers_other_probes", others, np.sqrt(1 + FOLDS / (FOLDS - 1))),
+        ):
+            inside = (mean - by * (mean - low) <= truth) & (truth <= mean + by * (high - mean))
+            row[name] = round(100 * float(inside.mean()), 1)
+        yield row
 
 
 if __name__ == "__main__":
-    main()
+    count({"probes": probes}, 200)

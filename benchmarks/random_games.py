@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from coverage import play
-from numpy.typing import NDArray
+from counting import Floats
+from coverage import metrics_of
 
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import METRICS
 from tomeval.domains.matrix.partners import Partner, PartnerSet, reachable
 from tomeval.domains.matrix.play import Setup
 
-Floats = NDArray[np.float64]
 LABELS = Labels("plain", ("A", "B", "C"), ("X", "Y", "Z"))
 PARTNERS, EPISODES, SKEW = 3, 5, 1.5
 SUBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -59,7 +58,7 @@ def played_pool(payoffs: str, games: int, seed: int) -> Pool:
                     horizon=100,
                     seed=number,
                 )
-                values[number, place, column] = play(setup, 0, EPISODES)[0].mean(axis=0)
+                values[number, place, column] = metrics_of(setup, 0, EPISODES)[0].mean(axis=0)
     return Pool(values, ranges)
 
 

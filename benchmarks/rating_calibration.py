@@ -1,34 +1,26 @@
-"""Do ratings keep their promises? Coverage of intervals and ranks, and recovery of true orders.
+"""Do ratings keep their promises? Coverage of intervals and ranks.
 
 Games are drawn from players of known strength. Prints the numbers behind docs/calibration.md.
 
-    python benchmarks/rating_calibration.py [--repetitions 400] [--only coverage,guest]
+    python benchmarks/rating_calibration.py [--repetitions 400] [--only coverage,deals]
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from counting import Floats, Row, count, percent
 from numpy.typing import NDArray
-from one_thread import use_one_thread
 from scipy.special import ndtr
-from scipy.stats import kendalltau
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings.contests import Contests
-from tomeval.extensions.ratings.fit import PRIOR, Fit
 from tomeval.extensions.ratings.rating import ELO, Ratings, ranks, rate
-from tomeval.report.tables import render
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Rows = list[dict[str, Any]]
 Games = list[tuple[list[list[int]], Floats]]
 """Teams of players by number, and the teams' places."""
 
@@ -117,10 +109,6 @@ DRAWS: dict[str, Callable[[int, Floats, np.random.Generator], Games]] = {
 }
 
 
-def percent(held: Any) -> str:
-    return f"{100 * float(np.mean(held)):.1f}" if np.size(held) else "–"
-
-
 def rating_held(found: Ratings, strength: Floats) -> NDArray[np.bool_]:
     """Return which intervals hold the truth, of the players who have one."""
     truth = strength - strength[found.base].mean()
@@ -136,16 +124,14 @@ def rank_held(found: Ratings, strength: Floats) -> NDArray[np.bool_]:
     return held
 
 
-def coverage(repetitions: int) -> None:
-    """Coverage of ratings and of ranks; games are independent."""
-    print("Six players, an advantage of the first side, independent games; coverage in %")
-    rows: Rows = []
+def coverage(repetitions: int) -> Iterator[Row]:
+    """Six players, an advantage of the first side, independent games; coverage in %."""
     for name, draw in DRAWS.items():
-        for count in (40, 100, 300):
+        for size in (40, 100, 300):
             held, ranked, opened, failed = [], [], 0, 0
             for number in range(repetitions):
-                rng = np.random.default_rng([number, count])
-                table = contests_of(draw(count, STRENGTH, rng), len(STRENGTH))
+                rng = np.random.default_rng([number, size])
+                table = contests_of(draw(size, STRENGTH, rng), len(STRENGTH))
                 try:
                     one = rate(table, rng)
                 except TomevalError:  # too few games to connect all players
@@ -154,17 +140,14 @@ def coverage(repetitions: int) -> None:
                 held.append(rating_held(one, STRENGTH))
                 opened += any(one.open)
                 ranked.append(rank_held(one, STRENGTH))
-            rows.append(
-                {
-                    "games of": name,
-                    "games": count,
-                    "rating": percent(np.concatenate(held)),
-                    "rank": percent(ranked),
-                    "open %": percent(opened / repetitions),
-                    "not rated %": percent(failed / repetitions),
-                }
-            )
-    print(render(rows))
+            yield {
+                "games of": name,
+                "games": size,
+                "rating": percent(np.concatenate(held)),
+                "rank": percent(ranked),
+                "open %": percent(opened / repetitions),
+                "not rated %": percent(failed / repetitions),
+            }
 
 
 Deals = Sequence[Sequence[tuple[int, int]]]
@@ -203,170 +186,49 @@ def rated(deals: Deals, strength: Floats, luck: float, number: int) -> list[Rati
         return []
 
 
-def deals(repetitions: int) -> None:
-    """Coverage where games share deals and all players meet on each, by number of deals."""
-    print("Fifteen duels of six players on every deal; coverage in %")
-    rows: Rows = []
+def deals(repetitions: int) -> Iterator[Row]:
+    """Fifteen duels of six players on every deal; coverage in %."""
     pairs = list(itertools.combinations(range(6), 2))
     for luck in (0.0, 1.0):
-        for count in (1, 2, 3, 5, 12, 30):
-            drawn = [rated([pairs] * count, STRENGTH, luck, k) for k in range(repetitions)]
+        for size in (1, 2, 3, 5, 12, 30):
+            drawn = [rated([pairs] * size, STRENGTH, luck, k) for k in range(repetitions)]
             drawn = [found for found in drawn if found]
-            equal = [rated([pairs] * count, 0 * STRENGTH, luck, k) for k in range(repetitions)]
+            equal = [rated([pairs] * size, 0 * STRENGTH, luck, k) for k in range(repetitions)]
             by_deal, alone = (
                 np.concatenate([rating_held(found[k], STRENGTH) for found in drawn])
                 for k in range(2)
             )
-            rows.append(
-                {
-                    "luck": f"{luck:g}",
-                    "deals": count,
-                    "games taken as independent": percent(alone),
-                    "rating": percent(by_deal),
-                    "rank": percent([rank_held(found[0], STRENGTH) for found in drawn]),
-                    "rank of equals": percent([rank_held(f[0], 0 * STRENGTH) for f in equal if f]),
-                    "open %": percent([[bool(o) for o in found[0].open] for found in drawn]),
-                    "no interval %": percent([np.isnan(found[0].low) for found in drawn]),
-                }
-            )
-    print(render(rows))
+            yield {
+                "luck": f"{luck:g}",
+                "deals": size,
+                "games taken as independent": percent(alone),
+                "rating": percent(by_deal),
+                "rank": percent([rank_held(found[0], STRENGTH) for found in drawn]),
+                "rank of equals": percent([rank_held(f[0], 0 * STRENGTH) for f in equal if f]),
+                "open %": percent([[bool(o) for o in found[0].open] for found in drawn]),
+                "no interval %": percent([np.isnan(found[0].low) for found in drawn]),
+            }
 
 
-def guest(repetitions: int) -> None:
-    """Coverage for a player seen in few deals among five who are seen in many."""
-    print("A guest against five regulars, who meet in ten duels on each of 12 deals; coverage in %")
-    rows: Rows = []
-    regular = [list(itertools.combinations(range(5), 2))] * 12
-    for luck in (0.0, 1.0):
-        for count, games in itertools.product((1, 2, 3, 5, 12), (1, 4, 12)):
-            mine = [[(5, (k + deal) % 5) for k in range(games)] for deal in range(count)]
-            held, others, ranked, equals = [], [], [], []
-            opened, none = [], []
-            for number in range(repetitions):
-                strength = np.append(STRENGTH[:5], (-0.8, 0.0, 0.8)[number % 3])
-                for found in rated([*regular, *mine], strength, luck, number)[:1]:
-                    missing = bool(np.isnan(found.low[5]))
-                    inside = rating_held(found, strength)
-                    held.append(inside[5:])
-                    others.append(inside[:5])
-                    ranked.append(rank_held(found, strength)[5])
-                    opened.append(bool(found.open[5]))
-                    none.append(missing)
-                if games < 12:  # one is enough to see that it is sharp
-                    continue
-                for found in rated([*regular, *mine], 0 * strength, luck, number)[:1]:
-                    equals.append(rank_held(found, 0 * strength)[5])
-            rows.append(
-                {
-                    "luck": f"{luck:g}",
-                    "deals": count,
-                    "games on each": games,
-                    "guest": percent(np.concatenate(held)),
-                    "open %": percent(opened),
-                    "no interval %": percent(none),
-                    "rank": percent(ranked),
-                    "rank among equals": percent(equals),
-                    "regulars": percent(np.concatenate(others)),
-                }
-            )
-    print(render(rows))
-
-
-def pool(repetitions: int) -> None:
-    """Coverage and width of a newcomer's rating against a frozen pool, by number of games."""
-    print("A newcomer against four players of given ratings, one after the other; coverage in %")
-    rows: Rows = []
+def pool(repetitions: int) -> Iterator[Row]:
+    """Newcomers against four players of given ratings, one after the other; coverage in %."""
     given = np.array([np.nan, 0.5, 0.2, -0.2, -0.5])
-    for count in (30, 36, 96, 198):
+    for size in (30, 36, 96, 198):
         for strength in (0.0, 1.0):
             held, width = [], []
             for number in range(repetitions):
-                rng = np.random.default_rng([number, count, int(10 * strength)])
+                rng = np.random.default_rng([number, size, int(10 * strength)])
                 games: Games = []
-                for k in range(count):
+                for k in range(size):
                     other = 1 + k % 4
                     games.append(([[0], [other]], won(strength - given[other], rng)))
                 table = contests_of(games, 5, sides=False)
                 found = rate(table, rng, given)
                 held.append(bool(found.low[0] <= strength <= found.high[0]))
                 width.append(ELO * float(found.high[0] - found.low[0]))
-            row = {"games": count, "strength": f"{strength:g}", "rating": percent(held)}
-            rows.append(row | {"full width, points": f"{np.median(width):.0f}"})
-    print(render(rows))
-
-
-def uneven(count: int, strength: Floats, rng: np.random.Generator, leaning: Floats) -> Games:
-    """Draw games of two against four in which some players more often sit with the two."""
-    games: Games = []
-    for _ in range(count):
-        seated = rng.choice(len(strength), 6, replace=False)
-        weight = np.exp(leaning[seated])
-        few = rng.choice(seated, 2, replace=False, p=weight / weight.sum())
-        many = np.setdiff1d(seated, few)
-        gap = strength[few].mean() - strength[many].mean() + SIDE
-        games.append(([few.tolist(), many.tolist()], won(gap, rng)))
-    return games
-
-
-def order(repetitions: int) -> None:
-    """Kendall's tau of the rating with the true order, where sides are uneven."""
-    print("Twelve players, two against four, the two at an advantage: Kendall's tau with the truth")
-    rows: Rows = []
-    for count in (100, 300, 600):
-        taus: dict[str, list[float]] = {}
-        for number in range(repetitions):
-            rng = np.random.default_rng([number, count, 3])
-            strength = rng.normal(size=12)
-            games = uneven(count, strength, rng, rng.normal(size=12))
-            taken: dict[str, Floats] = {}
-            taken["Bradley-Terry, team = sum"] = summed(games, 12)
-            taken["Bradley-Terry, team = mean"] = strengths(contests_of(games, 12, False))
-            taken["with a side term"] = strengths(contests_of(games, 12))
-            for name, value in taken.items():
-                taus.setdefault(name, []).append(kendalltau(value, strength).statistic)
-        for name, values in sorted(taus.items(), key=lambda item: np.mean(item[1])):
-            error = np.std(values, ddof=1) / np.sqrt(len(values))
-            row = {"games": count, "rating": name, "Kendall": f"{np.mean(values):.3f}"}
-            rows.append({**row, "standard error": f"{error:.3f}"})
-    print(render(rows))
-
-
-def strengths(contests: Contests) -> Floats:
-    """Return ratings with the weak prior, without intervals."""
-    fit = Fit(contests, np.full(len(contests.names) + len(contests.sides), np.nan))
-    found: Floats = fit.players @ fit.choices.peak(1 / PRIOR**2).place
-    return found
-
-
-def summed(games: Games, players: int) -> Floats:
-    """Return ratings with the team as the sum of its players, and no side."""
-    table = contests_of(games, players, sides=False)
-    sizes = np.array([len(who) for teams, _ in games for who in teams])
-    return strengths(replace(table, players=table.players * sizes[:, None]))
-
-
-PARTS: dict[str, Callable[[int], None]] = {
-    "coverage": coverage,
-    "deals": deals,
-    "guest": guest,
-    "pool": pool,
-    "order": order,
-}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    use_one_thread()
-    parser = argparse.ArgumentParser(description="Coverage and recovery of ratings.")
-    parser.add_argument("--repetitions", type=int, default=400)
-    parser.add_argument("--only", default=",".join(PARTS))
-    options = parser.parse_args(arguments)
-    print(f"{options.repetitions} repetitions")
-    for name in options.only.split(","):
-        start = time.process_time()
-        print()
-        PARTS[name](options.repetitions)
-        print(f"({time.process_time() - start:.0f} s)", flush=True)
+            row = {"games": size, "strength": f"{strength:g}", "rating": percent(held)}
+            yield row | {"full width, points": f"{np.median(width):.0f}"}
 
 
 if __name__ == "__main__":
-    main()
+    count({"coverage": coverage, "deals": deals, "pool": pool}, 400)

@@ -9,18 +9,16 @@ is in games. Half of the episodes are of another game.
 
 from __future__ import annotations
 
-import argparse
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from collections.abc import Iterator
 
 import numpy as np
+from counting import Floats, Row, count, percent
 from scipy.special import expit, stdtrit
 from scipy.stats import norm
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.regression.estimates import sandwich, solve
-from tomeval.statistics.paired import FloatArray, IntArray
+from tomeval.statistics.paired import IntArray
 
 EPISODES = (5, 10, 30)
 STEPS = 20
@@ -35,9 +33,7 @@ CORRECTIONS = {
 }
 
 
-def draw(
-    episodes: int, family: str, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, IntArray]:
+def draw(episodes: int, family: str, rng: np.random.Generator) -> tuple[Floats, Floats, IntArray]:
     """Return the response, the design and the clusters of one simulated run."""
     shape = (episodes, 2, STEPS)
     game = np.broadcast_to((np.arange(episodes) % 2 == 1)[:, None, None], shape)
@@ -57,36 +53,31 @@ def draw(
     return (uniform < expit(x @ TRUTH)).astype(np.float64), x, groups
 
 
-def main() -> None:
-    """Print a table for every family."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
+def coefficients(repetitions: int) -> Iterator[Row]:
+    """Coefficients: coverage in %, by the correction of their standard errors."""
     for family in ("gaussian", "binomial"):
-        print(f"\n{family}: coverage in %, of {', '.join(TERMS)}")
         for episodes in EPISODES:
-            rng = np.random.default_rng([chosen.seed, episodes])
-            hits, done = dict.fromkeys(CORRECTIONS, np.zeros(4)), 0
-            for _ in range(chosen.repetitions):
+            rng = np.random.default_rng([1, episodes])
+            hits: dict[str, list[Floats]] = {name: [] for name in CORRECTIONS}
+            for _ in range(repetitions):
                 y, x, groups = draw(episodes, family, rng)
                 try:
                     solved = solve(y, x, groups, family)
                 except TomevalError:
                     continue
-                done += 1
                 for name, (power, kind) in CORRECTIONS.items():
                     how = (groups, solved.rho, power)
                     covariance, freedom = sandwich(solved.x, solved.residual, *how)
                     if kind != "own":
                         freedom = np.full(5, episodes - 1.0 if kind == "clusters" else np.inf)
                     half = stdtrit(freedom, 0.975) * np.sqrt(np.diag(covariance))
-                    hits[name] = hits[name] + (np.abs(solved.estimate - TRUTH) <= half)[1:]
-            for name, hit in hits.items():
-                told = ", ".join(f"{100 * share / done:.1f}" for share in hit)
-                print(f"| {episodes} | {name} | {told} |")
-            print(f"  {chosen.repetitions - done} did not converge", flush=True)
+                    hits[name].append((np.abs(solved.estimate - TRUTH) <= half)[1:])
+            for name, each in hits.items():
+                row = {"family": family, "episodes": episodes, "correction": name}
+                shares = zip(TERMS, np.transpose(each), strict=True)
+                row |= {term: percent(hit) for term, hit in shares}
+                yield row | {"not converged": repetitions - len(each)}
 
 
 if __name__ == "__main__":
-    main()
+    count({"coefficients": coefficients}, 2000)
