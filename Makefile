@@ -63,7 +63,7 @@ ray: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/simulate.py
-	$(BIN)/python benchmarks/harness_overhead.py --out $(VENV)/harness_overhead.png
+	$(BIN)/python benchmarks/harness_overhead.py
 	$(BIN)/python benchmarks/large_run.py --only simulated
 
 docs: $(VENV)/.installed-dev

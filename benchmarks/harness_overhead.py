@@ -1,16 +1,15 @@
 """What the harness itself costs per model call: rendering, logging, storing; no model.
 
 A scripted model answers at once, with full prompts, T = 100 and 64 episodes, through the engine
-and into a run folder, as a run does. Prints a table by step and draws overhead against step; it
-must be under a millisecond and not grow with the step. The first steps also hold what an episode
-costs once: rules rendered, rows stored. Times are CPU seconds of one thread.
+and into a run folder, as a run does. Prints a table by step; what a call costs must be under a
+millisecond and not grow with the step. The first steps also hold what an episode costs once: rules
+rendered, rows stored. Times are CPU seconds of one thread.
 
-    python benchmarks/harness_overhead.py --out overhead.png
+    python benchmarks/harness_overhead.py
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections import defaultdict
@@ -24,13 +23,14 @@ from tomeval.models.scripted import SCRIPTS, Said
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
+from tomeval.strategies import parse_strategy
 
 HORIZON = 100
 EPISODES = 64
 CONCURRENCY = 64
 STRATEGIES = ["QA", "LM", "CoT + 3-Shot", "Reflexion 3", "S2A + CoT", "Social QA"]
 BINS = 10
-TARGET = 1.0  # milliseconds
+WIDTH = HORIZON // BINS
 
 
 class Clock:
@@ -62,16 +62,14 @@ class Clock:
         return said
 
 
-def measure(strategy: str, game: str) -> tuple[list[float], float, int]:
+def measure(strategy: str) -> tuple[list[float], float, int]:
     """Return milliseconds per call by bins of steps, over all, and the number of calls."""
-    from tomeval.strategies import parse_strategy
-
     clock = Clock()
     point = parse_strategy(strategy)
     clock.per_step = point.calls_per_step + point.probes_per_step
     SCRIPTS["clock"] = clock
     data: dict[str, Any] = {
-        "games": [game],
+        "games": ["RPS"],
         "partners": ["tit_for_tat"],
         "labels": ["neutral"],
         "horizon": HORIZON,
@@ -84,59 +82,26 @@ def measure(strategy: str, game: str) -> tuple[list[float], float, int]:
         start = time.process_time()
         run_experiment(experiment, Path(folder) / "run", concurrency=CONCURRENCY)
         total = time.process_time() - start
-    width = HORIZON // BINS
     bins = []
-    for first in range(1, HORIZON + 1, width):
-        steps = range(first, first + width)
+    for first in range(1, HORIZON + 1, WIDTH):
+        steps = range(first, first + WIDTH)
         spent, calls = (sum(table[s] for s in steps) for table in (clock.spent, clock.calls))
         bins.append(1e3 * spent / calls)
     calls = sum(clock.calls.values())
     return bins, 1e3 * total / calls, calls
 
 
-def draw(results: dict[str, list[float]], path: Path) -> None:
-    """Draw overhead against step."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    middle = [(i + 0.5) * HORIZON / BINS for i in range(BINS)]
-    for name, values in results.items():
-        axes.plot(middle, values, marker="o", markersize=3, label=name)
-    axes.axhline(TARGET, color="grey", linestyle="--", linewidth=1)
-    axes.set(
-        xlabel="step",
-        ylabel="CPU milliseconds per call",
-        ylim=(0, 1.1 * max(TARGET, *(max(values) for values in results.values()))),
-        title=f"Overhead without a model: T = {HORIZON}, {EPISODES} episodes",
-    )
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
-
-
 def main() -> None:
-    """Measure, print the table, draw the plot."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("harness_overhead.png"))
-    parser.add_argument("--game", default="RPS")
-    parser.add_argument("--strategy", action="append", help="Repeatable; default: six of them.")
-    arguments = parser.parse_args()
     use_one_thread()
-    results: dict[str, list[float]] = {}
-    rows: list[dict[str, Any]] = []
-    width = HORIZON // BINS
-    for strategy in arguments.strategy or STRATEGIES:
-        bins, mean, calls = measure(strategy, arguments.game)
-        results[strategy] = bins
+    rows = []
+    for strategy in STRATEGIES:
+        bins, mean, calls = measure(strategy)
         row: dict[str, Any] = {"strategy": strategy, "calls": calls, "ms per call": round(mean, 3)}
         for index in (0, BINS // 2, BINS - 1):
-            first = 1 + index * width
-            row[f"steps {first} to {first + width - 1}"] = round(bins[index], 3)
-        row["under 1 ms"] = "yes" if mean < TARGET else "NO"
+            first = 1 + index * WIDTH
+            row[f"steps {first} to {first + WIDTH - 1}"] = round(bins[index], 3)
         rows.append(row)
     print(render(rows))
-    draw(results, arguments.out)
-    print(f"\nplot: {arguments.out}")
 
 
 if __name__ == "__main__":

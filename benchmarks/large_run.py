@@ -1,12 +1,11 @@
-"""Time and memory of looking at, starting and resuming large runs: many cells, many episodes.
+"""Time and memory of looking at large runs: many cells, many episodes.
 
 Makes run folders through `Store.add` with rows as language models leave them: a few episodes of
 every task are played by a scripted model, with short prompts, and written again and again; and one
 of 1,000,000 steps that sixteen simulated subjects play. Then runs each command as a user does, and
-prints seconds, interpreter included, and peak memory. With `--before`, a file that an earlier call
-wrote with `--json`, prints how many times less it takes now.
+prints seconds, interpreter included, and peak memory.
 
-    python benchmarks/large_run.py --keep /tmp/large [--share 0.25] [--only cells] [--json now.json]
+    python benchmarks/large_run.py [--share 0.25] [--only cells]
 """
 
 from __future__ import annotations
@@ -54,8 +53,9 @@ class Size(NamedTuple):
     calls: bool = True
 
 
-def _models(count: int) -> dict[str, str]:
-    return {f"model {number}": f"scripted:m{number}.json" for number in range(count)}
+def _models(count: int) -> list[tuple[str, str]]:
+    """Return names of models, and of the files of their scripts."""
+    return [(f"model {number}", f"m{number}.json") for number in range(count)]
 
 
 SIZES: dict[str, Size] = {
@@ -121,23 +121,16 @@ def says(request: GenerateRequest | ScoreRequest) -> Reply | Scores:
 
 
 def make(folder: Path, size: Size, share: float = 1.0) -> None:
-    """Make a run folder with a `share` of the episodes, and its experiment's file."""
+    """Make a run folder with a `share` of the episodes."""
     keys = {**size.keys, "episodes": max(1, round(share * size.keys["episodes"]))}
     if "models" not in keys:
-        write(folder, keys)
         tomeval.run(keys, folder).close()
         return
-    for name in keys["models"].values():
-        path = folder.parent / name.partition(":")[2]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text('["Final answer: J"]')
     keys["labels"] = "neutral"
     keys["name"] = folder.name
-    keys["models"] = {
-        alias: f"scripted:{folder.parent / name.partition(':')[2]}"
-        for alias, name in keys["models"].items()
-    }
-    write(folder, keys)
+    keys["models"] = {name: f"scripted:{folder.parent / file}" for name, file in keys["models"]}
+    for name in keys["models"].values():
+        Path(name.partition(":")[2]).write_text('["Final answer: J"]')
     experiment = make_experiment(keys)
     domain = get_domain(experiment.domain)
     make_folder(folder)
@@ -154,13 +147,6 @@ def make(folder: Path, size: Size, share: float = 1.0) -> None:
             numbers = range(first, min(count, first + 1000))
             store.add(number, _repeated(played[key], number, numbers))
     store.close()
-
-
-def write(folder: Path, keys: Mapping[str, Any]) -> None:
-    """Write the experiment's file beside its run folder."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    lines = (f"{name} = {_toml(value)}\n" for name, value in keys.items())
-    folder.with_suffix(".toml").write_text("".join(lines))
 
 
 def _played(domain: Any, cell: Cell, calls: bool) -> Block:
@@ -202,81 +188,42 @@ def _repeated(rows: Rows, cell: int, numbers: range) -> Rows:
     )
 
 
-def _toml(value: Any) -> str:
-    """Return a value of an experiment as TOML."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value)
-
-
-COMMANDS = (
-    ("status",),
-    ("table",),
-    ("table", "--metric", "tom", "--where", "game=RPS"),
-    ("table", "--all"),
-    ("table", "--interval", "bca"),
-    ("compare", "--by", "strategy"),
-    ("compare", "--by", "strategy", "--what", "mixed", "--metric", "tom"),
-    ("export", "--what", "cells"),
-    ("transcript",),
-    ("plot",),
-    ("report",),
-    ("run",),
-)
+COMMANDS = (("status",), ("table",), ("compare", "--by", "strategy"), ("plot",), ("report",))
+WRITTEN = {"plot": "pictures", "report": "report.html"}
+"""Where commands write to that need to be told."""
 
 
 def timed(folder: Path, *command: str) -> dict[str, str]:
     """Run a command on a folder; return its wall and CPU seconds and peak memory."""
-    on = [str(folder.with_suffix(".toml")), "--out", str(folder)]
-    words = [command[0], *(on if command[0] == "run" else [str(folder)]), *command[1:]]
+    written = WRITTEN.get(command[0])
+    words = [command[0], str(folder), *command[1:]]
+    words += ["-o", str(folder.parent / written)] if written else []
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "tomeval", *words], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"tomeval {' '.join(words)} failed")
     return {
+        "command": f"{folder.name}: {' '.join(command)}",
         "wall, s": f"{time.perf_counter() - start:.2f}",
         "CPU, s": f"{used.ru_utime + used.ru_stime:.2f}",
         "peak, MiB": f"{used.ru_maxrss / 1024:.0f}",
     }
 
 
-WRITTEN = {"export": "cells.csv", "plot": "pictures", "report": "report.html"}
-"""Where commands write to that need to be told."""
-
-
 def main() -> None:
-    """Make the folders, time the commands, print the table."""
     use_one_thread()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--keep", type=Path, help="Keep (and use again) the run folders here.")
     parser.add_argument("--share", type=float, default=1.0, help="Share of the episodes.")
     parser.add_argument("--only", action="append", choices=SIZES, help="Repeatable; default: all.")
-    parser.add_argument("--json", type=Path, help="Write what was measured to this file.")
-    parser.add_argument("--before", type=Path, help="Compare with such a file.")
     options = parser.parse_args()
-    before = json.loads(options.before.read_text()) if options.before else {}
-    found: dict[str, dict[str, str]] = {}
-    with tempfile.TemporaryDirectory() as name:
-        place = (options.keep or Path(name)).resolve()
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
         for size in options.only or SIZES:
-            folder = place / size
-            if not folder.exists():
-                make(folder, SIZES[size], options.share)
-            for command in COMMANDS:
-                written = WRITTEN.get(command[0])
-                more = ("-o", str(Path(name) / written)) if written else ()
-                row = timed(folder, *command, *more)
-                words = f"{size}: {' '.join(command)}"
-                found[words] = {**row, "command": words}
-                if words in before:
-                    times = float(before[words]["CPU, s"]) / float(row["CPU, s"])
-                    found[words]["times less"] = f"{times:.1f}"
-    print(render(list(found.values())))
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1))
+            folder = Path(place).resolve() / size
+            make(folder, SIZES[size], options.share)
+            rows += [timed(folder, *command) for command in COMMANDS]
+    print(render(rows))
 
 
 if __name__ == "__main__":

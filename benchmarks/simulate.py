@@ -1,24 +1,23 @@
-"""Speed of play: batch against the one-episode loop, and RMax against replanning at every step.
+"""Speed of play: batches against the one-episode loop, in steps per CPU second of one thread.
 
-Prints plain tables. Times are CPU seconds of one thread; both sides of a ratio are measured in this
-one process, one after the other.
+Both sides of a ratio are measured in this one process, one after the other.
 
     python benchmarks/simulate.py
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
 
+from counting import setup_of
 from one_thread import use_one_thread
 
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.domain import STEPS_PER_CHUNK
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.play import Setup, play_episode
+from tomeval.domains.matrix.play import play_episode
 from tomeval.report.tables import render
 
 HORIZON = 100
@@ -27,23 +26,10 @@ SECONDS = 0.8  # of CPU time per measurement, at least
 KINDS: list[tuple[str, dict[str, Any]]] = [
     ("simulated", {"p": 0.9, "q": 0.5}),
     ("random", {}),
-    ("equilibrium", {}),
-    ("best_response", {}),
     ("fictitious_play", {}),
+    ("rmax", {}),
 ]
-
-
-def setup_of(kind: str, options: dict[str, Any], game: str, partners: str) -> Setup:
-    found = get_game(game)
-    return Setup(
-        kind,
-        options,
-        game=found,
-        labels=found.label_set(None),
-        partners=get_partner_set(partners, found),
-        horizon=HORIZON,
-        seed=1,
-    )
+CELLS = [*itertools.product(("RPS", "IBS", "IPD"), ("single_action", "tit_for_tat"))]
 
 
 def rate(play: Callable[[int], object], steps: int) -> float:
@@ -77,48 +63,6 @@ def compare(kind: str, options: dict[str, Any], game: str, partners: str) -> dic
     }
 
 
-def axelrod_rate() -> float | None:
-    """Return turns per CPU second of the Axelrod library's match loop, or None without it."""
-    try:
-        import axelrod
-    except ModuleNotFoundError:
-        return None
-
-    def play(number: int) -> object:
-        players = (axelrod.TitForTat(), axelrod.Random())
-        return axelrod.Match(players, turns=HORIZON, seed=number).play()
-
-    return rate(play, HORIZON)
-
-
-def main() -> None:
-    use_one_thread()
-    print(f"Batches of {EPISODES} episodes of {HORIZON} steps; one thread, CPU seconds.\n")
-    cells = [
-        (game, partners)
-        for game in ("RPS", "IBS", "IPD")
-        for partners in ("single_action", "tit_for_tat")
-    ]
-    print("Subjects without a plan of their own, and fictitious play")
-    noisy = ("IPD", "noisy_tit_for_tat")
-    some = [cells[0], cells[-1], noisy]
-    print(render([compare(kind, options, *cell) for kind, options in KINDS for cell in some]))
-    print("\nTabular RMax: batch against a loop that solves its model again at every step")
-    print(render([compare("rmax", {}, *cell) for cell in cells]))
-    print()
-    turns = axelrod_rate()
-    if turns is None:
-        print("Axelrod library: not installed, left out of the comparison")
-    else:
-        batch = rate(
-            lambda i: simulate(
-                setup_of("random", {}, "IPD", "tit_for_tat"), i * EPISODES, EPISODES
-            ),
-            EPISODES * HORIZON,
-        )
-        print(f"Random against tit for tat, IPD: Axelrod's match loop {turns:,.0f} turns/s,")
-        print(f"tomeval's batch {batch:,.0f} steps/s, ratio {batch / turns:,.0f}")
-
-
 if __name__ == "__main__":
-    main()
+    use_one_thread()
+    print(render([compare(*kind, *cell) for kind in KINDS for cell in CELLS]))
