@@ -57,6 +57,7 @@ def coverage(values: Floats, true: float, size: int) -> str:
 
 def lags(repetitions: int) -> Iterator[Row]:
     """Detectors of known lags: coverage in %, and how far the mean is off."""
+    cases: list[tuple[dict[str, Any], float, tuple[int, ...]]]
     cases = [(lags, 0.0, (12, 30, 100)) for lags in LAGS]
     cases += [(LAGS[0], noise, (30,)) for noise in (0.05, 0.1, 0.2)]
     for lags, noise, sizes in cases:

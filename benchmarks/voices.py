@@ -52,16 +52,14 @@ class Found(NamedTuple):
     unreadable: float
 
 
-def matrix_games(
-    strategies: list[str], model: str, episodes: int, horizon: int, prompts: str = "default"
-) -> dict[str, Any]:
+def matrix_games(strategies: list[str], model: str, episodes: int, horizon: int) -> dict[str, Any]:
     """Return an experiment on matrix games; strategies have their defaults."""
     return {
         "games": ["RPS", "IPD"],
         "partners": ["tit_for_tat"],
         "labels": "neutral",
         "horizon": horizon,
-        "subjects": [{"strategy": strategies, "prompts": prompts}],
+        "subjects": [{"strategy": strategies}],
         "model": model,
         "episodes": episodes,
         "seed": 1,
@@ -146,7 +144,6 @@ def main() -> None:
     parser.add_argument("--strategy", action="append")
     parser.add_argument("--episodes", type=int, default=4)
     parser.add_argument("--horizon", type=int, default=5)
-    parser.add_argument("--prompts", default="default", help="Set of templates, matrix games only.")
     arguments = parser.parse_args()
     os.environ.setdefault("NO_PROXY", "127.0.0.1")
     strategies = arguments.strategy or [*(point.name for point in NAMED), *DECRYPTO]
@@ -157,8 +154,8 @@ def main() -> None:
             matrix = [name for name in strategies if name not in DECRYPTO]
             found: dict[str, Found] = {}
             if matrix:
-                how = (episodes, arguments.horizon, arguments.prompts)
-                found |= measure(matrix_games(matrix, server.model, *how), where / "matrix")
+                data = matrix_games(matrix, server.model, episodes, arguments.horizon)
+                found |= measure(data, where / "matrix")
             for number, name in enumerate(name for name in strategies if name in DECRYPTO):
                 data = decrypto(name, server.model, episodes)
                 found |= measure(data, where / f"decrypto{number}", name)

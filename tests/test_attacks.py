@@ -18,18 +18,18 @@ pytest.importorskip("attacks")
 )
 def test_faults_of_servers(tmp_path, case, told):
     from attacks.fault_kinds import KINDS
-    from attacks.faults import attack
+    from attacks.faults import play
 
-    (row,) = attack(1, 0, tmp_path, [kind for kind in KINDS if kind.case == case])
+    (row,) = play(1, 0, tmp_path, [kind for kind in KINDS if kind.case == case])
     assert (row.lost, row.note) == (0, "")
     assert row.told < told * 4  # the machine may be busy
 
 
 @pytest.mark.slow
 def test_caps_at_every_number_of_requests_at_a_time(tmp_path):
-    from attacks.caps import AT_ONCE, attack
+    from attacks.caps import AT_ONCE, play
 
-    rows = attack(0.02, 0, tmp_path)
+    rows = play(0.02, 0, tmp_path)
     assert len(rows) == 2 * len(AT_ONCE)
     assert [row.note for row in rows] == [""] * len(rows)
     assert all(row.tried > 1 for row in rows)
@@ -57,16 +57,16 @@ def test_kills(tmp_path, kind, number):
 
 @pytest.mark.slow
 def test_damage(tmp_path):
-    from attacks.damage import ATTACK
+    from attacks.damage import play
 
-    rows = ATTACK.play(0.02, 1, tmp_path)
+    rows = play(0.02, 1, tmp_path)
     assert {row.case.partition(",")[0] for row in rows} == {"matrix", "Decrypto"}
     assert [(row.case, row.lost) for row in rows] == [(row.case, 0) for row in rows]
 
 
 @pytest.mark.slow
 def test_disks(tmp_path):
-    from attacks.disks import ATTACK
+    from attacks.disks import play
 
-    rows = ATTACK.play(0.05, 1, tmp_path)
+    rows = play(0.05, 1, tmp_path)
     assert [(row.case, row.lost) for row in rows] == [(row.case, 0) for row in rows]

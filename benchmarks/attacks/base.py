@@ -1,10 +1,14 @@
-"""What an attack reports: one row for each kind of thing that was tried."""
+"""What an attack reports: one row for each kind of thing that was tried.
+
+Every attack is a module with a docstring and a function ``play(size, seed, work)``: a share of full
+size (1 for the page, less for a try), a seed and an empty folder. It returns its rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 HEADINGS = ("case", "tried", "survived", "lost", "told after, s", "note")
 
@@ -13,19 +17,22 @@ HEADINGS = ("case", "tried", "survived", "lost", "told after, s", "note")
 class Row:
     """One kind of attack, and what became of it.
 
-    `tried` counts attempts. `survived` counts those after which everything was right: equal rows,
-    an answer that was read as meant, or one clear error where none can be given. `lost` counts
-    those with a wrong number, a lost reply, a traceback or silence; the two need not add up to
-    `tried` where an attempt proves nothing, and `note` then says why. `told` is the longest time
-    until the user was told, in seconds; None where nobody waits.
+    `tried` counts attempts. `lost` counts those with a wrong number, a lost reply, a traceback or
+    silence; after the others everything was right: equal rows, an answer that was read as meant, or
+    one clear error where none can be given. `told` is the longest time until the user was told, in
+    seconds; None where nobody waits.
     """
 
     case: str
     tried: int
-    survived: int
     lost: int
     told: float | None = None
     note: str = ""
+
+    @property
+    def survived(self) -> int:
+        """How many attempts did no harm."""
+        return self.tried - self.lost
 
     def cells(self) -> list[str]:
         """Return the row as the texts of a table."""
@@ -34,16 +41,12 @@ class Row:
         return [self.case, *counts, told, self.note]
 
 
-@dataclass(frozen=True)
-class Attack:
-    """One attack: what it does, and the function that does it.
-
-    `play` gets a share of full size (1 for the page, less for a try), a seed and an empty folder.
-    """
-
-    title: str
-    about: str
-    play: Callable[[float, int, Path], list[Row]]
+def judged(case: str, attempts: Sequence[str], told: float | None = None, note: str = "") -> Row:
+    """Return the row of some attempts: what went wrong in each, empty if nothing did."""
+    wrong = [" ".join(attempt.split()).replace("|", "/") for attempt in attempts if attempt]
+    for attempt in filter(None, attempts):
+        print(f"{case}: {attempt}", file=sys.stderr, flush=True)
+    return Row(case, len(attempts), len(wrong), told, note or "; ".join(wrong[:3])[:240])
 
 
 def scaled(count: int, size: float) -> int:

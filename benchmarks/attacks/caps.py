@@ -1,4 +1,12 @@
-"""Caps on calls and tokens, with 1, 8, 64 and 512 requests at a time."""
+"""Caps on calls and tokens, with 1, 8, 64 and 512 requests at a time.
+
+A run of 60 episodes, or of 512, under a cap that is reached once or more, started again until all
+is played, on a server that answers one request in three with 503 at first. Tried are sessions.
+Survived means: the server answered no more than the cap allows, and of what it allows no more was
+left than one further call could have taken (calls: nothing; tokens: its prompt and its
+`max_tokens`, for what a call will use is not known before); no answered question was asked twice;
+and in the end the rows are those of a run without a cap.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacks.base import Attack, Row
+from attacks.base import Row, judged
 from attacks.fault_kinds import status
 from attacks.fault_server import FaultServer
 from attacks.faults import measured
@@ -77,7 +85,7 @@ def _try(
     return f"not finished after {_SESSIONS} sessions", _SESSIONS
 
 
-def attack(size: float, seed: int, work: Path) -> list[Row]:
+def play(size: float, seed: int, work: Path) -> list[Row]:
     """Try both caps at every number of requests at a time."""
     logging.disable(logging.WARNING)
     try:
@@ -102,25 +110,7 @@ def _both(server: FaultServer, work: Path, at_once: int, size: float, seed: int)
     for cap, total in caps.items():
         most = math.ceil(_SHARE * total) + _LEAST[cap]
         wrong, sessions = _try(server, work / cap, experiment, at_once, cap, most)
-        yield _row(cap, at_once, sessions, wrong, measured(work / cap) == whole)
-
-
-def _row(cap: str, at_once: int, sessions: int, wrong: str, equal: bool) -> Row:
-    if not wrong and not equal:
-        wrong = "rows differ from those of a run without a cap"
-    lost = 1 if wrong else 0
-    plural = "" if at_once == 1 else "s"
-    case = f"{cap}, {at_once} request{plural} at a time"
-    return Row(case, sessions, sessions - lost, lost, note=wrong)
-
-
-ATTACK = Attack(
-    "Caps",
-    "A run of 60 episodes, or of 512, under a cap that is reached once or more, started again "
-    "until all is played, on a server that answers one request in three with 503 at first. Tried "
-    "are sessions. Survived means: the server answered no more than the cap allows, and of what it "
-    "allows no more was left than one further call could have taken (calls: nothing; tokens: its "
-    "prompt and its `max_tokens`, for what a call will use is not known before); no answered "
-    "question was asked twice; and in the end the rows are those of a run without a cap.",
-    attack,
-)
+        if not wrong and measured(work / cap) != whole:
+            wrong = "rows differ from those of a run without a cap"
+        case = f"{cap}, {at_once} request{'' if at_once == 1 else 's'} at a time"
+        yield judged(case, [*[""] * (sessions - 1), wrong])

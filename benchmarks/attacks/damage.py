@@ -1,4 +1,17 @@
-"""Damaged run folders: bits, blocks and pages that changed, ends cut off, files of other runs."""
+"""Damaged run folders: bits, blocks and pages that changed, ends cut off, files of other runs.
+
+Copies of three run folders (matrix games with models, Decrypto with models, a run that was killed
+in the middle) in which one to three places of one file were changed: a bit, 64 random bytes, zeros,
+a page, two pages exchanged, a page of another store, or the end cut off. Every copy was read by
+`status`, `table`, `compare`, `transcript`, `export`, `report`, `merge` and `verify`. Survived: each
+command printed what it prints for the sound folder, or said which file is damaged, or read what is
+left where the last episodes were lost with the log of a killed run, which are played again. Lost:
+another text or number without a word, or a traceback. Then whole files were exchanged: the store,
+the store with its seal, or `experiment.json` is that of another experiment of the same name or of
+another domain, or `experiment.json` is missing. There every command is counted, `plot` and `status
+--follow` too, and has to say it (only the last, which reads neither file, may print what it did
+before).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +26,7 @@ from unittest import mock
 
 import numpy as np
 
-from attacks.base import Attack, Row, scaled
+from attacks.base import Row, scaled
 from attacks.commands import call
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
@@ -258,7 +271,7 @@ def _row(case: str, found: Counter[str]) -> Row:
         f"episodes, {found['silent']} silent, "
         f"{found['traceback']} tracebacks"
     )
-    return Row(case, found.total(), found.total() - lost, lost, None, note)
+    return Row(case, found.total(), lost, None, note)
 
 
 def play(size: float, seed: int, work: Path) -> list[Row]:
@@ -294,21 +307,3 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             rows.append(_row(f"{name}: {group}", found))
         rows += _exchange(work, bases)
     return rows
-
-
-ATTACK = Attack(
-    "Damage",
-    "Copies of three run folders (matrix games with models, Decrypto with models, a run that was "
-    "killed in the middle) in which one to three places of one file were changed: a bit, 64 random "
-    "bytes, zeros, a page, two pages exchanged, a page of another store, or the end cut off. "
-    "Every copy was read by `status`, `table`, `compare`, `transcript`, `export`, `report`, "
-    "`merge` and `verify`. Survived: each command printed what it prints for the sound folder, or "
-    "said which file is damaged, or read what is left where the last episodes were lost with the "
-    "log of a killed run, which are played again. Lost: another text or number without a word, or "
-    "a traceback. Then whole files were exchanged: the store, the store with its seal, or "
-    "`experiment.json` is that of another experiment of the same name or of another domain, or "
-    "`experiment.json` is missing. There every command is counted, `plot` and "
-    "`status --follow` too, and has to say it (only the last, which reads neither file, may print "
-    "what it did before).",
-    play,
-)

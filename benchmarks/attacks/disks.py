@@ -1,4 +1,11 @@
-"""Disks that are full or read-only, a second process, and reading while a run writes."""
+"""Disks that are full or read-only, a second process, and reading while a run writes.
+
+A served run on a disk that is full at a random moment (a small tmpfs, and a limit on the size of
+files), resumed once there is room; a finished run on a read-only disk; a second process in a folder
+that is in use; `table` and `status` while a run writes. Survived: one clear error and no traceback,
+the resumed run has the rows of an undisturbed one, the second process was told which one holds the
+folder, and every reading worked.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attacks.base import Attack, Row, scaled
+from attacks.base import Row, judged, scaled
 from attacks.damage import read
 from attacks.kills import SlowServer, rows_of, write_experiment
 
@@ -177,13 +184,6 @@ class _Disks:
             shutil.rmtree(folder)
 
 
-def _row(case: str, found: list[str], told: float | None = None, note: str = "") -> Row:
-    for wrong in filter(None, found):
-        print(f"{case}: {wrong}", file=sys.stderr, flush=True)
-    lost = sum(map(bool, found))
-    return Row(case, len(found), len(found) - lost, lost, told, note)
-
-
 def play(size: float, seed: int, work: Path) -> list[Row]:
     """Fill disks, write-protect them, share folders, and read what is being written."""
     rng = np.random.default_rng(seed)
@@ -198,7 +198,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             sizes = rng.integers(smallest, largest, count)
             found = [disks.full(int(one), limited) for one in sizes]
             told = (time.monotonic() - start) / count
-            rows.append(_row(case, found, None, f"{told:.0f} s each, with the resumed run"))
+            rows.append(judged(case, found, None, f"{told:.0f} s each, with the resumed run"))
 
         if mounts:
             fill("full disk (tmpfs)", False, 8192, max(16384, disks.bytes))
@@ -210,10 +210,9 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
         for case, check, possible in checks:
             if possible:
                 results = [check() for _ in range(scaled(5, size))]
-                rows.append(_row(case, [one for one, _ in results], max(t for _, t in results)))
-        rows.append(
-            _row("reading while a run writes", list(disks.while_writing(scaled(WRITING, size))))
-        )
+                rows.append(judged(case, [one for one, _ in results], max(t for _, t in results)))
+        reading = list(disks.while_writing(scaled(WRITING, size)))
+        rows.append(judged("reading while a run writes", reading))
     return rows
 
 
@@ -224,14 +223,3 @@ def _can_mount(work: Path) -> bool:
     except (OSError, subprocess.CalledProcessError):
         shutil.rmtree(work / "probe", ignore_errors=True)
         return False
-
-
-ATTACK = Attack(
-    "Disks",
-    "A served run on a disk that is full at a random moment (a small tmpfs, and a limit on the "
-    "size of files), resumed once there is room; a finished run on a read-only disk; a second "
-    "process in a folder that is in use; `table` and `status` while a run writes. Survived: one "
-    "clear error and no traceback, the resumed run has the rows of an undisturbed one, the second "
-    "process was told which one holds the folder, and every reading worked.",
-    play,
-)

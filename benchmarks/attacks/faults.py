@@ -1,4 +1,15 @@
-"""Faults of servers: now and then, from the start, and from the middle of a run on."""
+"""Faults of servers: now and then, from the start, and from the middle of a run on.
+
+A server on this machine misbehaves in one way at a time: one request in three, the first time that
+it is sent; every request from the start; and every request once 40 of some 75 are answered. A
+server that restarts does so once, after 25, 40 or 55 answers, and the run must get through.
+Survived means: the run that met single faults has the rows of an undisturbed one; the others said
+within a minute what the server does, ended with the right exit code and without a traceback, and
+had those rows after the same command on a server that was well again, with no answered question
+asked twice. A run that still waits after a minute and a half is interrupted. *Told after* counts
+from the first fault. An attempt has 34 seconds and a request 38, so that runs end by themselves (by
+default 300 and 600: what is told, and when, does not depend on them).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +27,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from attacks.base import Attack, Row, scaled
+from attacks.base import Row, judged, scaled
 from attacks.fault_kinds import KINDS, SCORED, WRITTEN, Kind, changed, content
 from attacks.fault_server import FaultServer
 
@@ -67,7 +78,7 @@ class Ended:
     lines: list[str] = field(default_factory=list)
 
 
-def play(server: FaultServer, folder: Path, kind: Kind, seed: int, told: str = "") -> Ended:
+def run(server: FaultServer, folder: Path, kind: Kind, seed: int, told: str = "") -> Ended:
     """Run the command; if something is to be told, stop it some time after that."""
     file = folder.with_suffix(".toml")
     common = _EXPERIMENT.format(seed=seed, model=server.model)
@@ -138,7 +149,7 @@ class Trial:
         self, kind: Kind, server: FaultServer, work: Path, seed: int, expected: list[Measured]
     ) -> None:
         self.kind, self.server, self.work, self.expected = kind, server, work, expected
-        self._play = partial(play, server, kind=kind, seed=seed)
+        self._play = partial(run, server, kind=kind, seed=seed)
 
     def sometimes(self) -> str:
         """One request in three is faulty at first: the run must not show it."""
@@ -200,15 +211,9 @@ class Trial:
             fault, seconds = self.always(after)
             faults.append(fault)
             told.append(seconds)
-        wrong = [fault for fault in faults if fault]
-        for fault in wrong:
-            print(f"{self.kind.case}: {fault}", file=sys.stderr, flush=True)
-        note = " ".join(wrong[0].split())[:80].replace("|", "/") if wrong else ""
-        if self.kind.like:
-            note = note or "the model said nothing: an invalid answer, never a move"
-        longest = max(told) if self.kind.told else None
-        case = self.kind.case
-        return Row(case, len(faults), len(faults) - len(wrong), len(wrong), longest, note)
+        said_nothing = "the model said nothing: an invalid answer, never a move"
+        note = said_nothing if self.kind.like and not any(faults) else ""
+        return judged(self.kind.case, faults, max(told) if self.kind.told else None, note)
 
 
 def _expected(server: FaultServer, work: Path, seed: int) -> dict[tuple[str, str], list[Measured]]:
@@ -220,11 +225,11 @@ def _expected(server: FaultServer, work: Path, seed: int) -> dict[tuple[str, str
     for answers in (WRITTEN, SCORED):
         kind = next(kind for kind in KINDS if kind.answers == answers)
         server.behave()
-        ended = play(server, work / f"whole-{answers}", kind, seed)
+        ended = run(server, work / f"whole-{answers}", kind, seed)
         assert ended.code == 0, ended.text
         found[answers, ""] = measured(work / f"whole-{answers}")
     server.behave(partial(changed, content("")))
-    play(server, work / "empty", KINDS[0], seed)
+    run(server, work / "empty", KINDS[0], seed)
     found[WRITTEN, "empty"] = measured(work / "empty")
     return found
 
@@ -240,7 +245,7 @@ def _try_all(kinds: Sequence[Kind], work: Path, seed: int) -> list[Row]:
         ]
 
 
-def attack(size: float, seed: int, work: Path, kinds: Sequence[Kind] = KINDS) -> list[Row]:
+def play(size: float, seed: int, work: Path, kinds: Sequence[Kind] = KINDS) -> list[Row]:
     """Try every kind of fault, or some of them, evenly chosen, at a smaller size."""
     chosen = [kinds[i * len(kinds) // n] for n in [scaled(len(kinds), size)] for i in range(n)]
     shares = [chosen[slot::_AT_ONCE] for slot in range(_AT_ONCE)]
@@ -251,20 +256,3 @@ def attack(size: float, seed: int, work: Path, kinds: Sequence[Kind] = KINDS) ->
         )
         rows = {row.case: row for share in done for row in share}
     return [rows[kind.case] for kind in chosen]
-
-
-ATTACK = Attack(
-    "Faults of servers",
-    "A server on this machine misbehaves in one way at a time: one request in three, the first "
-    "time that it is sent; every request from the start; and every request once 40 of some 75 are "
-    "answered. A server that restarts does so once, after 25, 40 or 55 answers, and the run must "
-    "get through. Survived means: the run that met single faults has the rows of an undisturbed "
-    "one; "
-    "the others said within a minute what the server does, ended with the right exit code and "
-    "without a traceback, and had those rows after the same command on a server that was well "
-    "again, with no answered question asked twice. A run that still waits after a minute and a "
-    "half is interrupted. *Told after* counts from the first fault. An attempt has 34 seconds and "
-    "a request 38, so that runs end by themselves (by default 300 and 600: what is told, and when, "
-    "does not depend on them).",
-    attack,
-)

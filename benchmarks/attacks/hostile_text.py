@@ -1,6 +1,11 @@
 """Text that acts: control characters, overrides of direction, markup, formulas, in every name.
 
 The oracle is Unicode's own table of categories, not the package's list of characters.
+
+Texts that act on a terminal, reorder a line, forge one, hide, or mean something to HTML, TeX,
+Markdown or a spreadsheet stand in every name, label, reply and reason for failure. Lost: a
+character that acts or is not seen, by Unicode's categories, reaches screen or page, a line is
+forged, data differs, an exit code is wrong, or a traceback.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from attacks.base import Attack, Row
+from attacks.base import Row, judged
 from attacks.commands import Called, call
 from tomeval.models.base import BackendError, Reply
 from tomeval.models.scripted import SCRIPTS
@@ -157,34 +162,35 @@ SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
 
 def _on_terminal(size: float, work: Path) -> tuple[Row, Row]:
     """Print every payload by every command, and read back what is for programs."""
-    tried = lost = reads = misread = 0
-    notes: list[str] = []
+    shown: list[str] = []
+    read: list[str] = []
     chosen = list(PAYLOADS.items())[:: max(1, round(1 / size))]
     for number, (what, text) in enumerate(chosen):
         run = hostile_run(work / f"run{number}", text)
         for command in SHOWN:
-            told = call(*command(run))
-            faults = _faults(told)
-            tried, lost = tried + 1, lost + bool(faults)
-            notes += [f"{what}: {command(run)[0]}: {fault}" for fault in faults]
+            shown.append(_said(what, call(*command(run)), command(run)[0]))
         seen = call("transcript", run, "--cell", "0").out
         hidden = [c for c in dict.fromkeys(unsafe(text)) if f"{ord(c):x}" not in seen.lower()]
-        tried, lost = tried + 1, lost + bool(hidden)
-        notes += [f"{what}: transcript: {c!r} left no trace" for c in hidden]
-        for fault in _data_faults(run, text):
-            reads, misread = reads + 1, misread + bool(fault)
-            notes += [f"{what}: {fault}"] * bool(fault)
-    note = "; ".join(notes[:5])
-    shown = (
-        f"{len(chosen)} texts in names, labels, replies, reasons: printed by {len(SHOWN)} commands"
-    )
-    data = (
-        "the same texts in data: CSV, JSON, JSON lines equal; CSV for spreadsheets has no formula"
-    )
+        shown.append(f"{what}: transcript: {hidden} left no trace" if hidden else "")
+        read += [fault and f"{what}: {fault}" for fault in _data_faults(run, text)]
     return (
-        Row(shown, tried, tried - lost, lost, None, note),
-        Row(data, reads, reads - misread, misread),
+        judged(
+            f"{len(chosen)} texts in names, labels, replies, reasons: printed by {len(SHOWN)} "
+            "commands",
+            shown,
+        ),
+        judged(
+            "the same texts in data: CSV, JSON, JSON lines equal; CSV for spreadsheets has no "
+            "formula",
+            read,
+        ),
     )
+
+
+def _said(what: str, told: Called, command: object, faults: list[str] | None = None) -> str:
+    """Return in words what is wrong with what was told, and other faults; empty: nothing."""
+    wrong = ", ".join([*_faults(told), *(faults or [])])
+    return wrong and f"{what}: {command}: {wrong}"
 
 
 def _faults(told: Called) -> list[str]:
@@ -234,8 +240,7 @@ def _files(size: float, work: Path) -> Row:
     """Write every kind of file of runs whose names are hostile, and look into each."""
     every = ("TeX", "zero", "lone surrogates", "path", "long")  # all figures of these
     chosen = list(dict.fromkeys([*list(PAYLOADS)[:: max(1, round(1 / size))], *every]))
-    tried = lost = 0
-    notes: list[str] = []
+    attempts: list[str] = []
     for number, what in enumerate(chosen if size >= 0.2 else every):
         only = () if what in every and size >= 0.2 else ("--only", "regret", "--only", "forest")
         run = hostile_run(work / f"files{number}", PAYLOADS[what])
@@ -251,8 +256,7 @@ def _files(size: float, work: Path) -> Row:
         ]
         for command in commands:
             told = call(*command)
-            faults = _faults(told)
-            faults += [f"exit code {told.code}: {told.errors[-200:]}"] if told.code else []
+            faults = [f"exit code {told.code}: {told.errors[-200:]}"] if told.code else []
             if command[0] == "report" and page.exists():
                 faults += _page_faults(page.read_text(encoding="utf-8"))
             if command[0] == "plot":
@@ -261,10 +265,9 @@ def _files(size: float, work: Path) -> Row:
             own = {place / "inspect" for place in work.glob("out*")}
             strayed = [path for path in outside if own.isdisjoint(path.parents)]
             faults += [f"a file outside the folder: {path}" for path in strayed]
-            tried, lost = tried + 1, lost + bool(faults)
-            notes += [f"{what}: {command[0]}: {fault}" for fault in faults]
+            attempts.append(_said(what, told, command[0], faults))
     kinds = "report, figures (SVG, PNG), CSV, Parquet and Inspect exports of such runs"
-    return Row(kinds, tried, tried - lost, lost, None, "; ".join(notes[:5]))
+    return judged(kinds, attempts)
 
 
 def _page_faults(text: str) -> list[str]:
@@ -283,8 +286,7 @@ def _svg_faults(path: Path) -> list[str]:
 
 def _refused(size: float, work: Path) -> Row:
     """Put every payload into files that people pass on; each is played as it is, or refused."""
-    tried = lost = 0
-    notes: list[str] = []
+    attempts: list[str] = []
     game = 'name = {0}\ntitle = {0}\nsource = "s"\npayoffs = [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]\n'
     game += "[labels]\nplain = [{0}, {1}]\n"
     partner = "title = {0}\nsource = {0}\n[states.{0}]\nplay = 0\nnext = {0}\n"
@@ -334,26 +336,11 @@ def _refused(size: float, work: Path) -> Row:
             *((verb, named) for verb in ("table", "status", "plan", "report")),
             ("prompt", "QA", "--prompts", named),
         ):
-            told = call(*command)
-            faults = _faults(told)
-            tried, lost = tried + 1, lost + bool(faults)
-            notes += [f"{what}: {' '.join(map(str, command[:2]))}: {fault}" for fault in faults]
-    return Row(
-        "the same texts in files and arguments: game, partner, experiment, steps, recorded game",
-        *(tried, tried - lost, lost, None),
-        "; ".join(notes[:5]),
-    )
+            attempts.append(_said(what, call(*command), " ".join(map(str, command[:2]))))
+    where = "game, partner, experiment, steps, recorded game"
+    return judged(f"the same texts in files and arguments: {where}", attempts)
 
 
-def _play(size: float, _seed: int, work: Path) -> list[Row]:
+def play(size: float, seed: int, work: Path) -> list[Row]:
+    """Print, write and read hostile texts."""
     return [*_on_terminal(size, work), _files(size, work), _refused(size, work)]
-
-
-ATTACK = Attack(
-    "Terminal and files",
-    "Texts that act on a terminal, reorder a line, forge one, hide, or mean something to HTML, "
-    "TeX, Markdown or a spreadsheet stand in every name, label, reply and reason for failure. "
-    "Lost: a character that acts or is not seen, by Unicode's categories, reaches screen or page, "
-    "a line is forged, data differs, an exit code is wrong, or a traceback.",
-    _play,
-)

@@ -1,4 +1,12 @@
-"""Runs that are killed again and again, and resumed until they are finished."""
+"""Runs that are killed again and again, and resumed until they are finished.
+
+`tomeval run` is killed at a random moment between its first 20 milliseconds and its end, `status`
+and `table` read the folder as it was left, and the same command resumes it, until it is finished.
+Survived: no traceback, the folder could be read or said that nothing was played yet, and the rows
+of the finished run equal those of an uninterrupted one. The server counts what it has answered: a
+reply that it sent more than a quarter of a second before KILL, or at any time before TERM or
+Ctrl-C, must not be asked for again. Told after: until the process had ended.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +22,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +29,7 @@ from typing import Any, Self
 
 from voice_server import VoiceServer
 
-from attacks.base import Attack, Row, scaled
+from attacks.base import Row, judged, scaled
 from attacks.damage import read
 from tomeval.runs.schema import unpack
 
@@ -259,28 +266,17 @@ def _is_name(subject: Any) -> bool:
 def write_experiment(name: str, work: Path) -> Path:
     """Write one of `KINDS` as an experiment file."""
     path = work / f"{name.replace(',', '').replace(' ', '_')}.toml"
-    path.write_text(_toml({"name": "killed", "seed": 7, **KINDS[name][0]}), encoding="utf-8")
+    data = {"name": "killed", "seed": 7, **KINDS[name][0]}
+    lines = (f"{key} = {_toml(value)}\n" for key, value in data.items())
+    path.write_text("".join(lines), encoding="utf-8")
     return path
 
 
-def _toml(data: Mapping[str, Any]) -> str:
-    """Return data as TOML, in which JSON's texts, numbers and lists are written alike."""
-    lines = []
-    for key, value in data.items():
-        if isinstance(value, dict):
-            inner = ", ".join(f"{name} = {_inline(item)}" for name, item in value.items())
-            lines.append(f"{key} = {{ {inner} }}")
-        else:
-            lines.append(f"{key} = {_inline(value)}")
-    return "\n".join(lines)
-
-
-def _inline(value: Any) -> str:
+def _toml(value: Any) -> str:
+    """Return a value as TOML, in which JSON's texts, numbers and lists are written alike."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {_inline(item)}" for name, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_inline, value)) + "]"
-    return json.dumps(value)
+        return "{" + ", ".join(f"{name} = {_toml(item)}" for name, item in value.items()) + "}"
+    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 def play(size: float, seed: int, work: Path) -> list[Row]:
@@ -292,26 +288,8 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             killer = Killer(name, server, work)
             for number in SIGNALS:
                 tally = killer.kill(number, scaled(KILLS, size), rng)
-                for wrong in tally.wrong:
-                    print(f"{name}, {number.name}: {wrong}", file=sys.stderr)
-                lost = min(tally.kills, len(tally.wrong))
+                lost = tally.wrong[: tally.kills]
+                attempts = [*lost, *[""] * (tally.kills - len(lost))]
                 note = f"{tally.runs} runs finished; {tally.asked_again} requests asked again"
-                if number == signal.SIGKILL and tally.asked_again:
-                    note += ", on their way at the kill"
-                case = f"{name}: {number.name}"
-                print(f"{case}: {note}", file=sys.stderr, flush=True)
-                rows.append(Row(case, tally.kills, tally.kills - lost, lost, tally.told, note))
+                rows.append(judged(f"{name}: {number.name}", attempts, tally.told, note))
     return rows
-
-
-ATTACK = Attack(
-    "Kills",
-    "`tomeval run` is killed at a random moment between its first 20 milliseconds and its end, "
-    "`status` and `table` read the folder as it was left, and the same command resumes it, until "
-    "it is finished. Survived: no traceback, the folder could be read or said that nothing was "
-    "played yet, and the rows of the finished run equal those of an uninterrupted one. The server "
-    "counts what it has answered: a reply that it sent more than a quarter of a second before "
-    "KILL, or at any time before TERM or Ctrl-C, must not be asked for again. Told after: until "
-    "the process had ended.",
-    play,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attacks.commands import call
-from attacks.listener import Listener, chat
+from listener import Listener, chat
 
 from tomeval.core.errors import TomevalError
 from tomeval.models import look_ahead, open_model

@@ -1,4 +1,4 @@
-"""Which key goes to which host; the attack in benchmarks/attacks looks at what is really sent."""
+"""Which key goes to which host, and what is really sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 from attacks.commands import call
-from attacks.listener import Listener, chat
+from listener import Listener, chat
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError

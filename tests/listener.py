@@ -1,4 +1,4 @@
-"""A server on this machine that remembers what it was asked, for attacks on secrets."""
+"""A server on this machine that remembers what it was asked, for tests of secrets."""
 
 from __future__ import annotations
 
