@@ -5,8 +5,7 @@ read back and played again under our rules. A game agrees if, from the first ste
 seats that act are those that are due, the game is over at the same step and in the same position
 (points, rounds taken, words uncovered, who is alive), and every reward is the same.
 
-    python benchmarks/arena_conformance.py                # prints the table
-    python benchmarks/arena_conformance.py --write        # puts it into docs/arena/textarena.md
+    python benchmarks/arena_conformance.py                # the table of docs/arena/textarena.md
 """
 
 from __future__ import annotations
@@ -22,13 +21,10 @@ from typing import Any
 from textarena_games import IDS, available, lines, our_position
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import write_text
 from tomeval.extensions.trajectories.file import Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
 from tomeval.report.tables import render
 
-PAGE = Path(__file__).parent.parent / "docs" / "arena" / "textarena.md"
-BEGIN, END = "<!-- conformance: begin -->", "<!-- conformance: end -->"
 BROKEN = 0.1
 """The share of texts that break the rules, in the second half of the table."""
 
@@ -85,26 +81,16 @@ def rows(games: int, kinds: list[str]) -> Iterator[dict[str, Any]]:
             }
 
 
-def put(path: Path, begin: str, end: str, table: str) -> None:
-    """Put a table into a page, between two marks."""
-    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
-    after = rest.partition(end)[2]
-    write_text(path, f"{before}{begin}\n{table.strip()}\n{end}{after}")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--games", type=int, default=1000, help="of each kind and rate")
     parser.add_argument("--game", choices=sorted(IDS), action="append", help="only this one")
-    parser.add_argument("--write", action="store_true", help="put the table into the page")
     options = parser.parse_args()
     if why := available():
         print(f"skipped: {why}")
         return 0
     found = list(rows(options.games, options.game or list(IDS)))
-    print(render(found, "text"))
-    if options.write:
-        put(PAGE, BEGIN, END, render(found, "markdown"))
+    print(render(found, "markdown"))
     return int(any(row["agree"] < row["games"] for row in found))
 
 

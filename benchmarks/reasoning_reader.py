@@ -12,7 +12,6 @@ Prints the rates of docs/measures/reasoning.md.
 
     python benchmarks/reasoning_reader.py            # both halves and the voices
     python benchmarks/reasoning_reader.py --voices   # by voice
-    python benchmarks/reasoning_reader.py --wrong    # what is misread in the half to mend with
 """
 
 from __future__ import annotations
@@ -139,16 +138,8 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--voices", action="store_true", help="a line per voice")
-    parser.add_argument("--wrong", action="store_true", help="what is misread, to mend it")
     given = parser.parse_args()
     texts, heard = corpus(), list(voices())
-    if given.wrong:
-        for text in (text for text in texts if not text.held_out):
-            if text.verdict not in (RIGHT, SILENT):
-                found = last_expectation(text.text, text.labels)
-                print(f"--- {text.verdict} ({text.voice}, {text.expects or 'none'}): {found}")
-                print(text.text)
-        return
     heads = ("texts", "with an expectation", RIGHT, WRONG, UNREAD, "without one", INVENTED)
     print(f"| {' | '.join(heads)} | of those read, right |")
     print("| --- | ---: | --- | --- | --- | ---: | --- | --- |")

@@ -4,8 +4,7 @@
     python benchmarks/sequences.py --cells runs/known_players    real cells instead
 
 Every run draws up to `--most` sampling units and looks at the interval again and again. It misses
-if any of the intervals misses the expectation; a false alarm is an interval of the difference of
-two equal players that leaves out 0.
+if any of the intervals misses the expectation.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from tomeval.runs.results import Run
 from tomeval.statistics.bounded import UNBOUNDED, Bounds, score_ends
-from tomeval.statistics.sequences import DEFAULT_TUNE, e_value, mean_sequence
+from tomeval.statistics.sequences import DEFAULT_TUNE, e_value
 
 FloatArray = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], FloatArray]
@@ -96,60 +96,8 @@ def coverage(seed: int, runs: int, most: int) -> None:
         print(f"| {name} |" + "|".join(f" {share:.1f} " for share in 100 * lost / runs) + "|")
 
 
-def two_players(rng: np.random.Generator, runs: int) -> None:
-    """Print false alarms between equal players, and when a true difference of 0.10 is found."""
-    spread = 0.19  # with which a fixed design needs 65 pairs for 99 %
-    print("\n| pairs of episodes | t | sequence | sequence, bounds -1 and 1 |")
-    print("| --- | --- | --- | --- |")
-    kinds: dict[str, Callable[[FloatArray], tuple[float, float]]] = {
-        "t": student,
-        "sequence": mean_sequence,
-        "bounded": lambda x: mean_sequence(x, bounds=(-1.0, 1.0)),
-    }
-    rows: dict[str, list[str]] = {
-        "false alarms, 12 looks to 200": [],
-        "a difference of 0.10 is found by then": [],
-        "after so many on average": [],
-        "width at 60, as a multiple of t's": [],
-    }
-    equal = [np.clip(rng.normal(0, spread, 200), -1, 1) for _ in range(runs)]
-    for interval in kinds.values():
-        alarms = [stop(one, interval) for one in equal]
-        stops = [stop(one + 0.1, interval) for one in equal]
-        some = [n for n in stops if n]
-        wide = [np.diff(interval(one[:60])) / np.diff(student(one[:60])) for one in equal]
-        cells = (
-            f"{100 * np.mean([n > 0 for n in alarms]):.1f} %",
-            f"{100 * len(some) / runs:.1f} %",
-            f"{np.mean(some):.0f}",
-            f"{np.mean(wide):.2f}",
-        )
-        for row, text in zip(rows.values(), cells, strict=True):
-            row.append(text)
-    for name, row in rows.items():
-        print(f"| {name} | {' | '.join(row)} |")
-
-
-def student(values: FloatArray) -> tuple[float, float]:
-    """Return Student's interval."""
-    count = len(values)
-    half = stdtrit(count - 1, 0.975) * values.std(ddof=1) / math.sqrt(count)
-    return values.mean() - half, values.mean() + half
-
-
-def stop(values: FloatArray, interval: Callable[[FloatArray], tuple[float, float]]) -> int:
-    """Return at which of twelve looks an interval leaves out 0; 0: at none."""
-    for n in TWELVE:
-        low, high = interval(np.clip(values[:n], -1, 1))
-        if low > 0 or high < 0:
-            return n
-    return 0
-
-
 def cells(rng: np.random.Generator, runs: int, names: Iterable[str]) -> None:
     """Print misses for real cells: their episodes, drawn again and again, are the population."""
-    from tomeval.runs.results import Run
-
     print("\n| run | cells and measures | t, worst | t, mean | sequence, worst | sequence, mean |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name in names:
@@ -181,13 +129,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cells", nargs="*", default=[], help="Run folders to resample.")
     given = parser.parse_args()
-    rng = np.random.default_rng(given.seed)
     print(f"sequences tuned at {DEFAULT_TUNE}")
     if given.cells:
-        cells(rng, given.runs, given.cells)
-        return
-    coverage(given.seed, given.runs, given.most)
-    two_players(rng, given.runs)
+        cells(np.random.default_rng(given.seed), given.runs, given.cells)
+    else:
+        coverage(given.seed, given.runs, given.most)
 
 
 if __name__ == "__main__":

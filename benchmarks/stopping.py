@@ -1,4 +1,4 @@
-"""What stopping by a condition costs and keeps: false alarms, calls, coverage, the best.
+"""What stopping by a condition costs and keeps: false alarms, calls, the best.
 
     python benchmarks/stopping.py KNOWN_PLAYERS POCKET_STRATEGIES [--runs 100]
 
@@ -240,7 +240,7 @@ def report(
             f"    fixed, {words}: {count:,} episodes of every cell, {calls / runs:,.0f} calls: "
             f"{'at least ' * (count == MOST)}{calls / cost:.1f} times as many"
         )
-    return [*lines, *_estimates(kept)]
+    return lines
 
 
 def _least(
@@ -256,23 +256,6 @@ def _least(
         enough = np.mean([fixed(task, values[:, :count], t) for task, values in kept]) >= share
         low, high = (low, count) if enough else (count, high)
     return high
-
-
-def _estimates(kept: Sequence[tuple[Task, Stopped]]) -> list[str]:
-    """Return how often the sequence at the stop holds the truth, and the bias of means there."""
-    holds, lean = [], []
-    for task, ended in kept:
-        for player, count in enumerate(ended.episodes):
-            values = ended.values[player, :count]
-            low, high = mean_sequence(values, bounds=task.bounds[player])
-            truth = task.truth[player]
-            holds.append(low - 1e-9 <= truth <= high + 1e-9)
-            sign = -1 if ended.why.get(player) == BEST else 1  # regret: the best one looks better
-            lean.append(sign * (values.mean() - truth) / (high - low))
-    return [
-        f"  at the stop the 95 % sequence holds the truth in {np.mean(holds):.1%} of cells; means "
-        f"lean towards what stopped them by {np.mean(lean):.1%} of its width"
-    ]
 
 
 def main() -> None:

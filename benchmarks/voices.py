@@ -16,12 +16,14 @@ import os
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from voice_server import VoiceServer
 from voice_styles import VOICES
 
+from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -106,30 +108,19 @@ def _counted(statuses: list[str], calls: list[tuple[Any, ...]]) -> Found:
     return Found(statuses.count("complete") / len(statuses), len(calls) / len(steps), unreadable)
 
 
-def markdown(table: dict[str, dict[str, Found]]) -> str:
-    """Return a row per strategy and kind of voices, with the least and the most over its voices."""
-    lines = [["strategy"], ["---"]]
-    kinds = [("cooperative", True), ("do not answer", False)]
-    met = {voice for row in table.values() for voice in row}
-    kinds = [(name, kind) for name, kind in kinds if any(_is(v, kind) for v in met)]
-    for name, _ in kinds:
-        lines[0] += [f"{name}: complete, %", "calls per step", "unreadable, %"]
-        lines[1] += ["---"] * 3
-    for strategy, row in table.items():
-        cells = [strategy]
-        for _, kind in kinds:
-            found = [one for voice, one in row.items() if _is(voice, kind)]
-            cells += [
-                _span([100 * one.complete for one in found], 0),
-                _span([one.calls for one in found], 1),
-                _span([100 * one.unreadable for one in found], 0),
-            ]
-        lines.append(cells)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _is(voice: str, cooperative: bool) -> bool:
-    return VOICES[voice].cooperative == cooperative
+def rows(table: dict[str, dict[str, Found]]) -> Iterator[dict[str, str]]:
+    """Yield a row per strategy and kind of voices, with the least and the most over its voices."""
+    for strategy, of in table.items():
+        for name, kind in (("cooperative", True), ("do not answer", False)):
+            found = [one for voice, one in of.items() if VOICES[voice].cooperative == kind]
+            if found:
+                yield {
+                    "strategy": strategy,
+                    "voices": name,
+                    "complete, %": _span([100 * one.complete for one in found], 0),
+                    "calls per step": _span([one.calls for one in found], 1),
+                    "unreadable, %": _span([100 * one.unreadable for one in found], 0),
+                }
 
 
 def _span(values: list[float], digits: int) -> str:
@@ -162,7 +153,7 @@ def main() -> None:
         for name in strategies:
             table[name][voice] = found[name]
         print(f"{voice} is done", file=sys.stderr)
-    print(markdown(table))
+    print(render(list(rows(table)), "markdown"))
 
 
 if __name__ == "__main__":
