@@ -9,7 +9,6 @@ import pytest
 from known import PAIRS, Known
 from support import scripts
 
-from tomeval import cli
 from tomeval.cli.playing import WIDTH
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
@@ -187,17 +186,7 @@ def test_servers_keep_long_prefixes_only():
     assert 0 < long["cached_percent"] < local["cached_percent"] < 100
 
 
-def test_prompts_beyond_the_context_are_named_before_anything_is_spent(capsys, tmp_path):
-    def tomeval(*arguments):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sys.argv", ["tomeval", *map(str, arguments)])
-            try:
-                cli.main()
-                code = 0
-            except SystemExit as stop:
-                code = int(stop.code or 0)
-        return (code, *capsys.readouterr())
-
+def test_prompts_beyond_the_context_are_named_before_anything_is_spent(tomeval, tmp_path):
     path = tmp_path / "long.toml"
     path.write_text(
         f'games = "IPD"\nsubjects = {{ strategy = ["QA", "CoT"] }}\nmodel = "{SERVED}"\n'

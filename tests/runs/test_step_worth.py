@@ -83,7 +83,22 @@ def test_unknown_partners_leave_regret_and_the_best_action_open() -> None:
 
 
 def test_decisions_of_the_arena_add_up_to_its_measures(tmp_path) -> None:
-    experiment = tomeval.load_experiment("arena_quickstart", ["episodes=4"])
+    experiment = {
+        "domain": "arena",
+        "games": {"dilemma": {"game": "ipd3", "talk": 1}, "blotto": {"game": "blotto"}},
+        "players": {
+            "planner": {"kind": "planner"},
+            "chance": {"kind": "random"},
+            "tft": {"kind": "tit_for_tat", "noise": 0.1},
+            "mixer": {"kind": "mixture", "allocations": [[8, 8, 4], [4, 8, 8], [10, 10, 0]]},
+        },
+        "lineups": [
+            {"game": "dilemma", "subject": ["planner", "tft", "chance"], "others": "tft"},
+            {"game": "blotto", "subject": ["planner", "mixer", "chance"], "others": "mixer"},
+        ],
+        "episodes": 4,
+        "seed": 1,
+    }
     with tomeval.run(experiment, tmp_path / "run") as run:
         steps, rows = run.steps(), run.rows()
     assert "best_action" not in steps

@@ -51,12 +51,12 @@ def holds_table(part: Any, schema: dict[str, Any]) -> bool:
     return any(holds_table(one, schema) for one in part.values())
 
 
-def refused(data: dict[str, Any], load: Any) -> int:
+def refused(data: dict[str, Any], load: Any, seen: set[Any]) -> int:
     """Check that each table refuses an unknown key and, with its match, each key misspelt.
 
-    Tables of one place with the same keys and kind are tried once.
+    Tables of one place with the same keys and kind are tried once: the tried ones are in `seen`.
     """
-    count, seen = 0, set()
+    count = 0
     for at in tables(data):
         here = table_at(data, at)
         alike = (at[:1], len(at), *here, str(here.get("kind", "")))
@@ -107,12 +107,17 @@ SMALL: list[dict[str, Any]] = [
 """What no shipped file has."""
 
 
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_every_table_of_an_experiment_refuses_what_it_does_not_know(path) -> None:
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    load = partial(make_experiment, base=path.parent, where=path.name)
-    load(copy.deepcopy(data))
-    assert refused(data, load) > 4
+@pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])
+def test_every_table_of_an_experiment_refuses_what_it_does_not_know(domain) -> None:
+    seen: set[Any] = set()
+    count = 0
+    for path in sorted(EXPERIMENTS, key=lambda path: path.stat().st_size):  # long ones take long
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        if data.get("domain", "matrix") == domain:
+            load = partial(make_experiment, base=path.parent, where=path.name)
+            load(copy.deepcopy(data))
+            count += refused(data, load, seen)
+    assert count > 50
 
 
 @pytest.mark.parametrize("data", SMALL, ids=lambda data: data.get("domain", "matrix"))
@@ -121,7 +126,7 @@ def test_so_do_tables_of_models_before_anything_is_played(data) -> None:
         plan_rows(make_experiment(changed))
 
     load(copy.deepcopy(data))
-    assert refused(data, load) > 4
+    assert refused(data, load, set()) > 4
 
 
 @pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])

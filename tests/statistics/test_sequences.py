@@ -104,6 +104,7 @@ CASES = {
     "exponential": (lambda rng, n: rng.exponential(size=n), 1.0, INFINITE),
     "rare": (lambda rng, n: (rng.random(n) < 0.1) * rng.exponential(size=n), 0.1, INFINITE),
     "uniform": (lambda rng, n: rng.random(n), 0.5, UNIT),
+    "coins apart": (lambda rng, n: np.diff(rng.integers(0, 2, (n, 2)) * 1.0)[:, 0], 0.0, (-1, 1)),
     "rare and bounded": (lambda rng, n: (rng.random(n) < 0.05) * 1.0, 0.05, UNIT),
     "outliers": (
         lambda rng, n: np.where(rng.random(n) < 0.03, 1.0, 0.2 + 0.02 * rng.random(n)),
