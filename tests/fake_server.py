@@ -5,13 +5,14 @@ All of them serve one toy model whose log-probabilities `ToyModel.logprobs` also
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -21,6 +22,19 @@ import numpy as np
 
 CONTROLS = ("<s>", "</s>", "<system>", "<user>", "<assistant>")
 WORDS = (" A", " B", " C", " J", " F", "Co", "op", "De", "fect", " Co", " De", "Answer:")
+
+
+def with_started(model: Any, work: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Start a served model, await `work(model)` and close it; return what came of it."""
+
+    async def run() -> Any:
+        try:
+            await model.start()
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
 
 
 class ToyTokenizer:

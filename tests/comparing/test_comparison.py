@@ -182,18 +182,6 @@ def test_few_pairs_are_enumerated(tmp_path) -> None:
     assert any("fewer than 20 pairs" in note for note in found.notes)
 
 
-def test_pooled_few_pairs_are_enumerated_too(tmp_path) -> None:
-    folder = small(tmp_path / "run", episodes=3, games=["IPD", "RPS"])
-    found = compare(folder, "subject", "low")
-    data = episodes(folder)
-    parts = [
-        (data["high", game, "tit_for_tat"] - data["low", game, "tit_for_tat"]) / 6
-        for game in ("IPD", "RPS")
-    ]
-    at = (0, found.levels.index("high"))
-    assert found.p_permutation[at] == pytest.approx(sign_flip_exact(np.concatenate(parts)))
-
-
 def test_one_pair_has_a_difference_and_nothing_else(tmp_path) -> None:
     found = compare(small(tmp_path / "run", episodes=1), "subject", "low")
     assert np.isfinite(found.difference).all()

@@ -94,20 +94,14 @@ EXTENSION = Extension(
 '''
 
 
-def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, monkeypatch, capsys) -> None:
-    from tomeval import cli, run
+def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) -> None:
+    from tomeval import run
 
     file = tmp_path / "mine.py"
     file.write_text(textwrap.dedent(MINE))
 
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tomeval", "--plugin", str(file), *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
+        return tomeval("--plugin", file, *arguments)
 
     assert call("greet", "you")[:2] == (0, "hello you\n")
     assert "Greet somebody." in call("--help")[1]
@@ -265,28 +259,17 @@ def test_names_are_taken_once(clean) -> None:
     assert extensions.part("lists", "words") is len
 
 
-def test_one_that_cannot_be_imported_is_one_line(clean, monkeypatch, capsys) -> None:
-    from tomeval import cli
-
+def test_one_that_cannot_be_imported_is_one_line(clean, monkeypatch, tomeval) -> None:
     line = Shipped("tomeval.extensions.gone:EXTENSION", commands={"gone": ("Read", "Be gone.")})
     monkeypatch.setitem(SHIPPED, "gone", line)
     with pytest.raises(NotInstalled, match="the extension 'gone' cannot be loaded"):
         extensions.load("gone")
 
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tomeval", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
-
-    assert "Be gone." in call("--help")[1]
-    code, _, errors = call("gone", "--fast")
+    assert "Be gone." in tomeval("--help")[1]
+    code, _, errors = tomeval("gone", "--fast")
     assert code == 2
     assert errors.startswith("tomeval: the extension 'gone' cannot be loaded")
-    assert "'gone' cannot be loaded" in call("list", "extensions")[1]
+    assert "'gone' cannot be loaded" in tomeval("list", "extensions")[1]
 
 
 def test_every_line_of_the_table_has_its_folder() -> None:

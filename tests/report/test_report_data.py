@@ -417,18 +417,11 @@ def test_summaries_count_the_verdicts(small) -> None:
 # --- the command line -----------------------------------------------------------------------------
 
 
-def test_the_command_writes_the_page(folder, tmp_path, monkeypatch, capsys) -> None:
-    from tomeval import cli
-
+def test_the_command_writes_the_page(folder, tmp_path, tomeval) -> None:
     out = tmp_path / "r.html"
 
     def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["tomeval", "report", str(folder), *arguments])
-        try:
-            cli.main()
-        except SystemExit as stop:
-            return int(stop.code or 0), *capsys.readouterr()
-        return 0, *capsys.readouterr()
+        return tomeval("report", folder, *arguments)
 
     code, printed, _ = call("-o", str(out), "--no-figures", "--transcripts", "1", "--interval", "t")
     assert code == 0

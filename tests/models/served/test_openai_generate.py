@@ -5,7 +5,7 @@ import json
 import logging
 
 import pytest
-from fake_server import FakeServer, FakeTime, ToyTokenizer
+from fake_server import FakeServer, FakeTime, ToyTokenizer, with_started
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
@@ -38,18 +38,8 @@ def with_model(server, work, *, tokenizer=None, budget=None, **options):
     clock = FakeTime()
     timing = Timing(clock.monotonic, lambda: 0.0, clock.sleep, lambda: 0.5)
     options = OpenAIOptions.of({"scoring": "off", "key_env": "TOY_KEY", **options})
-
-    async def run():
-        model = OpenAIModel(
-            "toy", server.url, options, tokenizer=tokenizer, budget=budget, timing=timing
-        )
-        try:
-            await model.start()
-            return await work(model)
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
+    how = {"tokenizer": tokenizer, "budget": budget, "timing": timing}
+    return with_started(OpenAIModel("toy", server.url, options, **how), work)
 
 
 def generate(server, wanted=None, **options):

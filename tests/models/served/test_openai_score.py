@@ -6,7 +6,7 @@ import logging
 import math
 
 import pytest
-from fake_server import FakeServer, FakeTime, ToyTokenizer
+from fake_server import FakeServer, FakeTime, ToyTokenizer, with_started
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
@@ -45,23 +45,10 @@ PLAIN = [("base_vllm", False, "top_k_completions"), ("base_vllm", True, "echo")]
 def with_model(server, work, *, tokenizer=False, budget=None, **options):
     clock = FakeTime()
     timing = Timing(clock.monotonic, lambda: 0.0, clock.sleep, lambda: 0.5)
-
-    async def run():
-        model = OpenAIModel(
-            "toy",
-            server.url,
-            OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options}),
-            tokenizer=ToyTokenizer() if tokenizer else None,
-            budget=budget,
-            timing=timing,
-        )
-        try:
-            await model.start()
-            return await work(model)
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
+    options = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
+    tokens = ToyTokenizer() if tokenizer else None
+    model = OpenAIModel("toy", server.url, options, tokenizer=tokens, budget=budget, timing=timing)
+    return with_started(model, work)
 
 
 def score(server, labels=("J", "F"), prompt=CHAT, **options):
@@ -237,15 +224,8 @@ def test_a_model_that_is_not_listed_is_told_what_is(caplog) -> None:
     with FakeServer("vllm") as server:
         model = OpenAIModel("toi", f"{server.url}", OpenAIOptions.of({"scoring": "off"}))
         with contextlib.suppress(TomevalError):
-            asyncio.run(_started(model))
+            with_started(model, lambda _: asyncio.sleep(0))
     assert "does not list the model toi (did you mean 'toy'?); it lists toy" in caplog.text
-
-
-async def _started(model: OpenAIModel) -> None:
-    try:
-        await model.start()
-    finally:
-        await model.close()
 
 
 def test_scoring_before_the_start_is_refused():

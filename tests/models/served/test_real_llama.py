@@ -7,7 +7,6 @@ pip builds llama.cpp, which takes half an hour on two cores. The embedded model 
 llama.cpp has no pre-tokenizer like its own. Keys and values are kept in 32 bits for the comparison.
 """
 
-import asyncio
 import json
 import os
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import gguf_writer
 import pytest
+from fake_server import with_started
 from live_server import running
 from tiny import SPECIALS, make_model
 
@@ -54,15 +54,8 @@ def served(tmp_path_factory):
 
 
 def with_model(served, work, **options):
-    async def run():
-        model = OpenAIModel("toy", served[1], OpenAIOptions.of({**_OPTIONS, **options}))
-        try:
-            await model.start()
-            return await work(model)
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
+    options = OpenAIOptions.of({**_OPTIONS, **options})
+    return with_started(OpenAIModel("toy", served[1], options), work)
 
 
 def prompts():

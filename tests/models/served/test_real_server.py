@@ -7,6 +7,7 @@ import os
 import sys
 
 import pytest
+from fake_server import with_started
 from live_server import running
 
 from tomeval.core.errors import TomevalError
@@ -44,17 +45,9 @@ def served(tmp_path_factory):
 
 
 def with_model(served, work, **options):
-    async def run():
-        # What a random model writes can look like thinking.
-        common = {"key_env": "NO_SUCH_KEY", "thinking_budget": 0}
-        model = OpenAIModel(*served, OpenAIOptions.of({**common, **options}))
-        try:
-            await model.start()
-            return await work(model)
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
+    # What a random model writes can look like thinking.
+    common = {"key_env": "NO_SUCH_KEY", "thinking_budget": 0}
+    return with_started(OpenAIModel(*served, OpenAIOptions.of({**common, **options})), work)
 
 
 def draw(model, seed, **sampling):

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fake_server import with_started
 from live_server import Between, running
 from support import dump
 
@@ -60,16 +61,8 @@ def served(tmp_path_factory):
 
 
 def with_model(served, work, **options):
-    async def run():
-        options_ = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
-        model = OpenAIModel("toy", served[1], options_)
-        try:
-            await model.start()
-            return await work(model)
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
+    options = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
+    return with_started(OpenAIModel("toy", served[1], options), work)
 
 
 def requests():
