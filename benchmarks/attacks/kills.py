@@ -199,7 +199,7 @@ class Killer:
         while tally.kills < kills:
             process = self._start(folder)
             try:
-                process.wait(rng.uniform(0.02, self._seconds))
+                process.communicate(timeout=rng.uniform(0.02, self._seconds))
                 break
             except subprocess.TimeoutExpired:
                 moment = time.monotonic()
