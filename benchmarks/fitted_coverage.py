@@ -10,12 +10,11 @@ table, behind docs/calibration.md; a cell has the three sizes of `SIZES`.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from one_thread import use_one_thread
+from counting import Floats, Row, count
 
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.optima import best_response
@@ -23,10 +22,7 @@ from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.played import Played
 from tomeval.extensions.fitted.measures import fit
-from tomeval.report.tables import render
 from tomeval.statistics import estimate
-
-Floats = NDArray[np.float64]
 
 
 class Case(NamedTuple):
@@ -138,7 +134,7 @@ def measure(case: Case, repetitions: int, rng: np.random.Generator) -> dict[str,
     }
 
 
-def row_of(game: str, partner: str, player: str, repetitions: int) -> dict[str, object]:
+def row_of(game: str, partner: str, player: str, repetitions: int) -> Row:
     """Return the row of one partner and player; coverages are of 20 estimates or more."""
     found = []
     for size in SIZES:
@@ -165,15 +161,11 @@ def row_of(game: str, partner: str, player: str, repetitions: int) -> dict[str, 
     }
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=100)
-    repetitions = parser.parse_args().repetitions
-    use_one_thread()
-    rows = [row_of(*pair, player, repetitions) for pair in PARTNERS for player in PLAYERS]
-    print(render(rows, "markdown"))
+def regrets(repetitions: int) -> Iterator[Row]:
+    """Regret against fits of known partners; three sizes a cell."""
+    for pair in PARTNERS:
+        yield from (row_of(*pair, player, repetitions) for player in PLAYERS)
 
 
 if __name__ == "__main__":
-    main()
+    count({"regrets": regrets}, 100)

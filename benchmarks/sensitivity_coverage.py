@@ -11,23 +11,16 @@ of the 95 % intervals, and how far the estimates lie off on average.
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from one_thread import use_one_thread
+from counting import Floats, Row, count, percent, played, setup_of
 
-from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.calibration import expected
-from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.measures import episode_metrics
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.played import Played
 from tomeval.extensions.wording.factorial import (
     ANY,
     INNER,
@@ -38,9 +31,7 @@ from tomeval.extensions.wording.factorial import (
     components,
     grid,
 )
-from tomeval.report.tables import render
 
-Floats = NDArray[np.float64]
 SHAPE = (3, 2, 3, 3)  # players, and three options of wording
 HORIZON = 20
 CENTRE = 0.55
@@ -56,8 +47,6 @@ SPREAD: dict[Source, float] = {
     REST: 0.02,
 }
 """Standard deviations of the effects on a dial."""
-RPS = get_game("RPS")
-PARTNERS = get_partner_set("single_action", RPS)
 
 
 def axes_of(source: Source, count: int) -> tuple[int, ...]:
@@ -82,7 +71,7 @@ def dials(
     return np.minimum(np.maximum(found, 0.0), 1.0)
 
 
-def played(dial: str, values: Floats, fixed: float, episodes: int, seed: int) -> Floats:
+def values_of(dial: str, values: Floats, fixed: float, episodes: int, seed: int) -> Floats:
     """Return ToM % (dial p) or the gap (dial q) of every cell and episode."""
     result = np.empty((*values.shape, episodes))
     for place in np.ndindex(values.shape):
@@ -94,27 +83,8 @@ def played(dial: str, values: Floats, fixed: float, episodes: int, seed: int) ->
 
 
 def _measure(dial: str, options: dict[str, Any], episodes: int, seed: int) -> Floats:
-    setup = Setup(
-        "simulated",
-        options,
-        game=RPS,
-        labels=RPS.label_set(None),
-        partners=PARTNERS,
-        horizon=HORIZON,
-        seed=seed,
-    )
-    steps = simulate(setup, 0, episodes)
-    found = Played(
-        RPS,
-        PARTNERS.partners,
-        steps.partners.astype(np.int64),
-        np.full(episodes, HORIZON),
-        steps.own_action.ravel().astype(np.int64),
-        steps.partner_action.ravel().astype(np.int64),
-        steps.predicted_action.ravel().astype(np.int64),
-        steps.rewards(RPS)[0].ravel(),
-    )
-    metrics = episode_metrics(found)
+    setup = setup_of("simulated", options, "RPS", "single_action", horizon=HORIZON, seed=seed)
+    metrics = episode_metrics(played(setup, 0, episodes))
     if dial == "p":
         return metrics["tom_percent"]
     return metrics["delta_functional_per_step"] - metrics["delta_tom_best_response_per_step"]
@@ -123,7 +93,8 @@ def _measure(dial: str, options: dict[str, Any], episodes: int, seed: int) -> Fl
 @cache
 def gap_of(q: float, p: float) -> float:
     """Return the expected literal-functional gap, by the closed form."""
-    truth = expected(RPS, PARTNERS, p=p, q=q)
+    setup = setup_of("simulated", {}, "RPS", "single_action")
+    truth = expected(setup.game, setup.tables, p=p, q=q)
     return truth["delta_functional_per_step"] - truth["delta_tom_best_response_per_step"]
 
 
@@ -152,7 +123,7 @@ def coverage(
     found: dict[Source, list[float]] = {}
     for number in range(repetitions):
         rng = np.random.default_rng(number)
-        values = played(dial, dials(spread, shape, rng), fixed, episodes, number)
+        values = values_of(dial, dials(spread, shape, rng), fixed, episodes, number)
         for key, one in components(grid(values), rng, 1_000).items():
             if key in truth:
                 found.setdefault(key, []).append(one.raw)
@@ -177,27 +148,21 @@ def shown(source: Source) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--repetitions", type=int, default=400)
-    count = parser.parse_args().repetitions
-    rows: list[dict[str, Any]] = []
+def variances(repetitions: int) -> Iterator[Row]:
+    """Variances by source of wording; coverage of their 95 % intervals in %."""
     for episodes in (5, 20):
         for dial, measure in (("p", "ToM %"), ("q", "gap")):
-            for key, (truth, mean, hit) in coverage(dial, SPREAD, SHAPE, episodes, count).items():
-                rows.append(
-                    {
-                        "measure": measure,
-                        "episodes": episodes,
-                        "source": shown(key),
-                        "variance": f"{truth:.4g}",
-                        "mean estimate": f"{mean:.4g}",
-                        "coverage %": f"{100 * hit:.1f}",
-                    }
-                )
-    print(render(rows, "markdown"))
+            of_dial = coverage(dial, SPREAD, SHAPE, episodes, repetitions)
+            for key, (truth, mean, hit) in of_dial.items():
+                yield {
+                    "measure": measure,
+                    "episodes": episodes,
+                    "source": shown(key),
+                    "variance": f"{truth:.4g}",
+                    "mean estimate": f"{mean:.4g}",
+                    "coverage %": percent(hit),
+                }
 
 
 if __name__ == "__main__":
-    use_one_thread()
-    main()
+    count({"variances": variances}, 400)
