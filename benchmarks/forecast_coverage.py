@@ -102,30 +102,40 @@ def truth_of(temperature: float, shift: float) -> dict[str, float]:
     return truth
 
 
+def coverage(
+    episodes: int, temperature: float, shift: float, repetitions: int, rng: np.random.Generator
+) -> dict[str, tuple[float, float, float]]:
+    """Return for each measure which share of intervals holds the truth, mean error, and truth."""
+    truth = truth_of(temperature, shift)
+    samples = [
+        measured(*forecasts(episodes, temperature, shift, rng), rng) for _ in range(repetitions)
+    ]
+    covered = {}
+    for name in (name for name in samples[0] if name in truth):
+        low, high, mean = (
+            np.array([getattr(sample[name], end)[0] for sample in samples])
+            for end in ("low", "high", "mean")
+        )
+        share = float(held(low, high, truth[name]).mean())
+        covered[name] = share, float((mean - truth[name]).mean()), truth[name]
+    return covered
+
+
 def probabilities(repetitions: int) -> Iterator[Row]:
     """Measures of stated probabilities: coverage in %, and how far their mean is off."""
     rng = np.random.default_rng(1)
     for temperature, shift in DIALS:
-        truth = truth_of(temperature, shift)
         for episodes in (6, 20, 60):
-            samples = [
-                measured(*forecasts(episodes, temperature, shift, rng), rng)
-                for _ in range(repetitions)
-            ]
-            for name in (name for name in samples[0] if name in truth):
-                found = [sample[name] for sample in samples]
-                low, high, mean = (
-                    np.array([getattr(one, end)[0] for one in found])
-                    for end in ("low", "high", "mean")
-                )
+            covered = coverage(episodes, temperature, shift, repetitions, rng)
+            for name, (share, error, truth) in covered.items():
                 yield {
                     "measure": name,
                     "episodes": episodes,
                     "temperature": temperature,
                     "shift": shift,
-                    "truth": f"{truth[name]:.3f}",
-                    "mean error": f"{(mean - truth[name]).mean():.4f}",
-                    "coverage": percent(held(low, high, truth[name])),
+                    "truth": f"{truth:.3f}",
+                    "mean error": f"{error:.4f}",
+                    "coverage": percent(share),
                 }
 
 

@@ -16,6 +16,7 @@ from scipy.stats import chi2, kendalltau
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings.contests import choices_of
 from tomeval.extensions.ratings.ends import ClusterSpread
+from tomeval.extensions.ratings.fit import Fit
 from tomeval.extensions.ratings.rating import ELO, PRIOR, rate
 
 HALF = chi2.ppf(0.95, 1) / 2
@@ -312,14 +313,31 @@ def test_intervals_hold_the_truth():
     assert np.mean(ranked) >= 0.95
 
 
+def uneven(count, strength, draws, leaning):
+    """Draw games of two against four in which some players more often sit with the two."""
+    games = []
+    for _ in range(count):
+        seated = draws.choice(len(strength), 6, replace=False)
+        weight = np.exp(leaning[seated])
+        few = draws.choice(seated, 2, replace=False, p=weight / weight.sum())
+        many = np.setdiff1d(seated, few)
+        gap = strength[few].mean() - strength[many].mean() + rating_calibration.SIDE
+        games.append(([few.tolist(), many.tolist()], rating_calibration.won(gap, draws)))
+    return games
+
+
+def strengths(table):
+    fit = Fit(table, np.full(len(table.names) + len(table.sides), np.nan))
+    return fit.players @ fit.choices.peak(1 / PRIOR**2).place
+
+
 def test_a_side_term_recovers_the_order_where_sides_are_uneven():
-    """A small version of benchmarks/rating_calibration.py."""
     taus: dict[str, list[float]] = {"plain": [], "side": []}
     for seed in range(30):
         draws = np.random.default_rng([seed, 5])
         strength = draws.normal(size=12)
-        games = rating_calibration.uneven(200, strength, draws, draws.normal(size=12))
+        games = uneven(200, strength, draws, draws.normal(size=12))
         for name, sides in (("plain", False), ("side", True)):
             table = rating_calibration.contests_of(games, 12, sides)
-            taus[name].append(kendalltau(rating_calibration.strengths(table), strength).statistic)
+            taus[name].append(kendalltau(strengths(table), strength).statistic)
     assert np.mean(taus["side"]) > np.mean(taus["plain"]) + 0.01
