@@ -55,7 +55,7 @@ with an option, see `Joined`.
 
 ABOUT = {
     "play": "Play a game yourself, at the terminal: matrix games, the arena, Decrypto.",
-    "import": "Make a run folder of games that were played elsewhere, or print their table.",
+    "import": "Make a run folder of games that were played elsewhere.",
     "verify": "Check a run folder against its checksums, or published results against what can be.",
 }
 """What commands are for, if their parts differ."""

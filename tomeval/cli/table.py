@@ -133,7 +133,7 @@ def table(
         ),
     ] = None,
 ) -> None:
-    """Print a table of a run, or of several: by default one measure, players down, tasks across."""
+    """Print a table of a run, or of several; of matrix games, whether each uses what it knows."""
     from tomeval.report.tables import DATA, WORDS, data
     from tomeval.report.views import Asked, View, cells_notes, cells_view, chosen_rows, needed
     from tomeval.runs.notes import few_notes, lacks_interval

@@ -70,7 +70,7 @@ def read_csv(path: Path) -> Table:
         header = [name.strip() for name in reader.fieldnames or []]
     except csv.Error as error:
         raise not_csv(error) from None
-    if len(set(header)) < len(header):
-        raise TomevalError(f"{path}: a column name appears twice: {', '.join(header)}")
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise TomevalError(f"{path}: a column name appears twice: {excerpt(twice[0])!r}")
     reader.fieldnames = header
     return Table(tuple(header), rows())

@@ -83,7 +83,7 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
                     differences_figure(compared, measure, scopes, levels_shown, options, told),
                     f"{measure.heading} compared with {compared.baseline}, by {by}",
                     f"Difference in {measure.heading} from {compared.baseline}, {told}, over "
-                    f"{_units(compared, run)} ({sample_words(cells)}), with 95 % {kind}. "
+                    f"{_units(compared)} ({sample_words(cells)}), with 95 % {kind}. "
                     f"Filled: differs at 5 % by the {test} with Holm's correction."
                     f"{SIDES[measure.better]} All "
                     f"panels and pages have one scale.{_reach(compared, scopes, levels_shown)}",
@@ -93,7 +93,7 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
     return drawings
 
 
-def _units(found: Comparison, run: Run) -> str:
+def _units(found: Comparison) -> str:
     """Say what is compared: pairs, and groups that are none."""
     pairs = "pairs of episodes with the same task and seed"
     if found.apart.any():

@@ -58,7 +58,7 @@ def write_joint_report(runs: Sequence[Run], out: Path, options: ReportOptions) -
         "blocks": [],
         "name": ", ".join(run.folder.name for run in parts),
         "kind": whole.domain.title,
-        "sizes": [(str(len(parts)), "runs"), *_sizes(parts, whole, episodes)],
+        "sizes": [(str(len(parts)), "runs"), *_sizes(whole, episodes)],
         "headline": headline,
         "notices": [
             *_overlaps(parts),
@@ -92,7 +92,7 @@ def _headline(run: Run, options: ReportOptions) -> list[str]:
     return facts.headline(run, run.rows(reference=options.reference, names=names), names)
 
 
-def _sizes(runs: Sequence[Run], whole: Run, episodes: Sequence[Episodes]) -> list[tuple[str, str]]:
+def _sizes(whole: Run, episodes: Sequence[Episodes]) -> list[tuple[str, str]]:
     """Return the figures at the top of the page, as (number, of what)."""
     tasks = {facts.task_text(cell) for cell in whole.cells}
     total, steps = (sum(getattr(one, what) for one in episodes) for what in ("total", "steps"))

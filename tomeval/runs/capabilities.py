@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tomeval.runs.columns import Table
     from tomeval.runs.domain import Block
     from tomeval.runs.measures import Measure
-    from tomeval.runs.reported import Answer
     from tomeval.runs.results import Run
     from tomeval.runs.schema import Schema
     from tomeval.runs.store import Store
@@ -264,8 +263,7 @@ class Show:
         A run's rows beside published results in a form of the domain's own, and notes, for ``table
         --against``; None: it has the form of all domains, `tomeval.runs.reported`, alone.
     answers : function
-        What is known of items of facts that are no measures, by item: see
-        `tomeval.runs.reported.Answer`.
+        Why a run has no number for items of facts that are no measures, by item.
     verdict : Verdict, optional
         What the first screen of a run says; None: it shows the headline alone.
     """
@@ -286,7 +284,7 @@ class Show:
     table_notes: Callable[[Run], list[str]] = _nothing
     notes_of_measures: Callable[[Run, Collection[str]], list[str]] = _nothing
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
-    answers: Callable[[], Mapping[str, Answer]] = _empty
+    answers: Callable[[], Mapping[str, str]] = _empty
     verdict: Verdict | None = None
 
 

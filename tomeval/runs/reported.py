@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import results_path, shown_path
 from tomeval.runs.columns import interval_columns
 from tomeval.runs.domain import Rows
-from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 
 COLUMNS = ("domain", "item", "fact", "value", "unit", "kind", "standing", "source")
@@ -22,10 +21,6 @@ NUMBER, SETTING, CLAIM = "number", "setting", "claim"
 KINDS = (NUMBER, SETTING, CLAIM)
 STANDINGS = ("stated", "project page", "second-hand", "rules")
 """Who says it: the paper, its project page, somebody else of the paper, or nobody but the rules."""
-
-Answer = str | Callable[[Run], Rows | str]
-"""What a domain knows of an item: why a run has no such number, or a function of the run that
-returns that, or rows with ``of`` (whom it is of), ``ours``, and the columns of its interval."""
 
 _NOTHING = interval_columns("ours", math.nan, math.nan, math.nan)
 
@@ -125,8 +120,8 @@ def beside_facts(
 ) -> tuple[Rows, list[str]]:
     """Return a run's numbers beside those that a source reports, and why others have none.
 
-    An item that is a measure of the domain stands beside that measure of every cell; any other one
-    beside what the domain's `Show.answers` has for it. What remains is in the notes, with reasons.
+    An item that is a measure of the domain stands beside that measure of every cell. What remains
+    is in the notes, with reasons, such as those of the domain's `Show.answers`.
 
     Parameters
     ----------
@@ -168,7 +163,7 @@ def beside_facts(
     return rows, [f"not comparable, {why}: {'; '.join(words)}" for why, words in left.items()]
 
 
-def _ours(run: Run, table: Rows, fact: Fact, answers: Mapping[str, Answer]) -> Rows | str:
+def _ours(run: Run, table: Rows, fact: Fact, answers: Mapping[str, str]) -> Rows | str:
     """Return what a run has for a fact, or why it has nothing."""
     measures = {**run.domain.measures, **run.measures}
     if fact.item in measures:
@@ -180,9 +175,7 @@ def _ours(run: Run, table: Rows, fact: Fact, answers: Mapping[str, Answer]) -> R
     if answer is None:
         near = did_you_mean(fact.item, [*measures, *answers])
         return f"the domain {run.domain.name!r} has no measure {fact.item!r}{near}"
-    if isinstance(answer, str):
-        return answer
-    return "it has no number" if math.isnan(fact.value) else answer(run)
+    return answer
 
 
 def _of_cells(run: Run, table: Rows, name: str) -> Rows:
@@ -198,23 +191,3 @@ def _of_cells(run: Run, table: Rows, name: str) -> Rows:
 def as_ours(row: Mapping[str, Any], name: str) -> dict[str, float]:
     """Return a column of a table and those of its interval as the columns ``ours``."""
     return {key: row[name + key.removeprefix("ours")] for key in _NOTHING}
-
-
-def settings(values: Iterable[tuple[str, float]]) -> Rows:
-    """Return rows of a setting from pairs of whom it is of and its value; equal values are one.
-
-    Examples
-    --------
-    >>> settings([("minilm", 16), ("wordnet", 16)])
-    [{'of': 'the run', 'ours': 16.0}]
-    >>> settings([("minilm", 16), ("wordnet", 8)])
-    [{'of': 'minilm', 'ours': 16.0}, {'of': 'wordnet', 'ours': 8.0}]
-    """
-    names: dict[float, list[str]] = {}
-    for name, value in values:
-        names.setdefault(float(value), []).append(name)
-    alone = len(names) == 1
-    return [
-        {"of": "the run" if alone else first_names(whom), "ours": value}
-        for value, whom in names.items()
-    ]

@@ -155,7 +155,7 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
         tomeval.score(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["json", "jsonl", "parquet"])
 def test_other_forms_of_tables_are_pointed_to_what_reads_them(tmp_path, ending) -> None:
     path = written(tmp_path / f"log.{ending}", "{}")
     with pytest.raises(TomevalError, match=f"log.{ending}: is no CSV; in Python, pandas reads it"):
@@ -189,6 +189,9 @@ def test_all_that_lacks_is_said_at_once(tmp_path) -> None:
     said = "missing column 'episode'.*--map FIELD=COLUMN: episode, step, partner_action$"
     with pytest.raises(TomevalError, match=said):
         tomeval.score(path, "IPD", "unknown")
+    said = f"{said[:-1]}; and which game it was, with --game or --map; and which partner it was"
+    with pytest.raises(TomevalError, match=said):
+        tomeval.score(path)
 
 
 def test_a_file_opens_no_other_file(tmp_path) -> None:

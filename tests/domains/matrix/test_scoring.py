@@ -112,7 +112,7 @@ def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
     [
         ("partner_action", "partner_acton", "missing column 'partner_action' (did you mean"),
         ("episode,", "", "missing column 'episode'"),
-        ("predicted_action", "step", "a column name appears twice"),
+        ("predicted_action", "step", "a column name appears twice: 'step'"),
         ("1,2,1,1,1", "1,4,1,1,1", "line 3: a gap in episode '1': step 4 after step 1"),
         ("1,2,1,1,1", "1,1,1,1,1", "step 1 after step 1"),
         ("1,1,1,0,0", "1,2,1,0,0", "line 2: episode '1' starts at step 2"),

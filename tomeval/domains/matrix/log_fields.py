@@ -99,6 +99,9 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
     except TomevalError as error:
         lacking = [name for name, column in column_of.items() if column not in header]
         told = f"; name with --map FIELD=COLUMN: {', '.join(lacking)}" if lacking else ""
+        for name, given in (("game", reading.game), ("partner", reading.partners)):
+            if lacking and given is None and named.get(name, name) not in header:
+                told += f"; and which {name} it was, with --{name} or --map"
         raise TomevalError(f"{error}{told}") from None
     for name in (*OPTIONAL, *WHO_PLAYED):
         if name in named or (name in header and name not in dropped):

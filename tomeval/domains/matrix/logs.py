@@ -51,10 +51,11 @@ def read_log(path: Path, reading: Reading) -> Log:
         is not to be left out; nothing left to score; a file that takes more memory than is allowed,
         see `tomeval.core.unpacking`.
     """
-    if path.suffix.lower() in (".jsonl", ".ndjson", ".parquet"):
+    if path.suffix.lower() in (".json", ".jsonl", ".ndjson", ".parquet"):
         raise TomevalError(
             f"{path}: is no CSV; in Python, pandas reads it and writes one: "
-            "read_json(FILE, lines=True) or read_parquet(FILE), then .to_csv(OTHER, index=False)"
+            "read_json(FILE), with lines=True for a row per line, or read_parquet(FILE), then "
+            ".to_csv(OTHER, index=False)"
         )
     if path.is_file():
         check_unpacked(path.stat().st_size, str(path))
