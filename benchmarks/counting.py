@@ -36,6 +36,8 @@ def count(parts: Mapping[str, Part], repetitions: int) -> None:
     parser.add_argument("--repetitions", type=int, default=repetitions)
     parser.add_argument("--only", default=",".join(parts), help=f"of {', '.join(parts)}")
     given = parser.parse_args()
+    if unknown := sorted(set(given.only.split(",")) - parts.keys()):
+        parser.error(f"--only: unknown {unknown[0]!r}; of {', '.join(parts)}")
     error = 100 * np.sqrt(0.05 * 0.95 / given.repetitions)
     print(f"{given.repetitions} repetitions: a share of 5 or 95 % is known to ± {error:.1f} %")
     for name in given.only.split(","):

@@ -194,6 +194,10 @@ MISTAKES = [
     ("export runs/mine --what inspect", "--format inspect --out FOLDER"),
     ("export runs/mine --what step", "(did you mean 'steps'?)"),
     ("export runs/mine --format parqet", "(did you mean 'parquet'?)"),
+    (
+        "table runs/mine --what order",
+        "unknown table 'order' (did you mean 'orders'?); known: cells",
+    ),
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("transcript runs/mine --cell 9", "runs/mine: no cell 9, there are 0"),
     ("transcript runs/mine --episode x", "write numbers or ranges such as 0-3,7"),

@@ -214,9 +214,10 @@ class Run:
         """
         if name in self.tables:
             return self.tables[name]
-        table = known_tables(self.domain).get(name)
+        known = known_tables(self.domain)
+        table = known.get(name)
         if table is None:
-            raise unknown("table", name, ["cells", *self.tables])
+            raise unknown("table", name, dict.fromkeys(("cells", *self.tables, *known)))
         if table.needs or not table.present(self):
             why = f", which needs {table.needs}" if table.needs else ""
             raise TomevalError(f"--what {name}: {self.folder} has no data for this table{why}")
