@@ -143,3 +143,23 @@ def test_what_a_seat_does_unseen_leaves_it_without_values():
     later = game.then(state, {0: (4, 0, 0), 1: (2, 1, 1)})
     follower.observe(game.view(later, 0))
     assert follower.values(game.view(later, 0), game.due(later)[0]) is None
+
+
+def test_an_unseen_action_that_earns_something_of_its_own_leaves_it_without_values():
+    """What follows is the same whatever it did, but not what it has."""
+
+    class Unseen(Shorter):
+        def essence(self, state, seat):
+            lead = state.taken[seat] - state.taken[1 - seat]
+            shape = (((0,), (0,)),) * len(state.past)
+            return state._replace(past=shape, taken=(0, 0)), self.worth * lead
+
+        def events(self, state):
+            return tuple(Event("round", None, number) for number, _ in enumerate(state.past))
+
+    game, others = Unseen(blotto(reward="rounds").rules), {1: _mixture()}
+    state = game.deal(np.random.default_rng(0))
+    follower = enumeration(game, 0, others).follow(game.view(state, 0))
+    later = game.then(state, {0: (4, 0, 0), 1: (2, 2, 0)})
+    follower.observe(game.view(later, 0))
+    assert follower.values(game.view(later, 0), game.due(later)[0]) is None

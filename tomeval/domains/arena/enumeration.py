@@ -38,8 +38,8 @@ class Position(NamedTuple):
 Belief = Mapping[Position, float]
 """Positions with their probabilities, which sum to 1."""
 
-Seen = tuple[Event, ...]
-"""What a seat learns of a stage."""
+Seen = tuple[bool, tuple[Event, ...]]
+"""What a seat learns of a stage: whether the game goes on, and events."""
 
 
 class Next(NamedTuple):
@@ -140,16 +140,16 @@ class Enumeration(Solver):
     def after(
         self, belief: Belief, action: Action, stated: Mapping[int, Action] = _NOTHING
     ) -> dict[Seen, Next]:
-        """Return what follows an own action, by what the seat then sees.
+        """Return what follows an own action, by what the seat then sees; nothing after the end.
 
-        Positions in which the game is over are left out. Others of whom it is `stated` do that.
+        Others of whom it is `stated` do that.
         """
         weights: dict[Seen, dict[Position, float]] = defaultdict(lambda: defaultdict(float))
         for position, weight in belief.items():
             due = self.game.due(position.state)
             others = [ask for ask in due if ask.seat != self.seat]
             own = {self.seat: action} if len(others) < len(due) else {}
-            past = len(self._seen(position.state))
+            past = len(self._events(position.state))
             answers = [
                 ((1.0, stated[ask.seat]),) if ask.seat in stated else self.choices(position, ask)
                 for ask in others
@@ -159,7 +159,7 @@ class Enumeration(Solver):
                 chance = weight * math.prod(p for p, _ in drawn)
                 for p, state in self.game.outcomes(position.state, {**own, **said}):
                     after = Position(state, self._remembered(position.memories, state))
-                    weights[self._seen(state)[past:]][after] += chance * p
+                    weights[self._seen(state, past)][after] += chance * p
                     self._left -= 1
             if self._left < 0:
                 raise TooManyError
@@ -170,7 +170,7 @@ class Enumeration(Solver):
         weights: dict[Seen, dict[Position, float]] = defaultdict(dict)
         for p, state in self.game.starts():
             memories = (x.start(self.game.view(state, s)) for s, x in self.policies.items())
-            weights[self._seen(state)][Position(state, tuple(memories))] = p
+            weights[self._seen(state, 0)][Position(state, tuple(memories))] = p
         return {seen: self._next(positions) for seen, positions in weights.items()}
 
     def _next(self, weights: Mapping[Position, float]) -> Next:
@@ -189,9 +189,12 @@ class Enumeration(Solver):
             for (seat, policy), memory in zip(self.policies.items(), memories, strict=True)
         )
 
-    def _seen(self, state: Any) -> Seen:
-        events: Seen = self.game.view(state, self.seat).events
+    def _events(self, state: Any) -> tuple[Event, ...]:
+        events: tuple[Event, ...] = self.game.view(state, self.seat).events
         return events
+
+    def _seen(self, state: Any, past: int) -> Seen:
+        return bool(self.game.due(state)), self._events(state)[past:]
 
     def _q(
         self,
@@ -217,6 +220,12 @@ class Enumeration(Solver):
             if (key := _key(belief)) in known:
                 waiting.pop()
                 continue
+            if not any(self.game.due(position.state) for position in belief):  # it is over
+                known[key] = math.fsum(
+                    p * self.game.rewards(position.state)[self.seat]
+                    for position, p in belief.items()
+                )
+                continue
             if key not in branches:
                 branches[key] = [
                     [(after, _key(after.belief)) for after in self.after(belief, own).values()]
@@ -226,19 +235,11 @@ class Enumeration(Solver):
             if unknown := [after.belief for after, later in following if later not in known]:
                 waiting += unknown
                 continue
-            known[key] = self._over(belief) + self.pick(
+            known[key] = self.pick(
                 math.fsum(after.chance * (after.earned + known[later]) for after, later in one)
                 for one in branches.pop(key)
             )
         return known[_key(root)]
-
-    def _over(self, belief: Belief) -> float:
-        """Return what the positions add in which the game is over."""
-        return math.fsum(
-            p * self.game.rewards(position.state)[self.seat]
-            for position, p in belief.items()
-            if not self.game.due(position.state)
-        )
 
 
 def _key(belief: Belief) -> frozenset[tuple[Position, float]]:
@@ -251,7 +252,7 @@ class _Follower(Follower):
 
     def __init__(self, solver: Enumeration, view: View[Any]) -> None:
         self.solver, self._past = solver, len(view.events)
-        dealt = solver.dealt.get(view.events, Next(0.0, 0.0, {}))
+        dealt = solver.dealt.get((True, view.events), Next(0.0, 0.0, {}))
         self._earned: float = dealt.earned
         self._belief: Belief = dealt.belief
 
@@ -263,20 +264,17 @@ class _Follower(Follower):
 
     def observe(self, view: View[Any]) -> None:
         """Take a stage in; what the seat did follows from what it saw, or there is no belief."""
-        seen, self._past = view.events[self._past :], len(view.events)
+        seen = True, view.events[self._past :]
+        self._past = len(view.events)
         after = [
             following[seen]
             for own in (self.solver.options(self._belief) if self._belief else ())
             if seen in (following := self.solver.after(self._belief, own))
         ]
-        if len({_key(one.belief) for one in after}) != 1:
+        if len({(_key(one.belief), one.earned) for one in after}) == 1:
+            self._belief, self._earned = after[0].belief, self._earned + after[0].earned
+        else:
             self._belief = {}
-            return
-        due = self.solver.game.due
-        going = {p: weight for p, weight in after[0].belief.items() if due(p.state)}
-        total = math.fsum(going.values())
-        self._belief = {position: weight / total for position, weight in going.items()}
-        self._earned += after[0].earned
 
 
 class EnumeratedValues(ListedValues):
