@@ -1,5 +1,9 @@
-"""Values that follow from rules alone, against the solvers of the games, which do not enumerate."""
+"""Values that follow from rules alone, against the solvers of the games, and worked by hand."""
 
+import itertools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -7,11 +11,12 @@ import pytest
 from domains.arena.ipd3.cases import game_of, policy
 
 from tomeval.domains.arena.enumeration import enumeration
-from tomeval.domains.arena.game import Event, Probe
+from tomeval.domains.arena.game import ArenaGame, Ask, Event, Probe, View
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import every
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules
 from tomeval.domains.arena.games.mafia.policies import POLICIES as MAFIA
+from tomeval.domains.arena.policy import Policy
 
 
 class Listed(Blotto):
@@ -96,6 +101,10 @@ def test_values_are_those_of_the_game_s_own_solver(name, seed):
             for action in (options := game.options(view, mine[0])):
                 assert values.of(action) == pytest.approx(wanted.of(action), abs=1e-12)
             assert values.best == pytest.approx(wanted.best, abs=1e-12)
+            for mixed in values.expected.values():
+                assert sum(p for p, _ in mixed) == pytest.approx(1)
+            if game.name != "blotto":  # its probes ask for more than what a seat does
+                assert not any(values.observer(probe) for probe in game.probes(view, mine[0]))
             said[me] = options[rng.integers(len(options))]
             compared += 1
         state = game.after(state, said, rng)[1]
@@ -163,3 +172,105 @@ def test_an_unseen_action_that_earns_something_of_its_own_leaves_it_without_valu
     later = game.then(state, {0: (4, 0, 0), 1: (2, 2, 0)})
     follower.observe(game.view(later, 0))
     assert follower.values(game.view(later, 0), game.due(later)[0]) is None
+
+
+class Tossed(NamedTuple):
+    log: tuple[Event, ...] = ()
+    round: int = 1
+    ending: str = ""
+    lost: tuple[int, ...] = ()
+    coin: int = 0
+    points: float = 0.0
+
+
+class TossedView(View[Tossed]):
+    @property
+    def coin(self):
+        return self._state.coin if self.seat else None
+
+
+class Guessing(ArenaGame[Tossed]):
+    """Seat 1 says heads (1) as often as its coin, which it alone has seen; seat 0 guesses."""
+
+    name, seats, length, usual, views = "guessing", 2, 6, 3, TossedView
+
+    def deal(self, rng):
+        return Tossed(coin=int(rng.integers(2)))
+
+    def starts(self):
+        return [(0.5, Tossed(coin=coin)) for coin in range(2)]
+
+    def due(self, state):
+        return () if state.ending else (Ask(0, "say"), Ask(1, "say"))
+
+    def then(self, state, actions):
+        last = state.round == 3
+        return state._replace(
+            log=(*state.log, Event("said", None, (actions[0], actions[1]))),
+            round=state.round + (not last),
+            ending="played" if last else "",
+            points=state.points + (actions[0] == actions[1]),
+        )
+
+    def rewards(self, state):
+        return state.points, 0.0
+
+    def options(self, view, ask):
+        return (0, 1)
+
+    def probes(self, view, ask):
+        return (Probe("say", 1),) if ask.seat == 0 else ()
+
+    def essence(self, state, seat):
+        return state._replace(log=(), points=0.0), state.points * (seat == 0)
+
+
+HEADS = (0.3, 0.8)
+
+
+@dataclass(frozen=True)
+class Coin(Policy):
+    about = "heads as often as its coin"
+
+    def choices(self, view, ask, memory):
+        p = HEADS[view.coin]
+        return ((p, 1), (1 - p, 0))
+
+
+def likelihood(coin, said):
+    return 0.5 * math.prod(HEADS[coin] if one else 1 - HEADS[coin] for one in said)
+
+
+def test_beliefs_about_a_hidden_coin_are_bayes_own():
+    """By hand: in every round the likelier answer, given what was said so far."""
+    game = Guessing()
+    solver = enumeration(game, 0, {1: Coin()})
+    value = sum(
+        max(sum(likelihood(coin, (*said, own)) for coin in range(2)) for own in range(2))
+        for rounds in range(3)
+        for said in itertools.product(range(2), repeat=rounds)
+    )
+    assert solver.value() == pytest.approx((value, value), abs=1e-12)
+    assert solver.chance() == pytest.approx((1.5, 1.5), abs=1e-12)
+    for said in itertools.product(range(2), repeat=2):
+        state, earned = Tossed(coin=1), 0
+        follower = solver.follow(game.view(state, 0))
+        for one in said:
+            state, earned = game.then(state, {0: 1, 1: one}), earned + one
+            follower.observe(game.view(state, 0))
+        values = follower.values(game.view(state, 0), Ask(0, "say"))
+        both = [sum(likelihood(coin, (*said, own)) for coin in range(2)) for own in range(2)]
+        heads = both[1] / sum(both)
+        assert values.of(1).low == pytest.approx(earned + heads, abs=1e-12)
+        assert values.observer(Probe("say", 1)) == pytest.approx({1: heads, 0: 1 - heads})
+        assert values.reply({Probe("say", 1): 0}) == 0
+
+
+def test_many_games_and_questions_are_answered_within_the_same_limit():
+    most = next(n for n in range(10, 500) if enumeration(Guessing(), 0, {1: Coin()}, most=n))
+    solver, view = enumeration(Guessing(), 0, {1: Coin()}, most=most), Guessing().view(Tossed(), 0)
+    for _ in range(most):
+        values = solver.follow(view).values(view, Ask(0, "say"))
+    assert values.reply({Probe("say", 1): 1}) == 1
+    for _ in range(most):
+        assert solver.follow(view).values(view, Ask(0, "say")).q == values.q

@@ -289,11 +289,14 @@ class EnumeratedValues(ListedValues):
                     expected[ask.seat][action] += weight * p
         super().__init__(
             {action: earned + worth for action, worth in solver.q(belief).items()},
-            {seat: [(p, a) for a, p in mixed.items()] for seat, mixed in expected.items()},
+            {
+                seat: [(p / sum(mixed.values()), action) for action, p in mixed.items()]
+                for seat, mixed in expected.items()
+            },
         )
 
     def observer(self, probe: Probe) -> Mapping[Action, float] | None:
-        """Return what is expected of the seat that a probe is about.
+        """Return what is expected of the seat that a probe is about, if it is due at all.
 
         None in games that say themselves what is true of a probe: it need not be what a seat does.
         """
