@@ -221,7 +221,8 @@ MEASURES = registry(
         ("acted_on", "acted on %", 1),
         _acted_on,
         "On how many decisions the subject did what is the best reply to its own predictions; of "
-        "those with a best reply whose value is known at least by bounds.",
+        "those with a best reply whose value is known at least by bounds. Of equally good replies "
+        "only the one counts that the solver returns, so it can be low where many are as good.",
         source="self-consistency as in matrix games; " + OWN,
     ),
     Measure(
