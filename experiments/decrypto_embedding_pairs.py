@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.coroutines import run_now
 from tomeval.domains.decrypto.embedding_players import MATCHINGS
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.seating import play_one
-from tomeval.domains.seated.play import at_once
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
@@ -52,7 +52,7 @@ def row(careful: bool, matching: str, eve: str, alice: str, bob: str, games: int
     }
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
-    played = [at_once(play_one(cell, game, {}, lambda: None)) for game in range(games)]
+    played = [run_now(play_one(cell, game, {}, lambda: None)) for game in range(games)]
     turns = np.array([len(game.turns) for game in played])
     lost = sum(game.outcome in ("miscommunication", "both") for game in played)
     survived = sum(game.outcome == "survived" for game in played)

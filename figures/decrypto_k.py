@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.coroutines import run_now
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.seating import play_one
-from tomeval.domains.seated.play import at_once
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import COLOURS, WIDTHS, new_figure
@@ -58,7 +58,7 @@ def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict
     }
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
-    played = [at_once(play_one(cell, game, {}, lambda: None)) for game in range(games)]
+    played = [run_now(play_one(cell, game, {}, lambda: None)) for game in range(games)]
     about = {"alice_and_bob": pair, "eve": eve, "careful": careful, "k": k, "games": games}
     return [
         {

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.arena.cells import schedule_sha256
 from tomeval.domains.arena.seating import play_one
-from tomeval.domains.seated.play import at_once
 from tomeval.extensions.ratings.tables import rating_tables
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.results import Run
@@ -67,7 +67,7 @@ def test_the_pool_plays_as_it_did():
         [*cell.key, game.index, game.rewards, game.ending]
         for cell in experiment.cells
         for number in range(len(cell.game.rotations))
-        for game in [at_once(play_one(cell, number, {}, lambda: None))]
+        for game in [run_now(play_one(cell, number, {}, lambda: None))]
     ]
     text = json.dumps(rows, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest()[:24] == RECORDED["arena_pool"]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from tomeval.core.coroutines import run_now
 from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.play import Table, _scored, play_game
 from tomeval.domains.arena.seats import Answer, ScriptedSeat
-from tomeval.domains.seated.play import at_once
 from tomeval.domains.seated.seats import Chair
 
 
@@ -44,7 +44,7 @@ def test_probability_of_the_truth(probs, given, scores):
     ]
     players[0].probs = probs
     table = Table(game, players, (0, 1, 2), rng, rng, rng)
-    [decision] = [d for d in at_once(play_game(table, 0, 0)).decisions if d.slot == 0]
+    [decision] = [d for d in run_now(play_game(table, 0, 0)).decisions if d.slot == 0]
     moves = [p for p in decision.probed if p.probe.name == "move"]
     found = {names[p.probe.about]: p.probability for p in moves}
     assert found == pytest.approx(given)

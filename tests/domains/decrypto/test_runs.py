@@ -10,6 +10,7 @@ import pytest
 from decrypto_support import Logged, everything, experiment, said
 from support import dump
 
+from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.domain import DECRYPTO
 from tomeval.domains.decrypto.game import CODES, Turn
@@ -18,7 +19,6 @@ from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.tables import TABLES, table_rows
-from tomeval.domains.seated.play import at_once
 from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import make_experiment
@@ -123,7 +123,7 @@ def test_another_seed_gives_other_games(tmp_path) -> None:
 
 def test_games_without_models_search_for_the_best_turn() -> None:
     (cell,) = experiment(players={"minilm": {"embedding": "minilm"}}, best_turn=True).cells
-    game = at_once(play_one(cell, 1, {}, lambda: None))
+    game = run_now(play_one(cell, 1, {}, lambda: None))
     assert all(turn.best is not None for turn in game.turns)
 
 

@@ -10,11 +10,11 @@ import pytest
 from support import scripts
 
 import tomeval
+from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.measures import episode_metrics
-from tomeval.domains.matrix.play import run_now
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.extensions.fitted.duel import play_duel

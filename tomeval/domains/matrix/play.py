@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 import operator
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import TomevalError
+from tomeval.core.coroutines import run_now
 from tomeval.core.extensions import named
 from tomeval.core.outcomes import (
     COMPLETE,
@@ -37,8 +37,6 @@ from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,17 +160,6 @@ def play_episode(setup: Setup, episode: int) -> Steps:
     Returns it complete, or void with the steps up to the invalid answer.
     """
     return run_now(play_episode_async(setup, episode))
-
-
-def run_now(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run a coroutine that never has to wait."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        result: _Result = done.value
-        return result
-    coroutine.close()
-    raise TomevalError("this subject waits for something: play it with play_episode_async")
 
 
 async def play_episode_async(

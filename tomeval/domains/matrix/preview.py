@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named
 from tomeval.core.outcomes import Invalid, Said
@@ -15,7 +16,7 @@ from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.play import Setup, run_now
+from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects import LLMSubject
 from tomeval.models.base import Prompt, Reply, Scores

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
+from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Model, Stopped
 from tomeval.runs.capabilities import Play
 from tomeval.runs.domain import Block
-
-T = TypeVar("T")
 
 PlayOne = Callable[[Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Any]]
 """Plays one game of a cell, given its number, models by seat, and what to call after each step."""
@@ -31,20 +30,9 @@ def play_of(play_one: PlayOne, as_block: Callable[[Sequence[Any]], Block]) -> Pl
 
     def many(cell: Any, first: int, count: int) -> Block:
         numbers = range(first, first + count)
-        return as_block([at_once(play_one(cell, number, {}, lambda: None)) for number in numbers])
+        return as_block([run_now(play_one(cell, number, {}, lambda: None)) for number in numbers])
 
     return Play(one, lambda cell: 0 if cell.models else GAMES_PER_CHUNK, many)
-
-
-def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits for nothing, without an event loop."""
-    try:
-        work.send(None)
-    except StopIteration as over:
-        result: T = over.value
-        return result
-    work.close()
-    raise RuntimeError("a player without a model waits for something")
 
 
 async def together(*tasks: Coroutine[Any, Any, Any], at_once: bool = True) -> list[Any]:

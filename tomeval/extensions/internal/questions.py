@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.observation import Joint, Observation
-from tomeval.domains.matrix.play import generator_of, run_now
+from tomeval.domains.matrix.play import generator_of
 from tomeval.domains.matrix.preview import Recorder
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import SEAT

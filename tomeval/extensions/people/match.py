@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tomeval.core.coroutines import run_now
 from tomeval.core.outcomes import COMPLETE, UNFINISHED, VALID, Decision
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation
-from tomeval.domains.matrix.play import play_episode_async, run_now
+from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.record import Record
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import SEAT, answers_of, as_block, notes_of
