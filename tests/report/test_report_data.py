@@ -289,7 +289,7 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 
 def test_assets_end_no_element() -> None:
     scripts = sorted(Path(tomeval.__file__).parent.rglob("*.js"))
-    assert {"browser.js", "lines.js"} <= {path.name for path in scripts}
+    assert {"browser.js", "transcript.js"} <= {path.name for path in scripts}
     for path in scripts:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|\beval\(|document\.write|insertAdjacentHTML", text), path

@@ -30,7 +30,7 @@ from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
 _FRAME = ("theme", "dom", "file", "tables", "calling")
-_SCRIPTS = (*_FRAME, "transcript", "lines", "browser", "start")
+_SCRIPTS = (*_FRAME, "transcript", "browser", "start")
 # The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
 UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 

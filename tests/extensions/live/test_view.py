@@ -91,14 +91,14 @@ def test_every_part_of_every_kind_of_game_is_shown(run) -> None:
 
 def test_cells_and_episodes_are_had_one_by_one(run) -> None:
     number = run.cells[-1].number
-    cells, cell, script = ask(run.folder, "/cells", f"/cells/{number}", "/assets/lines.js")
+    cells, cell, script = ask(run.folder, "/cells", f"/cells/{number}", "/assets/transcript.js")
     assert [one["number"] for one in cells.json()] == [one.number for one in run.cells]
     found = cell.json()
     stored = run.store.query(
         "SELECT episode, status FROM episodes WHERE cell = ? ORDER BY episode", (number,)
     )
     assert list(zip(found["episode"], found["status"], strict=True)) == stored
-    assert "transcript.view = {" in script.text
+    assert "const transcript = {" in script.text
     for one in run.cells:
         assert list(ask(run.folder, f"/cells/{one.number}")[0].json()["values"]) == [*run.headline]
     wanted = stored[-1][0]

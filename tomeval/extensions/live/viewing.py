@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ASSETS = Path(__file__).parent / "assets"
 _OWN = ("live.js", "view.js", "view.css")
-_LISTS = ("tables.js", "calling.js", "transcript.js", "lines.js", "browser.js")
+_LISTS = ("tables.js", "calling.js", "transcript.js", "browser.js")
 _REPORT = ("theme.js", "dom.js", *_LISTS)
 _SCRIPTS = ("unseen.js", "theme.js", "dom.js", "live.js", *_LISTS, "view.js")
 """In the order in which the page loads them."""

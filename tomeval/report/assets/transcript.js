@@ -1,36 +1,30 @@
-// One episode: its steps, and what was asked and said in each. What a step shows is for the view: that of
-// the domain, or lines of text.
+// One episode as lines of text: the first line of each step beside the others, if any step has more than one;
+// what is said before and after all steps around the table; and what was asked and said in each step.
 const transcript = {
   STEPS: 200, // shown at a time
-
-  // Set by the script that follows this one:
-  //   caption, columns   of the table of steps, columns as [heading, its class or null]
-  //   title(cell, place)
-  //   unpacked(cell, place, packed)   the episode; `steps` lists the number of each of its steps
-  //   above(cell, episode), below(cell, episode)   elements around the table, null for nothing
-  //   cells(cell, episode, i)   the columns of step i
-  view: null,
 
   async open(number, place) {
     const cell = browser.index.get(number);
     const packed = await source.episode(number, cell, place);
-    const episode = { ...packed, ...transcript.view.unpacked(cell, place, packed) };
+    const numbers = new Set([...Object.keys(packed.steps).map(Number), ...packed.calls.map((call) => call.s)]);
+    const episode = { ...packed, steps: [...numbers].sort((a, b) => a - b), lines: packed.steps };
+    episode.wide = Object.values(episode.lines).some((lines) => lines.length > 1);
     const area = document.getElementById("episode");
     area.hidden = false;
     dom.replace(
       area,
       ...transcript.head(number, place, cell, episode),
       transcript.table(episode),
-      transcript.view.below(cell, episode),
+      transcript.text(episode.tail, "lines"), // it may be laid out by spaces, such as a board
     );
-    transcript.more(area, cell, episode);
+    transcript.more(area, episode);
     area.scrollIntoView();
     area.focus({ preventScroll: true });
     browser.say(`Episode ${cell.episode[place]} is open, ${episode.steps.length} steps.`);
   },
 
   head(number, place, cell, episode) {
-    const title = `Episode ${cell.episode[place]}: ${transcript.view.title(cell, place)}`;
+    const title = `Episode ${cell.episode[place]}: ${cell.title}`;
     const at = browser.order.indexOf(place);
     const step = (by, text) => {
       const other = at < 0 ? undefined : browser.order[at + by];
@@ -58,7 +52,7 @@ const transcript = {
       silent
         ? dom.make("p", { class: "small", text: `Its ${cell.calls[place]} prompts and replies are not in this file; tomeval transcript prints them from the run folder.` })
         : null,
-      transcript.view.above(cell, episode),
+      transcript.text(episode.head, "lines wrapped"),
       dom.make("div", { class: "controls" }, step(-1, "Previous"), step(1, "Next"), transcript.all(episode), close),
     ];
   },
@@ -78,14 +72,16 @@ const transcript = {
   },
 
   table(episode) {
-    const heads = [["step", "number"], ...transcript.view.columns, ...(episode.calls.length ? [["questions", null]] : [])];
+    const heads = [["step", "number"], ["played", "told"]];
+    if (episode.wide) heads.push(["what came of it", "told"]);
+    if (episode.calls.length) heads.push(["questions", null]);
     return dom.make(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": "episode-title" },
       dom.make(
         "table",
         {},
-        dom.make("caption", {}, dom.make("span", { text: transcript.view.caption })),
+        dom.make("caption", {}, dom.make("span", { text: "What was played step by step." })),
         dom.make("thead", {}, dom.make("tr", {}, ...heads.map(([text, kind]) => dom.make("th", { scope: "col", class: kind, text })))),
         dom.make("tbody", { id: "step-rows" }),
       ),
@@ -94,25 +90,26 @@ const transcript = {
   },
 
   // Add the next steps to the table.
-  more(area, cell, episode, first = 0) {
+  more(area, episode, first = 0) {
     const last = Math.min(first + transcript.STEPS, episode.steps.length);
     const rows = [];
-    for (let i = first; i < last; i++) rows.push(transcript.row(cell, episode, i));
+    for (let i = first; i < last; i++) rows.push(transcript.row(episode, i));
     area.querySelector("#step-rows").append(...rows);
     const place = area.querySelector("#more-steps");
     if (last === episode.steps.length) return place.replaceChildren();
     const button = dom.make("button", { type: "button", text: `Steps ${last + 1} to ${Math.min(last + transcript.STEPS, episode.steps.length)}` });
-    button.addEventListener("click", () => transcript.more(area, cell, episode, last));
+    button.addEventListener("click", () => transcript.more(area, episode, last));
     return place.replaceChildren(button);
   },
 
-  row(cell, episode, i) {
-    const row = dom.make(
-      "tr",
-      {},
-      dom.make("th", { scope: "row", class: "number", text: episode.steps[i] }),
-      ...transcript.view.cells(cell, episode, i),
-    );
+  text: (lines, kind) =>
+    lines.length ? dom.make("pre", { class: kind, dir: "auto", tabindex: 0, text: lines.join("\n") }) : null,
+
+  row(episode, i) {
+    const [first = "", ...others] = episode.lines[episode.steps[i]] ?? [];
+    const said = (...lines) => dom.make("td", { class: "told" }, ...lines.map((text) => dom.make("div", { dir: "auto", text })));
+    const row = dom.make("tr", {}, dom.make("th", { scope: "row", class: "number", text: episode.steps[i] }), said(first));
+    if (episode.wide) row.append(said(...others));
     if (episode.calls.length) row.append(transcript.questions(episode, episode.steps[i], row));
     return row;
   },
