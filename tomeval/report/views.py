@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.pivot import AS_IT_IS, INTERVAL, Words, answered, pivot_of, pivoted
+from tomeval.report.pivot import ANSWER, AS_IT_IS, INTERVAL, Words, answered, pivot_of, pivoted
 from tomeval.report.rows import Row, Rows, grid_of, is_number
 from tomeval.report.tables import Grid
 from tomeval.runs.columns import is_attainable, is_interval
@@ -271,6 +271,7 @@ def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
     ordered = sorted_rows(told, shown[0], run.measures, task)
     valued = {name for name in run.measures if name in rows[0]} - set(shown)
     if len(rows) > MOST_ROWS:
+        told = [{**row, ANSWER: row[ANSWER].partition(":")[0]} for row in told]
         pivot = pivot_of(run, told, "")
         if pivot is None or len(pivot.tasks) < 2:
             return None

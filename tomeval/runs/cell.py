@@ -15,10 +15,10 @@ from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import generator_of
 from tomeval.runs import tallies
-from tomeval.runs.measures import FloatArray, Totals
+from tomeval.runs.measures import SCORE_PARTS, SCORES, FloatArray, Totals
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
-from tomeval.statistics.bounded import FEWEST, UNBOUNDED
+from tomeval.statistics.bounded import FEWEST, UNBOUNDED, ends_if_alike
 from tomeval.statistics.estimates import SEQUENCE, kind_of
 from tomeval.statistics.shares import clustered_sums
 
@@ -362,6 +362,12 @@ class RunCell:
                 bounds = [self.limits(name, reference)]
                 mean = self.mean(of.values, interval, resamples, some, bounds)
                 result[name] = tuple(float(part[0]) for part in mean)
+        for name in {*SCORES, *SCORE_PARTS} & result.keys():
+            values, (mean_of, half, *_) = self.totals(name, reference).values, result[name]
+            values = values[np.isfinite(values)]
+            if not math.isnan(half) and self.method(interval) != SEQUENCE and not np.ptp(values):
+                ends = ends_if_alike(mean_of, self.units, *self.limits(name, reference))
+                result[name] = (mean_of, (ends[1] - ends[0]) / 2, *ends)
         return result
 
     def standard_error(self, name: str) -> float:

@@ -20,6 +20,13 @@ UNITS = ("percent", "per_step", "per_turn", "per_decision", "steps")
 """With what the names of measures end, after ``_``, that is no part of their short names."""
 
 
+SCORES = ("knows_percent", "uses_percent", "plays_percent")
+"""Scores of a player in any game, 0 at chance and 100 at the best attainable; see docs/measures.md."""
+
+SCORE_PARTS = ("replies_percent", "plans_percent")
+"""What *uses* is the larger of."""
+
+
 class Totals(NamedTuple):
     """A measure by episode, each array of shape (E,).
 
@@ -178,7 +185,9 @@ def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], To
 
 
 def digits_of(column: str) -> int:
-    """Return how many decimals a column with an interval has."""
+    """Return how many decimals a column with an interval has at most."""
+    if column in (*SCORES, *SCORE_PARTS):
+        return 0
     return 2 if column.endswith("_percent") else 3
 
 

@@ -19,7 +19,7 @@ from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import REASK, flat
 from tomeval.runs.folder import LIMIT, Share, limited, located, planned, raised, share_of
-from tomeval.runs.measures import Measure
+from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.origins import PLACE, PLACE_SQL, origins_table
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.selection import parse_where, select
@@ -95,7 +95,7 @@ class Run:
     def part(self, cells: Sequence[RunCell]) -> Run:
         """Return the run with some of its cells only; it shares the store and is not closed."""
         part = copy.copy(self)
-        for name in ("cells", "measures", "headline", "tables", "added_figures"):
+        for name in ("cells", "measures", "headline", "scores", "tables", "added_figures"):
             part.__dict__.pop(name, None)
         part.__dict__["cells"] = list(cells)
         return part
@@ -251,6 +251,16 @@ class Run:
         names = [self.stands_for(name) for name in self.domain.show.headline]
         names += self._stand_ins.values()
         return tuple(name for name in dict.fromkeys(names) if self._has(name))
+
+    @cached_property
+    def scores(self) -> tuple[str, ...]:
+        """Those of `SCORES` that have a value in any cell."""
+        return tuple(name for name in SCORES if self._has(name))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The measures of comparisons and reports unless others are asked for: scores first."""
+        return (*self.scores, *self.headline)
 
     @property
     def _stand_ins(self) -> dict[str, str]:

@@ -125,3 +125,34 @@ def holds(values: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.b
         slack = 1e-9 * np.where(np.isfinite(high - low), high - low, 1.0)
     inside = (values >= low - slack) & (values <= high + slack)
     return np.asarray(inside.all(axis=0), dtype=np.bool_)
+
+
+def ends_if_alike(
+    score: float, units: int, low: float = -math.inf, high: float = math.inf
+) -> tuple[float, float]:
+    """Return the ends of the 95 % interval of a score that was the same in all units.
+
+    As in Wilson's interval of hits alone, a share 3.84 / (units + 3.84) of other episodes may not
+    have been seen: at chance, 0, or at the best, 100. Of scores that lie beyond, at the bound.
+
+    Parameters
+    ----------
+    score : float
+        From 0 at chance to 100 at the best attainable.
+    units : int
+        The number of sampling units, at least `FEWEST`.
+    low, high : float
+        The bounds of the score; infinite: nothing lies beyond it.
+
+    Examples
+    --------
+    >>> [round(end, 1) for end in ends_if_alike(100.0, 5, -50.0, 100.0)]
+    [56.6, 100.0]
+    >>> [round(end, 1) for end in ends_if_alike(-50.0, 15, -50.0, 100.0)]
+    [-50.0, -19.4]
+    """
+    unseen = 1.96**2 / (units + 1.96**2)
+    below = 0.0 if score > 0 else min(low, score)
+    above = 100.0 if score < 100 else max(high, score)
+    below, above = (end if math.isfinite(end) else score for end in (below, above))
+    return score + unseen * (below - score), score + unseen * (above - score)

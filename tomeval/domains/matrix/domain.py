@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.domains.matrix import listing
+from tomeval.domains.matrix.answer import VERDICT
 from tomeval.domains.matrix.asides import asked
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
@@ -34,7 +35,6 @@ from tomeval.domains.matrix.facts import (
     told_notes,
     tom_notes,
 )
-from tomeval.domains.matrix.knowing import VERDICT
 from tomeval.domains.matrix.measures import MEASURES, measures_for
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file

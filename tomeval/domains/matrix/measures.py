@@ -13,9 +13,10 @@ from tomeval.domains.matrix.planned import planned_regret, reactions_right
 from tomeval.domains.matrix.played import FloatArray, Played
 from tomeval.domains.matrix.regret import HINDSIGHT, StepFacts, hindsight_metrics
 from tomeval.domains.matrix.responses import best_responses
+from tomeval.domains.matrix.scores import scores
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals, registry
-from tomeval.statistics.bounded import FROM_ZERO
+from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED
 
 PLANNED = "delta_tom_planned_per_step"
 ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
@@ -181,10 +182,52 @@ def _partner_known(table: Table) -> bool:
     return any(table.known) or not table.known
 
 
+def _score(name: str, meaning: str, shown: Callable[[Table], bool]) -> MatrixMeasure:
+    """Return a score from 0 at chance to 100 at the best attainable."""
+
+    def of(played: Played, reference: str) -> Totals:
+        terms = getattr(scores(played), name)
+        return Totals(np.full(played.episodes, np.nan)) if terms is None else terms.totals
+
+    return _measure(f"{name}_percent", name, 1, _OWN, meaning, of=of, bounds=UNBOUNDED, shown=shown)
+
+
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
 # reacts, giving up a step's best move can pay off later; stepwise regret and the response gap then
 # rise while regret falls, and acting on one's prediction can be a fault.
 _TABLE = (
+    _score(
+        "knows",
+        "Does it say what the partner will do? Right predictions beyond chance, of those that "
+        "the best predictor can expect: 0 at chance, 100 at the best attainable. Above 100: it "
+        "was right about draws that nobody can know.",
+        _partner_known,
+    ),
+    _score(
+        "uses",
+        "Does it do what follows from what it says? The larger of replies and plans, of those in "
+        "which a prediction can show: 0 at random actions, 100 where it always plays the best "
+        "reply to its own prediction.",
+        lambda table: True,
+    ),
+    _score(
+        "plays",
+        "How well does it do? The reward beyond that of uniformly random play, of what the best "
+        "response earns beyond it: 0 at random play, 100 at the optimum.",
+        _partner_known,
+    ),
+    _score(
+        "replies",
+        "Uses for one step: what the best reply to its own prediction earns beyond a random "
+        "action if the prediction is right, and how much of it the action keeps.",
+        lambda table: True,
+    ),
+    _score(
+        "plans",
+        "Uses over the steps that are left: as replies, with the value of the best response "
+        "after this step in place of the step's payoff alone.",
+        _partner_known,
+    ),
     _measure(
         "tom_percent",
         "ToM %",

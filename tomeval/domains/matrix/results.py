@@ -31,6 +31,7 @@ from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import FloatArray, IntArray, Played
+from tomeval.domains.matrix.scores import Terms, scores
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import (
     PARTNER,
@@ -44,9 +45,11 @@ from tomeval.domains.matrix.storing import (
 from tomeval.domains.matrix.subject_specs import LLM, PartnerPlayer
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
+from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.statistics.bounded import UNBOUNDED
 from tomeval.strategies.compose import recorded_strategy
 
 TABULAR = "rmax"
@@ -273,7 +276,13 @@ class MatrixRunCell(RunCell):
         return attainable(self.game, tuple(self.partners), weights, *said)
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
-        """Return between what a measure lies, whoever plays; regret has exact limits."""
+        """Return between what a measure lies, whoever plays; regret has exact limits.
+
+        Scores have those of the predictions and states that were met.
+        """
+        if name in (*SCORES, *SCORE_PARTS):
+            terms: Terms | None = getattr(scores(self.played), name.removesuffix("_percent"))
+            return UNBOUNDED if terms is None else terms.limits
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
             horizons = {self.definition["horizon"]}
