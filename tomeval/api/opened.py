@@ -167,7 +167,7 @@ class Run(results.Run):
         with self._chosen(where) as run:
             names = choose_measures(run.measures, listed(metrics)) if metrics else None
             comparison = compare_runs(run, by, baseline, metrics=names, **options)
-            return Compared.of(comparison, run.headline)
+            return Compared.of(comparison, run.scores or run.headline)
 
     def plot(
         self,

@@ -55,13 +55,14 @@ def _units(
         places = [place for _, place, _ in mine]
         paired = layout.pairing.meetings[number].paired[:, places, level]
         rows = paired.any(axis=1)
-        share = np.array([layout.shares[task, level] if whole else 1.0 for *_, task in mine])
+        share = np.array([layout.shares[task, level] for *_, task in mine])
+        share = share if whole else np.ones_like(share)
         signs = np.nan_to_num(layout.signs[number][rows][:, places, level], nan=0.0)
-        lost = np.isnan(layout.signs[number][rows][:, places, level]).any(axis=(0, 1))
+        lost = (np.isnan(layout.signs[number][rows][:, places, level]) & (share > 0)).any((0, 1))
         size = rows.sum() * len(numbers)
-        values = size * np.einsum("utm,t->um", signs, share)
+        values = size * np.einsum("utm,tm->um", signs, share)
         parts.append(np.where(lost, np.nan, values))
-        weights = size * share * paired[rows] / paired.sum(axis=0)
+        weights = size * share * (paired[rows] / paired.sum(axis=0))[..., None]
         between = limits[[layout.order[task] for *_, task in mine], level]
         lows.append(_sums(weights, between[..., 0]).min(axis=0))
         highs.append(_sums(weights, between[..., 1]).max(axis=0))
@@ -71,10 +72,11 @@ def _units(
 
 
 def _sums(weights: FloatArray, ends: FloatArray) -> FloatArray:
-    """Return weighted sums over tasks, (n, M); infinite if an end (T, M) is, though not weighed."""
+    """Return weighted sums over tasks, (n, M); infinite if an end (T, M) is that a unit weighs."""
     known = np.isfinite(ends)
-    sums: FloatArray = weights @ np.where(known, ends, 0.0) + np.where(known, 0.0, ends).sum(axis=0)
-    return sums
+    sums = np.einsum("utm,tm->um", weights, np.where(known, ends, 0.0))
+    result: FloatArray = sums + np.where(known | ~weights.any(axis=0), 0.0, ends).sum(axis=0)
+    return result
 
 
 def _numbers(values: FloatArray, bounds: Bounds, margin: float) -> tuple[float, ...]:

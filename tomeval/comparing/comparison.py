@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from tomeval.comparing.anytime import anytime_numbers
 from tomeval.comparing.estimates import estimates
 from tomeval.comparing.layout import Layout
-from tomeval.comparing.notes import comparison_notes, once_notes, share_notes, unit_notes
+from tomeval.comparing.notes import (
+    blind_notes,
+    comparison_notes,
+    once_notes,
+    share_notes,
+    unit_notes,
+)
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.resamples import bootstrap_interval, differing_pairs, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
@@ -264,6 +270,9 @@ def compare_pairs(
     notes = [f"{name}: no episode was completed by both sides" for name in pairing.empty]
     unmet = np.zeros_like(pairing.alone) if pairing.unmet is None else pairing.unmet
     said = comparison_notes(comparison, ranges or {}, unmet.sum(axis=0))
+    if layout.pooled:
+        blind = np.all(layout.blind[np.argsort(layout.order)], axis=1)
+        notes += blind_notes(pairing.names, pairing.measures, blind)
     return replace(comparison, notes=(*notes, *said))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class _Task(NamedTuple):
     """What the scope of all tasks needs from one task and level."""
 
     number: int  # of the meeting
+    task: int
     scope: int
     rows: NDArray[np.bool_]  # which units of the meeting it has, shape (U,)
     said: _Said
@@ -94,7 +96,7 @@ def _task(
     moved = np.empty_like(said.moved)
     moved[np.argsort(-side, kind="stable")] = said.moved
     _fill_improvement(found, at, chance, _samples(moved, side))
-    return _Task(number, scope, rows, said._replace(chance=chance, moved=moved))
+    return _Task(number, index, scope, rows, said._replace(chance=chance, moved=moved))
 
 
 def _of_pairs(
@@ -135,32 +137,40 @@ def _samples(influences: FloatArray, side: IntArray) -> list[FloatArray]:
 def _pool(
     layout: Layout, found: Estimates, level: int, margin: FloatArray, parts: list[_Task]
 ) -> None:
-    """Fill one level over all its tasks, each counting the same."""
-    at, share = (0, level), 1 / len(parts)
-    means = np.zeros((3, layout.shape[2]))
-    for part in parts:
-        for row, name in enumerate(_MEANS):
-            means[row] += share * found.numbers[name][part.scope, level]
+    """Fill one level over all its tasks, each counting the same but those without any value."""
+    at = (0, level)
+    shares = np.array([layout.shares[part.task, level] for part in parts])
+    used = shares > 0
+    count = np.where(used.any(axis=0), used.sum(axis=0), np.nan)  # of no task there is no mean
+
+    def mean(values: Sequence[FloatArray]) -> FloatArray:
+        result: FloatArray = np.where(used, np.stack(values), 0.0).sum(axis=0) / count
+        return result
+
+    means = [mean([found.numbers[name][part.scope, level] for part in parts]) for name in _MEANS]
     influences, moved, units = [], [], 0
     for number, meeting in enumerate(layout.pairing.meetings):
         rows = meeting.paired[:, :, level].any(axis=1)
         if rows.any():
             units += int(rows.sum())
             side = np.sign(meeting.sides[rows][:, :, level].sum(axis=1))
-            influences += _samples(share * layout.moves[number][rows, :, level].sum(axis=1), side)
+            mine = slice(layout.first[number], layout.first[number + 1])
+            weights = np.where(layout.blind[mine, level], np.nan, layout.shares[mine, level])
+            move = layout.moves[number][rows, :, level] * weights
+            influences += _samples(np.where(np.isnan(weights), 0.0, move).sum(axis=1), side)
             whole = np.zeros((len(meeting.paired), layout.shape[2]))
-            for part in parts:
+            for part, share in zip(parts, shares, strict=True):
                 if part.number == number:
-                    whole[part.rows] += part.said.moved
-            moved += _samples(share * whole[rows], side)
-    bounded = np.array([part.said.bounded for part in parts]).min(axis=0)
+                    whole[part.rows] += np.where(share > 0, share * part.said.moved, 0.0)
+            moved += _samples(whole[rows], side)
+    bounded = np.all([~use | part.said.bounded for part, use in zip(parts, used, strict=True)], 0)
     _fill(found, at, (means[0], means[1], means[2]), influences, margin, layout, bounded)
-    found.identical[at] = units > 1 and np.all([part.said.alike for part in parts], axis=0)
-    variance = np.mean([part.said.deviation**2 for part in parts], axis=0)
-    freedom = sum(part.said.freedom for part in parts)
+    alike = np.all([~use | part.said.alike for part, use in zip(parts, used, strict=True)], axis=0)
+    found.identical[at] = alike & used.any(axis=0) & (units > 1)
+    variance = mean([part.said.deviation**2 for part in parts])
+    freedom = (used * np.array([part.said.freedom for part in parts])[:, None]).sum(axis=0)
     found.numbers["effect_size"][at] = hedges(means[2], np.sqrt(variance), freedom)
-    chance = np.mean([part.said.chance for part in parts], axis=0)
-    _fill_improvement(found, at, chance, moved)
+    _fill_improvement(found, at, mean([part.said.chance for part in parts]), moved)
 
 
 def _fill(

@@ -29,8 +29,11 @@ class Layout:
         Each task's number in the pairing.
     counts : ndarray of int, shape (T, L)
         Pairs.
-    shares : ndarray, shape (T, L)
-        Weight of each task in the mean over tasks: those with pairs count the same.
+    blind : ndarray of bool, shape (T, L, M)
+        Whether no pair of a task has a value of a measure on either side, as where none is defined.
+    shares : ndarray, shape (T, L, M)
+        Weight of each task in the mean over tasks: those with pairs that are not `blind` count the
+        same.
     signs : list of ndarray, shape (U, T_g, L, M)
         Per meeting what each unit adds to each task's mean difference; 0 if unpaired.
     moves : list of ndarray, shape (U, T_g, L, M)
@@ -48,8 +51,9 @@ class Layout:
         size = len(self.order) + self.pooled
         self.shape = (size, len(pairing.levels), len(pairing.measures))
         self.counts: IntArray = np.concatenate([m.paired.sum(axis=0) for m in meetings])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.shares = np.where(self.counts > 0, 1 / (self.counts > 0).sum(axis=0), 0.0)
+        self.blind: NDArray[np.bool_] = np.concatenate([_blind(m) for m in meetings])
+        used = (self.counts > 0)[..., None] & ~self.blind
+        self.shares = used / np.maximum(used.sum(axis=0), 1)
         self.signs = [_differences(meeting) for meeting in meetings]
         self.moves = [_influences(m, d) for m, d in zip(meetings, self.signs, strict=True)]
 
@@ -100,6 +104,12 @@ class Layout:
     def _by_scope(self, tasks: IntArray, together: IntArray) -> IntArray:
         """Return numbers by scope from those of the pairing's tasks and of all tasks."""
         return np.concatenate([together[None], tasks]) if self.pooled else tasks
+
+
+def _blind(meeting: Meeting) -> NDArray[np.bool_]:
+    """Return `Layout.blind` of the tasks of a meeting, shape (T_g, L, M)."""
+    some = np.isfinite(meeting.level) | np.isfinite(meeting.baseline)
+    return np.logical_not((some & meeting.paired[..., None]).any(axis=0))
 
 
 def _differences(meeting: Meeting) -> FloatArray:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.comparing.result import ALPHA, kind_notes, reach_notes
+from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import SEQUENCE
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
     from tomeval.comparing.sides import Side
     from tomeval.runs.cell import RunCell
+    from tomeval.runs.measures import Measure
 
 FEW = 20
 """Below this many pairs the bootstrap's interval is too narrow; see docs/comparisons.md."""
@@ -226,3 +229,18 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
         names = ", ".join(found.measures[m].heading for m in np.flatnonzero(lost.any(axis=0)))
         notes.append(f"not every episode has a value of {names}: no difference is given")
     return notes
+
+
+def blind_notes(
+    names: Sequence[str], measures: Sequence[Measure], blind: NDArray[np.bool_]
+) -> list[str]:
+    """Say which tasks are left out of all tasks, as no level has a value there.
+
+    `blind`, shape (T, M), tells it of every task in `names`.
+    """
+    return [
+        f"{measure.heading} has no value in {first_names(list(compress(names, column)))}: "
+        "left out of all tasks"
+        for measure, column in zip(measures, blind.T, strict=True)
+        if column.any() and not column.all()
+    ]

@@ -132,10 +132,10 @@ def _pilot(layout: Layout, scope: int, level: int, metric: int) -> _Pilot:
     for number, place, task in layout.tasks():
         rows = layout.pairing.meetings[number].paired
         if pooled and place == 0 and rows[:, :, level].any():
-            shares = layout.shares[layout.first[number] :][: rows.shape[1], level]
+            shares = layout.shares[layout.first[number] :][: rows.shape[1], level, metric]
             mine = rows[:, :, level].any(axis=1)
             moved = layout.moves[number][mine][:, :, level, metric]
-            influences.append((moved * shares).sum(axis=1)[:, None])
+            influences.append(np.where(shares > 0, moved * shares, 0.0).sum(axis=1)[:, None])
         if not pooled and layout.scope(task) == scope and layout.counts[task, level]:
             mine = rows[:, place, level]
             influences.append(layout.moves[number][mine][:, place, level, metric][:, None])

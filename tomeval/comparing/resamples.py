@@ -33,7 +33,7 @@ def permutation_p(
     """
     levels, width = layout.shape[1:]
     flat = [part.reshape(*part.shape[:2], -1) for part in layout.signs]
-    shares = np.repeat(layout.shares, width, axis=1)
+    shares = layout.shares.reshape(len(layout.shares), -1)
     many = np.asarray((layout.counts > ENUMERATED).any(axis=1))
     strata = [np.nan_to_num(part) for part in flat]
     tasks, pooled = sign_flip(strata, shares, resamples, rng, apart=many)
@@ -72,11 +72,11 @@ def _divided(
     for number, chosen in members.items():
         meeting = layout.pairing.meetings[number]
         there, side = (part[:, chosen, level] for part in (meeting.paired, meeting.sides))
-        shares = layout.shares[layout.first[number] :][chosen, level] if whole else 1.0
-        shares = np.broadcast_to(shares, (len(chosen),))
+        shares = layout.shares[layout.first[number] :][chosen, level]
+        shares = shares if whole else np.ones_like(shares)
         pairs = there & (side == 0)
         signs = np.nan_to_num(layout.signs[number][:, chosen, level])
-        flips.append(np.einsum("utm,ut->um", signs, pairs * shares)[pairs.any(axis=1)])
+        flips.append(np.einsum("utm,ut,tm->um", signs, pairs, shares)[pairs.any(axis=1)])
         values = np.where(
             (side > 0)[..., None],
             meeting.level[:, chosen, level],
@@ -84,7 +84,8 @@ def _divided(
         )
         values = np.where((side != 0)[..., None], np.nan_to_num(values), 0.0)
         adds = [
-            sign * np.einsum("utm,t->um", values, shares / np.maximum((side == sign).sum(0), 1))
+            sign
+            * np.einsum("utm,t,tm->um", values, 1 / np.maximum((side == sign).sum(0), 1), shares)
             for sign in (1, -1)
         ]
         played = side != 0
@@ -123,7 +124,7 @@ def _parts(layout: Layout, members: Mapping[int, list[int]], whole: bool, level:
         shares = layout.shares[layout.first[number] :][chosen, level]
         rows = layout.pairing.meetings[number].paired[:, chosen, level].any(axis=1)
         parts = np.nan_to_num(layout.signs[number][rows][:, chosen, level])
-        added.append(np.einsum("utm,t->um", parts, shares if whole else np.ones(len(chosen))))
+        added.append(np.einsum("utm,tm->um", parts, shares if whole else np.ones_like(shares)))
     return np.concatenate(added)
 
 
@@ -163,7 +164,7 @@ def _block_ends(
     by_task: bool,
 ) -> FloatArray:
     """Return the ends of a block of levels relative to the difference, shape (2, S, l, M)."""
-    shares = layout.shares[:, block, None]
+    shares = layout.shares[:, block]
     shape = moves[0].shape[2:]
     ends = np.full((2, layout.shape[0], *shape), np.nan)
     pooled: Any = 0.0

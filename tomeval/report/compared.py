@@ -88,13 +88,15 @@ def _compared(
     `how`: from what regret is measured, and the kind of the intervals of means.
     """
     reference, interval = how
-    scale = pooled_scale(run.cells, reference)
+    metrics = [name for name in names if name in (run.scores or run.headline)] or names
+    pooled = any(run.measures[name].in_payoffs for name in metrics)
+    scale = pooled_scale(run.cells, reference) if pooled else "payoff"
     words = SCALES[scale]
     comparison = compare(
         run,
         by,
         baseline,
-        metrics=[name for name in names if name in run.headline] or names,
+        metrics=metrics,
         reference=reference,
         scale=scale,
         by_task=False,  # the page shows no bootstrap's intervals

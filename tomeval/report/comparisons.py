@@ -122,9 +122,14 @@ def _three(form: str, values: Iterable[Any], names: Sequence[str], shown: str) -
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "metrics", "reference", "scale", "margins", "family", "seed")
+    names = ("by", "baseline", "reference", "scale", "margins", "family", "seed")
+    metrics = options["metrics"]
+    if metrics is None and options["form"] in READ and not options["margins"]:
+        scored = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+        metrics = scored or None
     comparison = compare(
         runs,
+        metrics=metrics,
         resamples=options["resamples"] or RESAMPLES,
         by_task=options["by_task"],
         interval="t" if options["interval"] == "bca" else options["interval"],

@@ -96,7 +96,7 @@ def _pieces(run: Run, options: ReportOptions, left_out: str) -> Iterator[str]:
     if not run.cells:
         raise TomevalError(f"{run.folder}: has no cell, nothing to report")
     page = environment().get_template("page.html.j2")
-    names = choose_measures(run.measures, options.metrics) or list(run.headline)
+    names = choose_measures(run.measures, options.metrics) or list(run.shown)
     rows = run.rows(options.interval, options.reference)
     yield from page.generate(**_context(run, rows, names, options, left_out))
 

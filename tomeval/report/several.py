@@ -44,7 +44,7 @@ def write_joint_report(runs: Sequence[Run], out: Path, options: ReportOptions) -
     whole = joined(parts)
     if not whole.cells:
         raise TomevalError("these runs have no cell, nothing to report")
-    names = choose_measures(whole.measures, options.metrics) or list(whole.headline)
+    names = choose_measures(whole.measures, options.metrics) or list(whole.shown)
     rows = joined_rows(parts, None, options.interval, options.reference)
     drawings: list[Row] = []
     if options.figures and any(row["episodes"] for row in rows):
@@ -88,7 +88,7 @@ def write_joint_report(runs: Sequence[Run], out: Path, options: ReportOptions) -
 
 def _headline(run: Run, options: ReportOptions) -> list[str]:
     """Return what one run amounts to, see `facts.headline`."""
-    names = (choose_measures(run.measures, options.metrics) or list(run.headline))[: facts.SPOKEN]
+    names = (choose_measures(run.measures, options.metrics) or list(run.shown))[: facts.SPOKEN]
     return facts.headline(run, run.rows(reference=options.reference, names=names), names)
 
 
@@ -121,7 +121,7 @@ def _comparison(runs: Sequence[Run], options: ReportOptions) -> Row:
     scale = pooled_scale([cell for run in runs for cell in run.cells], options.reference)
     left = _not_shared(runs)
     try:
-        metrics = choose_measures(runs[0].measures, options.metrics) or list(runs[0].headline)
+        metrics = choose_measures(runs[0].measures, options.metrics) or list(runs[0].shown)
         comparison = compare(
             runs,
             by,

@@ -363,12 +363,17 @@ class RunCell:
                 mean = self.mean(of.values, interval, resamples, some, bounds)
                 result[name] = tuple(float(part[0]) for part in mean)
         for name in {*SCORES, *SCORE_PARTS} & result.keys():
-            values, (mean_of, half, *_) = self.totals(name, reference).values, result[name]
-            values = values[np.isfinite(values)]
-            if not math.isnan(half) and self.method(interval) != SEQUENCE and not np.ptp(values):
-                ends = ends_if_alike(mean_of, self.units, *self.limits(name, reference))
-                result[name] = (mean_of, (ends[1] - ends[0]) / 2, *ends)
+            result[name] = self._alike(name, result[name], interval, reference)
         return result
+
+    def _alike(self, name: str, ends: Ends, interval: str, reference: str | None) -> Ends:
+        """Return a score's estimate; of episodes that are all alike with `ends_if_alike`."""
+        values = self.totals(name, reference).values
+        values = values[np.isfinite(values)]
+        if math.isnan(ends[1]) or self.method(interval) == SEQUENCE or np.ptp(values):
+            return ends
+        low, high = ends_if_alike(ends[0], self.units, *self.limits(name, reference))
+        return ends[0], (high - low) / 2, low, high
 
     def standard_error(self, name: str) -> float:
         """Return the standard error of a measure's mean, NaN where it has no interval."""

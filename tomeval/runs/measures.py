@@ -21,7 +21,7 @@ UNITS = ("percent", "per_step", "per_turn", "per_decision", "steps")
 
 
 SCORES = ("knows_percent", "uses_percent", "plays_percent")
-"""Scores of a player in any game, 0 at chance and 100 at the best attainable; see docs/measures.md."""
+"""Scores of a player in any game, 0 at chance and 100 at the best attainable."""
 
 SCORE_PARTS = ("replies_percent", "plans_percent")
 """What *uses* is the larger of."""

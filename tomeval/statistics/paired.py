@@ -107,7 +107,7 @@ def equivalence_test(mean: FloatArray, standard: Standard, margin: FloatArray) -
     return np.where(standard.error > 0, np.maximum(low, high), np.nan)
 
 
-def hedges(mean: FloatArray, deviation: FloatArray, freedom: int) -> FloatArray:
+def hedges(mean: FloatArray, deviation: FloatArray, freedom: ArrayLike) -> FloatArray:
     """Return Hedges' g of paired differences: their mean / SD, times the small-sample factor.
 
     0 if all differences are 0. NaN if they all equal another value, and with fewer than two degrees
@@ -124,12 +124,11 @@ def hedges(mean: FloatArray, deviation: FloatArray, freedom: int) -> FloatArray:
     """
     from scipy.special import gammaln
 
-    if freedom < 2:
-        return np.full(np.shape(mean), np.nan)
-    factor = np.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2)
+    m = np.where(np.asarray(freedom) < 2, np.nan, freedom)
+    factor = np.exp(gammaln(m / 2) - gammaln((m - 1) / 2)) / np.sqrt(m / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = factor * mean / deviation
-    result: FloatArray = np.where(deviation > 0, effect, np.where(mean == 0, 0.0, np.nan))
+    result: FloatArray = np.where(deviation > 0, effect, np.where(mean == 0, 0.0 * m, np.nan))
     return result
 
 

@@ -180,9 +180,12 @@ def _who_does_not(side: Mapping[str, str]) -> str:
 
 
 def _undecided(ends: Mapping[str, Ends], units: int) -> str:
-    """Say how many more episodes would move the intervals that hold `HALF` away from it."""
-    more = 0.0
-    for name in ("knows", "uses", "plays"):
+    """Say how many more episodes would move the intervals that decide away from `HALF`."""
+    more: float = 0.0
+    deciding: tuple[str, ...] = ("knows", "plays", "uses")
+    if ends["knows"].score > HALF:
+        deciding = ("knows", "plays" if ends["uses"].side == "none" else "uses")
+    for name in deciding:
         score, low, high = ends[name]
         if ends[name].side != "open":
             continue

@@ -221,6 +221,7 @@ def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
 FIGURES = {
     name: f"tomeval.domains.matrix.figures.{where}"
     for name, where in {
+        "plane": "plane:plane",
         "regret": "curves:regret_curves",
         "tom": "curves:tom_curves",
         "literal_against_functional": "scatter:scatter",
@@ -262,7 +263,7 @@ MATRIX = Domain(
         lines=episode_lines,
         first_table="cells",
         figures=FIGURES,
-        first_figures=("literal_against_functional", "forest", "decomposition"),
+        first_figures=("plane", "literal_against_functional", "forest", "decomposition"),
         figures_by=("regret", "tom"),
         figures_of_curves={  # a share has no sum
             "regret": ("window", "running", "cumulative"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.domains.matrix.knowing import knowing
+from tomeval.domains.matrix.answer import answer
 from tomeval.domains.matrix.measures import MEASURES
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots.drawing import (
@@ -143,7 +143,7 @@ def _describe(family: Family, options: Options) -> str:
         means = [measured(cell, PAIR, options).mean for cell in cells]
         said = "; ".join(
             f"{cell.title} {number(mean[0])} and {number(mean[1])}, "
-            f"{knowing(matrix_cell(cell), options.interval, options.reference).answer}"
+            f"{answer(matrix_cell(cell), options.interval)}"
             for cell, mean in zip(cells, means, strict=True)
         )
         parts.append(f"{title}: {said}")
