@@ -144,7 +144,6 @@ PUBLIC = (
 
 
 OF_EXTRAS = {
-    "tomeval.extensions.pettingzoo.environment": "pettingzoo",
     "tomeval.extensions.inspect.tasks": "inspect_ai",
     "tomeval.extensions.inspect.session": "inspect_ai",
 }

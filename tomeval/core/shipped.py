@@ -184,7 +184,6 @@ SHIPPED: dict[str, Shipped] = {
         subjects=("person",),
         keys=("matrix study",),
     ),
-    "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
     "planted": Shipped("tomeval.extensions.planted:EXTENSION", data={"matrix": "beliefs"}),
     "probabilistic": Shipped(
         "tomeval.extensions.probabilistic:EXTENSION",
