@@ -68,19 +68,6 @@ SHIPPED: dict[str, Shipped] = {
         asides=("computing",),
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
-    "board": Shipped(
-        "tomeval.extensions.board:EXTENSION",
-        commands={
-            "bench": (
-                "Begin and extend",
-                "Play a fixed suite with a model and print its numbers; without a model, the plan.",
-            ),
-            "board": (
-                _SHARE,
-                "Check runs of the suite, score them again, and write a static site of them.",
-            ),
-        },
-    ),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
     "design": Shipped(
         "tomeval.extensions.design:EXTENSION",

@@ -170,11 +170,6 @@ class Store(Stored):
         typed = [columns[name] for name in self.domain.read.schema.cells]
         return number, cell["seed"], cell["on_invalid"], json.dumps(cell), *typed
 
-    def cells_agree(self) -> bool:
-        """Tell whether the columns of all cells are those that their definitions make."""
-        rows = self.query("SELECT * FROM cells ORDER BY cell")
-        return rows == [self._cell_row(number, cell) for number, cell in self.cells()]
-
     def rename(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Call models otherwise, for a copy that others will read; return its identity."""
         cells, revisions = self.cells(), self.revisions()
