@@ -141,19 +141,6 @@ SHIPPED: dict[str, Shipped] = {
         subjects=("tom_order",),
         players=("decrypto rsa",),
     ),
-    "live": Shipped(
-        "tomeval.extensions.live:EXTENSION",
-        commands={
-            "view": (
-                "Measure",
-                "Show a run in a browser while it is played: progress, table, figures, episodes.",
-            ),
-            "status --follow": (
-                "Measure",
-                "Show runs that other processes play, here or on machines that share the folder.",
-            ),
-        },
-    ),
     "loggers": Shipped("tomeval.extensions.loggers:EXTENSION", loggers=("wandb", "mlflow")),
     "mixed": Shipped("tomeval.extensions.mixed:EXTENSION", comparisons=("mixed",)),
     "people": Shipped(
