@@ -150,13 +150,8 @@ SHIPPED: dict[str, Shipped] = {
                 _GUESTS,
                 "Play a matrix game yourself: choose and predict in every round; kept as a run.",
             ),
-            "study": (
-                _GUESTS,
-                "Let people play an experiment's cells of kind person in a browser, until Ctrl-C.",
-            ),
         },
         subjects=("person",),
-        keys=("matrix study",),
     ),
     "planted": Shipped("tomeval.extensions.planted:EXTENSION", data={"matrix": "beliefs"}),
     "probabilistic": Shipped(
