@@ -361,7 +361,7 @@ def test_every_command_has_help(tomeval) -> None:
         *("run", "plan", "prompt", "status", "table", "plot", "transcript", "list"),
         *("compare", "report", "export", "push", "bounds", "design"),
         *("import", "verify", "ratings", "play"),
-        *("init", "schema", "merge", "serve"),
+        *("init", "schema", "merge"),
     }
     for name in names:
         code, brief, _ = tomeval(name, "--help")
@@ -371,4 +371,4 @@ def test_every_command_has_help(tomeval) -> None:
             assert code == 0
             assert len(whole) > len(brief)
     assert len(tomeval("run", "--help")[1].splitlines()) <= 40
-    assert len(names) <= 22
+    assert len(names) <= 21

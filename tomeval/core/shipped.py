@@ -80,12 +80,6 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "environments": Shipped(
         "tomeval.extensions.environments:EXTENSION",
-        commands={
-            "serve": (
-                "Begin and extend",
-                "Serve a game as an environment to train in, by OpenEnv's protocol, until Ctrl-C.",
-            )
-        },
         runs=("before", "after"),
     ),
     "fitted": Shipped(
