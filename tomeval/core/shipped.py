@@ -98,13 +98,6 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "hub": Shipped(
         "tomeval.extensions.hub:EXTENSION",
-        commands={
-            "push": (
-                _SHARE,
-                "Show what a run's dataset on the Hugging Face Hub would hold; with --upload, "
-                "upload it.",
-            )
-        },
         exporters=("hub",),
     ),
     "inspect": Shipped(
