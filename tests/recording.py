@@ -181,7 +181,6 @@ FILES: dict[str, list[str]] = {
     "arena_pool": ["episodes=1"],
     "beyond_adaptation": ["horizon=12", "episodes=6", *ONE],
     "beyond_aids": ["horizon=3", "episodes=5", *ONE],
-    "beyond_design": MATRIX,
     "beyond_fitted": ["horizon=6", "episodes=6", *ONE],
     "beyond_levels": ["episodes=5"],
     "beyond_levels_matrix": ["horizon=12", "episodes=6"],

@@ -69,15 +69,6 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
-    "design": Shipped(
-        "tomeval.extensions.design:EXTENSION",
-        commands={
-            "design": (
-                "Begin and extend",
-                "Search finite machines for partners against which a game tells most.",
-            )
-        },
-    ),
     "environments": Shipped(
         "tomeval.extensions.environments:EXTENSION",
         runs=("before", "after"),
