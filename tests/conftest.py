@@ -12,7 +12,6 @@ from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
-from viewer_support import HANG
 
 from tomeval import cli
 from tomeval.core.extensions import _LOADED
@@ -37,6 +36,10 @@ settings.register_profile(
     "search", settings.get_profile("gate"), derandomize=False, print_blob=True
 )
 settings.load_profile("gate")
+
+HANG = 600
+"""Seconds after which a test has gone wrong. Nothing is ever waited for by the clock: a condition
+is, as long as it takes on a machine that has other things to do."""
 
 REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, SUBJECTS, BACKENDS, LOADED, _LOADED)
 

@@ -15,7 +15,7 @@ from tomeval.core.extras import installed
 
 PACKAGE = Path(tomeval.__file__).parent
 ORDER = ("core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots")
-ORDER += ("report", "web", "api", "cli", "domains", "extensions")
+ORDER += ("report", "api", "cli", "domains", "extensions")
 DOMAINS = sorted(path.parent.name for path in (PACKAGE / "domains").glob("*/__init__.py"))
 EXTENSIONS = sorted(path.parent.name for path in (PACKAGE / "extensions").glob("*/__init__.py"))
 
@@ -83,15 +83,13 @@ def test_no_local_is_called_found():
 
 
 def test_sql_stands_in_stores_only():
-    # Who takes part in a study is in a database of its own, which no other module reads.
-    stores = {"extensions.people.sessions"}
     asking = {
         module
         for module, source in sources().items()
         for node in ast.walk(source)
         if isinstance(node, ast.Constant) and re.search(r"\bSELECT\b", str(node.value))
     }
-    outside = {module for module in asking - stores if room(module) != "runs"}
+    outside = {module for module in asking if room(module) != "runs"}
     assert all(re.fullmatch(r"domains\.\w+\.storing", module) for module in outside), outside
 
 
@@ -144,7 +142,6 @@ PUBLIC = (
 
 
 OF_EXTRAS = {
-    "tomeval.extensions.pettingzoo.environment": "pettingzoo",
     "tomeval.extensions.inspect.tasks": "inspect_ai",
     "tomeval.extensions.inspect.session": "inspect_ai",
 }

@@ -129,8 +129,8 @@ def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> N
 
 
 def _call_of(name: str, key: str = "") -> list[str]:
-    """Return the command that asks for a part of it, of a domain or with an option."""
-    return [name, *(["--domain"] if key and not key.startswith("--") else []), *filter(None, [key])]
+    """Return the command that asks for a part of it."""
+    return [name, *(["--domain"] if key else []), *filter(None, [key])]
 
 
 def forked(package: str, name: str, folder: str) -> str:

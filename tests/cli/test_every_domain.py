@@ -188,14 +188,6 @@ def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:
     assert "guess a hidden number" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_push_shows_the_card(tomeval, folder) -> None:
-    code, out, _ = tomeval("push", folder, "a/b")
-    assert code == 0
-    assert "guess a hidden number" in out
-    assert "- loss/step: How far off guesses are." in out
-    assert "- models: scripted:three" in out
-
-
 def test_a_run_without_a_complete_episode_did_not_work(tomeval, tmp_path) -> None:
     path = tmp_path / "e.toml"
     path.write_text('domain = "toy"\nepisodes = 2\nguessers = ["llm"]\nmodel = "scripted:mute"\n')

@@ -224,10 +224,7 @@ MISTAKES = [
     ("schema matrx", "unknown domain 'matrx' (did you mean 'matrix'?)"),
     ("init experimnt", "unknown kind 'experimnt' (did you mean 'experiment'?)"),
     ("list game", "unknown list 'game' (did you mean 'games'?)"),
-    ("design RSP", "unknown game 'RSP' (did you mean 'RPS'?)"),
     ("import nope.csv", "nope.csv: no such file"),
-    ("status --folow", "no such option: --folow (did you mean --follow?)"),
-    ("view nope", "nope: there is no such folder"),
     ("verify runs/nope", "runs/nope: not a run folder"),
 ]
 

@@ -67,10 +67,6 @@ def chess(game: str, clock: int = 5) -> None:
 
 CHESS = CommandPart(chess, lambda name: name == "chess", lambda: ["chess"])
 
-def loud(runs: list[str]) -> None:
-    """Say it loudly."""
-    print("LOUD", *runs)
-
 def words():
     """Return words of this test."""
     return [{"word": "quince"}]
@@ -86,7 +82,7 @@ def write(run, out, mood=""):
 EXTENSION = Extension(
     "mine",
     "what a test needs",
-    commands={"greet": greet, "play chess": CHESS, "status --loud": loud},
+    commands={"greet": greet, "play chess": CHESS},
     lists={"words": words},
     exporters={"mood": Exporter(write, "a mood", ("mood",))},
     comparisons={"counted": Compared(counted, ("--by",))},
@@ -112,8 +108,6 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
     assert call("play", "chess", "--horizon", 3)[2] == (
         "tomeval: play: --horizon is not for --domain chess; it is for --domain matrix\n"
     )
-    assert call("status", "--loud", "a", "b")[:2] == (0, "LOUD a b\n")
-    assert "With --loud: Say it loudly." in call("status", "--help")[1]
     assert "quince" in call("list", "words")[1]
     assert "words of this test" in call("list")[1]
     assert "what a test needs" in call("list", "extensions")[1]

@@ -9,13 +9,11 @@ import pytest
 from fake_server import FakeServer
 
 import tomeval
-from tomeval.extensions.hub.push import stage
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.report import ReportOptions, write_report
-from tomeval.report.exporting import export_run
+from tomeval.report.exporting import export, export_run
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.transcripts import transcript_lines
-from tomeval.runs.verify import verified
 
 BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
 ASKED = {"strategy": "QA", "max_tokens": 16}
@@ -155,25 +153,9 @@ def test_without_an_alias_the_address_stays_in_the_run_folder(tmp_path):
             export_run(run, what, "csv", out / f"{what}.csv")
         write_report(run, out / "report.html", ReportOptions())
         (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
-        (tmp_path / "staged").mkdir()
-        stage(run, "someone/run", tmp_path / "staged")
-    for folder in (out, tmp_path / "staged"):
-        assert b"openai:toy" in everything(folder)
-        assert address not in everything(folder)
-
-
-def test_a_staged_copy_is_a_sound_run_of_the_same_games(tmp_path):
-    with FakeServer() as server:
-        experiment = {**BASE, "subjects": [ASKED], "model": f"openai:toy@{server.url}"}
-        tomeval.run(experiment, tmp_path / "run").close()
-    staged = tmp_path / "staged"
-    staged.mkdir()
-    with tomeval.Run(tmp_path / "run") as run:
-        stage(run, "someone/run", staged)
-        rows = run.rows()
-    with tomeval.Run(staged) as copy:
-        assert json.dumps(copy.rows()) == json.dumps(rows)
-    assert verified(staged).sound
+        export(run, "hub", out=out, settings={"repo": "someone/run"})
+    assert b"openai:toy" in everything(out)
+    assert address not in everything(out)
 
 
 def test_two_servers_of_one_model_are_numbered(tmp_path):
@@ -201,7 +183,7 @@ def test_a_partner_s_model_is_called_without_its_address(tmp_path):
         assert [row["partners"] for row in run.rows()] == ["it (openai:toy)"]
         assert set(run.revisions) == {"openai:toy", "openai:toy (2)"}
         (tmp_path / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
-        stage(run, "someone/run", staged)
+        export(run, "hub", out=staged, settings={"repo": "someone/run"})
     for kept in (everything(staged), (tmp_path / "transcript.txt").read_bytes()):
         assert b"it (openai:toy)" in kept
         assert not any(address in kept for address in addresses)

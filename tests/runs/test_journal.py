@@ -18,7 +18,6 @@ from support import SMALL, dump
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.hub.push import stage
 from tomeval.extensions.shards.merging import merge
 from tomeval.runs import folder as folders
 from tomeval.runs import journal, writer
@@ -171,13 +170,6 @@ def test_a_run_goes_on_from_what_was_committed(hot, local) -> None:
     assert run_experiment(make_experiment(SMALL), hot) == 0
     assert dump(hot) == dump(local)
     assert is_sealed(hot / "run.sqlite", read_seal(hot))
-
-
-def test_a_dataset_takes_what_was_committed(hot, local, tmp_path) -> None:
-    (tmp_path / "staged").mkdir()
-    with tomeval.Run(hot) as run:
-        stage(run, "owner/name", tmp_path / "staged")
-    assert dump(tmp_path / "staged")["steps"] == dump(local)["steps"]
 
 
 def test_a_merge_takes_what_was_committed(hot, local, tmp_path) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 
 import pyarrow.parquet
 import pytest
-from support import scripts
 
-from tomeval.core.errors import TomevalError
-from tomeval.extensions.hub.push import stage
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export_run
 from tomeval.runs.closing import closing
@@ -93,33 +89,3 @@ def test_a_report_numbers_the_hosts(folder, tmp_path) -> None:
     assert "Where the episodes were played" in page
     assert GPU in page
     assert "node-anna" not in page
-
-
-def test_a_pushed_copy_names_no_host(folder, tmp_path) -> None:
-    (tmp_path / "staged").mkdir()
-    with Run(folder) as run:
-        stage(run, "me/run", tmp_path / "staged", report=True)
-        assert {origin.host for origin in run.store.origins().values()} > {"node-anna"}
-    files = {path.name: path.read_bytes() for path in (tmp_path / "staged").iterdir()}
-    assert {"run.sqlite", "episodes.csv", "report.html"} <= files.keys()
-    for name, content in files.items():
-        assert b"node-" not in content, name
-        assert (b"replica 1" in content) == (name in ("run.sqlite", "episodes.csv", "report.html"))
-    with Run(tmp_path / "staged") as copy:
-        origins = copy.store.origins().values()
-        assert [(o.host, o.versions.get("torch")) for o in origins] == [
-            ("", None), ("", "2.12.0"), ("", "2.13.0")
-        ]  # fmt: skip
-
-
-def test_a_credential_in_a_packed_reply_is_never_uploaded(tmp_path, monkeypatch) -> None:
-    token = "hf_" + "w" * 30
-    (tmp_path / "staged").mkdir()
-    with scripts(says=lambda request: f"Use {token}.\nFinal answer: J"):
-        more = {"subjects": [{"strategy": "QA"}], "model": "scripted:says"}
-        play(tmp_path / "run", FIRST, 1, monkeypatch, **more)
-    assert token.encode() not in (tmp_path / "run" / "run.sqlite").read_bytes()
-    with Run(tmp_path / "run") as run:
-        assert token in json.dumps([record for *_, record in run.store.calls(0, 0)])
-        with pytest.raises(TomevalError, match=r"run\.sqlite seems to hold a Hugging Face token"):
-            stage(run, "me/run", tmp_path / "staged")

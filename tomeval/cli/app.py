@@ -71,7 +71,7 @@ _OWN = {
 class Group(TyperGroup):
     """The commands, and those of extensions after them, which are loaded when called.
 
-    What an extension names ``play DOMAIN`` or ``status --follow`` is a part of a command.
+    What an extension names ``play DOMAIN`` is a part of a command.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -145,8 +145,7 @@ def _shipped(whole: str) -> tuple[str, str]:
 
 def _joined(head: str, panel: str, parts: list[str]) -> Joined:
     makers = {name.partition(" ")[2]: partial(_made, name) for name in parts}
-    about = {name.partition(" ")[2]: _shipped(name)[1] or _about(name) for name in parts[1:]}
-    return Joined(head, ABOUT.get(head) or _about(parts[0]), panel, makers, about, _command)
+    return Joined(head, ABOUT.get(head) or _about(parts[0]), panel, makers, _command)
 
 
 class _Later(TyperCommand):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -77,20 +77,18 @@ def _params_of(function: Callable[..., None]) -> list[Any]:
 
 
 class Joined(Command):
-    """A command of several parts: its own, those of domains, and those that an option asks for.
+    """A command of several parts: its own, and those of domains.
 
-    Which it is, the options ``--domain`` and those of parts say, else the first argument. The part
-    then reads all arguments itself; the help and the completion are of all parts together.
+    Which it is, the option ``--domain`` says, else the first argument. The part then reads all
+    arguments itself; the help and the completion are of all parts together.
 
     Parameters
     ----------
     name, about, panel : str
         The command, its line of help and the panel of ``--help``.
     parts : mapping
-        By key, which is empty, the name of a domain, or an option such as ``--follow``: a function
-        that returns the part, or raises `NotInstalled`.
-    abouts : mapping
-        By key of options: their line of help.
+        By key, which is empty or the name of a domain: a function that returns the part, or raises
+        `NotInstalled`.
     make : callable
         Returns the command of a function, by the command's name.
     """
@@ -101,14 +99,11 @@ class Joined(Command):
         about: str,
         panel: str,
         parts: Mapping[str, Callable[[], Any]],
-        abouts: Mapping[str, str],
         make: Callable[[str, Any], Any],
     ) -> None:
         self._makers, self._make, self._about = parts, make, about
-        domains = [key for key in parts if key and not key.startswith("--")]
-        self._domains = domains if len(parts) > 1 else []
-        options = {key: abouts[key] for key in parts if key.startswith("--")}
-        self._keys = _key_options(self._domains, options)
+        self._domains = [key for key in parts if key] if len(parts) > 1 else []
+        self._keys = _domain_option(self._domains) if self._domains else []
         super().__init__(name, help=about, rich_help_panel=panel)
 
     @cached_property
@@ -134,7 +129,7 @@ class Joined(Command):
         """Choose the part and have it read the arguments; help and completion are its own."""
         helps = {"--help", HELP_ALL} & {*args}
         if not (self._domains or helps or extra.get("resilient_parsing")):
-            key = next((key for key in self._makers if key in args), next(iter(self._makers)))
+            [key] = self._makers
             return self._part(key)[1].make_context(info_name, list(args), parent=parent, **extra)
         self._merge()
         if extra.get("resilient_parsing"):
@@ -145,7 +140,7 @@ class Joined(Command):
         asked = {option for one in params for option in one.opts}
         if asked & {"--help", HELP_ALL}:
             return super().make_context(info_name, args, parent, **extra)
-        key = self._chosen(given, asked, words[0] if words else "")
+        key = self._chosen(given, words[0] if words else "")
         _, command = self._part(key)
         own = {option for one in command.get_params(probe) for option in one.opts}
         for option in sorted(asked - own):
@@ -162,15 +157,13 @@ class Joined(Command):
         ]
         return f"it is for {', '.join(keys)}"
 
-    def _chosen(self, given: Mapping[str, Any], asked: Iterable[str], first: str) -> str:
+    def _chosen(self, given: Mapping[str, Any], first: str) -> str:
         """Return the key of the part that is asked for."""
-        if options := [key for key in self._makers if key.startswith("--") and key in asked]:
-            return options[0]
         if named := given.get("domain_of_part"):
             if named not in self._makers:
                 raise unknown("domain", named, self._domains, f"{self.name} {DOMAIN}")
             return str(named)
-        plain = {key: p for key, (p, _) in self._commands.items() if not key.startswith("--")}
+        plain = {key: part for key, (part, _) in self._commands.items()}
         if not first and plain:  # whose error says what is missing
             return next(iter(plain))
         for key, part in plain.items():
@@ -229,11 +222,11 @@ class Joined(Command):
 
 
 def _said(key: str) -> str:
-    return key if key.startswith("--") else f"{DOMAIN} {key}" if key else "a run folder"
+    return f"{DOMAIN} {key}" if key else "a run folder"
 
 
-def _key_options(domains: list[str], options: Mapping[str, str]) -> list[Any]:
-    """Return the options that choose a part, which pass nothing on."""
+def _domain_option(domains: list[str]) -> list[Any]:
+    """Return the option that chooses a part, which passes nothing on."""
 
     def domain(
         domain_of_part: str = typer.Option(
@@ -246,12 +239,4 @@ def _key_options(domains: list[str], options: Mapping[str, str]) -> list[Any]:
         ),
     ) -> None: ...
 
-    params = _params_of(domain) if domains else []
-    for option, about in options.items():
-
-        def flag(
-            asked: bool = typer.Option(False, option, expose_value=False, help=about),
-        ) -> None: ...
-
-        params += _params_of(flag)
-    return params
+    return _params_of(domain)

@@ -44,8 +44,7 @@ class Extension:
         What ``tomeval list`` can list: name to a function that returns rows.
     commands : mapping
         Name to a function with Typer's annotations, or to a Typer app. ``play DOMAIN`` is what the
-        command ``play`` does in a domain, ``status --follow`` what ``status`` does with an option
-        of that name: a function, or a `CommandPart`.
+        command ``play`` does in a domain: a function, or a `CommandPart`.
     engines : mapping
         What ``run --engine NAME:ADDRESS`` can name: name to a function of an address and of the
         options that were given (``replicas``, ``gpus_per_replica``), by name, that returns a

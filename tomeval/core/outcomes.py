@@ -27,9 +27,9 @@ COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
 the run is resumed; a void one was ended by an invalid answer and is left out of all measures."""
 
-UNFINISHED, EXCLUDED = "unfinished", "excluded"
-"""What else becomes of an episode that a person plays: it was left before its end, or a rule of the
-study leaves it out. Neither is in any measure."""
+UNFINISHED = "unfinished"
+"""What else becomes of an episode that a person plays: it was left before its end, and is in no
+measure."""
 
 ON_INVALID = ("void", "random", "stop")
 """What an invalid answer does: end the episode, draw a legal action, stop the run."""

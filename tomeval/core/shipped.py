@@ -68,37 +68,9 @@ SHIPPED: dict[str, Shipped] = {
         asides=("computing",),
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
-    "board": Shipped(
-        "tomeval.extensions.board:EXTENSION",
-        commands={
-            "bench": (
-                "Begin and extend",
-                "Play a fixed suite with a model and print its numbers; without a model, the plan.",
-            ),
-            "board": (
-                _SHARE,
-                "Check runs of the suite, score them again, and write a static site of them.",
-            ),
-        },
-    ),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
-    "design": Shipped(
-        "tomeval.extensions.design:EXTENSION",
-        commands={
-            "design": (
-                "Begin and extend",
-                "Search finite machines for partners against which a game tells most.",
-            )
-        },
-    ),
     "environments": Shipped(
         "tomeval.extensions.environments:EXTENSION",
-        commands={
-            "serve": (
-                "Begin and extend",
-                "Serve a game as an environment to train in, by OpenEnv's protocol, until Ctrl-C.",
-            )
-        },
         runs=("before", "after"),
     ),
     "fitted": Shipped(
@@ -117,13 +89,6 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "hub": Shipped(
         "tomeval.extensions.hub:EXTENSION",
-        commands={
-            "push": (
-                _SHARE,
-                "Show what a run's dataset on the Hugging Face Hub would hold; with --upload, "
-                "upload it.",
-            )
-        },
         exporters=("hub",),
     ),
     "inspect": Shipped(
@@ -154,19 +119,6 @@ SHIPPED: dict[str, Shipped] = {
         subjects=("tom_order",),
         players=("decrypto rsa",),
     ),
-    "live": Shipped(
-        "tomeval.extensions.live:EXTENSION",
-        commands={
-            "view": (
-                "Measure",
-                "Show a run in a browser while it is played: progress, table, figures, episodes.",
-            ),
-            "status --follow": (
-                "Measure",
-                "Show runs that other processes play, here or on machines that share the folder.",
-            ),
-        },
-    ),
     "loggers": Shipped("tomeval.extensions.loggers:EXTENSION", loggers=("wandb", "mlflow")),
     "mixed": Shipped("tomeval.extensions.mixed:EXTENSION", comparisons=("mixed",)),
     "people": Shipped(
@@ -176,15 +128,9 @@ SHIPPED: dict[str, Shipped] = {
                 _GUESTS,
                 "Play a matrix game yourself: choose and predict in every round; kept as a run.",
             ),
-            "study": (
-                _GUESTS,
-                "Let people play an experiment's cells of kind person in a browser, until Ctrl-C.",
-            ),
         },
         subjects=("person",),
-        keys=("matrix study",),
     ),
-    "pettingzoo": Shipped("tomeval.extensions.pettingzoo:EXTENSION"),
     "planted": Shipped("tomeval.extensions.planted:EXTENSION", data={"matrix": "beliefs"}),
     "probabilistic": Shipped(
         "tomeval.extensions.probabilistic:EXTENSION",

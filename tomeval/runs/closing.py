@@ -63,7 +63,7 @@ def closing(run: Run) -> Closing:
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
     ]
     if others:
-        lines.append(f"people: {len(others):,} of the cells are theirs, see tomeval study")
+        lines.append(f"people: {len(others):,} of the cells are theirs, see tomeval play")
     if empty:
         some = "no episode is complete" + (f" in {len(empty):,} cells" if total[COMPLETE] else "")
         if total[COMPLETE] or len(empty) <= ALONE:

@@ -51,11 +51,6 @@ class ExtraTable(BaseModel):
             raise ValueError(f"must be {'true or ' * cls.BARE}a table, is {value!r}")
         return value
 
-    @classmethod
-    def tables(cls) -> dict[str, type[BaseModel]]:
-        """Return the models of the tables inside of it, see `Experiment.tables`."""
-        return {}
-
     def check(self, cells: Sequence[Cell]) -> None:
         """Raise `TomevalError` if it does not fit the cells of its experiment."""
 
@@ -212,7 +207,7 @@ class Experiment(BaseModel):
     def tables(cls) -> dict[str, type[BaseModel]]:
         """Return the models of keys that are tables, to word errors inside them.
 
-        Tables inside of tables, or of lists of them, have dotted names, such as ``study.checks``.
+        Tables inside of tables, or of lists of them, have dotted names.
         """
         return {}
 
@@ -257,7 +252,6 @@ def _tables_of(keys: type[Experiment]) -> dict[str, type[BaseModel]]:
         for one in getattr(field.annotation, "__args__", ()):
             if isinstance(one, type) and issubclass(one, ExtraTable):
                 tables[name] = one
-                tables |= {f"{name}.{inner}": model for inner, model in one.tables().items()}
     return tables
 
 

@@ -369,8 +369,7 @@ class Run:
 
         Cells that were not begun are there too. ``wanted`` is how many the experiment asks for,
         None where it does not say, as of games that were recorded elsewhere.
-        If people played, also those that they left (``unfinished``) or that a rule of their study
-        leaves out (``excluded``).
+        If people played, also those that they left (``unfinished``).
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
         off or still under way), the model calls and their tokens, those of unfinished episodes
         included, how many answers were invalid in each way after all attempts, and the

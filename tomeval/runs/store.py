@@ -16,7 +16,6 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
-from tomeval.models.naming import renamed
 from tomeval.runs.checksums import (
     SEAL,
     SUMMED,
@@ -34,7 +33,7 @@ from tomeval.runs.domain import Block, Domain
 from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
-from tomeval.runs.stored import Stored, identity_sha256, own_domain
+from tomeval.runs.stored import Stored, own_domain
 
 STORE = "run.sqlite"
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
@@ -170,32 +169,6 @@ class Store(Stored):
         typed = [columns[name] for name in self.domain.read.schema.cells]
         return number, cell["seed"], cell["on_invalid"], json.dumps(cell), *typed
 
-    def cells_agree(self) -> bool:
-        """Tell whether the columns of all cells are those that their definitions make."""
-        rows = self.query("SELECT * FROM cells ORDER BY cell")
-        return rows == [self._cell_row(number, cell) for number, cell in self.cells()]
-
-    def rename(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Call models otherwise, for a copy that others will read; return its identity."""
-        cells, revisions = self.cells(), self.revisions()
-        identity = {
-            "name": self.meta()["name"],
-            "cells": [renamed(definition, names) for _, definition in cells],
-        }
-        with self._writing(small=True) as db:
-            db.execute("PRAGMA defer_foreign_keys = ON")  # episodes miss their cells for a moment
-            db.execute("DELETE FROM cells")
-            for (number, _), cell in zip(cells, identity["cells"], strict=True):
-                self._insert_cell(db, number, cell)
-            db.execute("DELETE FROM revisions")
-            for model, revision in revisions.items():
-                db.execute(
-                    "INSERT INTO revisions VALUES (?, ?)", (names.get(model, model), revision)
-                )
-            sha256 = json.dumps(identity_sha256(identity))
-            db.execute("UPDATE meta SET value = ? WHERE key = 'sha256'", (sha256,))
-        return identity
-
     def add(self, cell: int, played: Block | Rows, origin: int = UNKNOWN) -> None:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them.
 
@@ -228,11 +201,6 @@ class Store(Stored):
             number = db.execute("SELECT MAX(origin) + 1 FROM origins").fetchone()[0]
             db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (number, *row))
         return int(number)
-
-    def leave_out_hosts(self) -> None:
-        """Forget on which hosts episodes were played, in a copy that others will read."""
-        with self._writing(small=True) as db:
-            db.execute("UPDATE origins SET host = ''")
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""

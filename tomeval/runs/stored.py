@@ -236,11 +236,6 @@ class Stored:
         for step, seat, form, record in self.query(f"{sql} ORDER BY call", (cell, episode)):
             yield step, seat, form, json.loads(self._unpack(record))
 
-    def texts(self) -> Iterator[str]:
-        """Yield all records of model calls and all kept replies, as text."""
-        for column, table in (("record", "calls"), ("reply", "answered")):
-            yield from (t for (t,) in self.iterate(f"SELECT unpacked({column}) FROM {table}")[1])
-
     def _unpack(self, packed: bytes) -> str:
         try:
             return unpack(packed)

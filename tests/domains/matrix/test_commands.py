@@ -127,11 +127,10 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
         ("export", "--what", "answers", "--format", "csv"),
         ("export", "--format", "inspect", "--out", tmp_path / "inspect"),
         ("export", "--format", "lm-eval", "--out", tmp_path / "lm-eval"),
-        ("push", "someone/games"),
+        ("export", "--format", "hub", "--set", "repo=a/b", "--out", tmp_path / "hub"),
     ):
         verb, *options = command
-        subject = (run, "someone/games") if verb == "push" else (run,)
-        code, out, errors = tomeval(verb, *subject, *(options if verb != "push" else ()))
+        code, out, errors = tomeval(verb, run, *options)
         assert code == 0, (command, errors)
         assert out
     figures = {path.name for path in (tmp_path / "figures").iterdir()}

@@ -10,9 +10,9 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.game_sets import Disguise
-from tomeval.domains.matrix.machines import as_machine, different_states
+from tomeval.domains.matrix.machines import Machines, different_states
 from tomeval.domains.matrix.optima import best_response, worst_response
-from tomeval.domains.matrix.partners import reachable
+from tomeval.domains.matrix.partners import Partner, reachable
 from tomeval.extensions.fresh.classes import (
     affine_form,
     conflict,
@@ -23,6 +23,17 @@ from tomeval.extensions.fresh.classes import (
 from tomeval.extensions.fresh.drawing import draw_games, read_drawn
 
 KEYS = {"seed": 5, "count": 18, "sizes": ["2x2", "3x2", "4x4"]}
+
+
+def as_machine(partner: Partner) -> Machines:
+    """Return a deterministic partner as a machine, its start state first."""
+    moves = partner.emissions.argmax(axis=1)
+    size = len(moves)
+    order = np.argsort(np.arange(size) != partner.start, kind="stable")
+    number = np.argsort(order)
+    after = partner.next_state[np.arange(size), :, moves]  # (S, n)
+    follows = number[after[order]]
+    return Machines(moves[order][None], follows[None])
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +80,10 @@ def test_games_are_of_their_strata_and_all_different(games) -> None:
 def test_machines_are_reachable_and_distinguishable(games) -> None:
     sizes = set()
     for one in games:
-        keys = {bytes(as_machine(p).keys()[0]) for p in one.partners.partners}
+        keys = {
+            as_machine(p).plays.tobytes() + as_machine(p).follows.tobytes()
+            for p in one.partners.partners
+        }
         assert len(keys) == len(one.partners.partners) == 3
         for partner in one.partners.partners:
             sizes.add(len(partner.emissions))

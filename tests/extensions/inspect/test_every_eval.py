@@ -114,8 +114,6 @@ def test_only_the_measured_player_has_a_record(tmp_path) -> None:
         assert {entry["evaluation_name"] for entry in entries} == {"minilm_minilm"}
         with pytest.raises(TomevalError, match="no cell of one language model"):
             records(played.part(played.cells[1:]), tmp_path)
-        with pytest.raises(TomevalError, match="no cell of one language model"):
-            export(played.part(played.cells[1:]), "hub", out=tmp_path, settings={"repo": "a/b"})
 
 
 def test_players_alike_in_a_file_name_have_records_of_their_own(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""``tomeval play`` and ``tomeval study`` as a person types them."""
+"""``tomeval play`` as a person types it."""
 
 from __future__ import annotations
 
@@ -43,9 +43,6 @@ def test_a_game_becomes_a_table(typed):
         (("play", "IPD", "tit_for_tat", "--labels", "neutrl"), "did you mean 'neutral'"),
         (("play", "IPD", "tit_for_tat", "--order", "act"), "did you mean 'act_first'"),
         (("play", "IPD", "tit_for_tat", "--horizon", "0"), "horizon"),
-        (("study", "known_players"), "add a table [study]"),
-        (("study", "decrypto_quickstart"), "not of the domain 'decrypto'"),
-        (("study", "study_example", "--port", "99999999"), "--port 99999999"),
     ],
 )
 def test_mistakes_are_one_message(typed, arguments, message):

@@ -14,7 +14,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-import study_support
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shard_support import (
@@ -514,22 +513,6 @@ def test_stops_stay_where_episodes_are_missing(tmp_path) -> None:
     merge([*shards, whole], tmp_path / "full")
     with Run(tmp_path / "full") as run:
         assert run.store.stops() == {}
-
-
-def test_people_are_merged_with_what_was_played_in_shards(tmp_path) -> None:
-    made = study_support.experiment()
-    shards = [tmp_path / str(n) for n in (1, 2)]
-    for number, folder in enumerate(shards, 1):
-        run_experiment(made, folder, part=Shard(number, 2))
-    with study_support.study(tmp_path / "people") as desk:
-        assert desk is not None
-    out = tmp_path / "merged"
-    merged = merge([*shards, tmp_path / "people"], out)
-    assert merged.lacks == 0
-    assert (out / "study.sqlite").exists()
-    shutil.copytree(tmp_path / "people", tmp_path / "more")
-    with pytest.raises(TomevalError, match="two studies cannot be merged"):
-        merge([tmp_path / "people", tmp_path / "more"], tmp_path / "no")
 
 
 # --- runs that stop by a condition ----------------------------------------------------------------

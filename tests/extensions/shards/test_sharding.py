@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import study_support
 from hypothesis import given
 from hypothesis import strategies as st
 from shard_support import KINDS, experiment, places, play
@@ -221,7 +220,12 @@ def test_a_shard_in_which_labels_tie_plays_all_of_its_part(tmp_path, scored) -> 
 
 
 def test_people_are_in_no_shard(tmp_path) -> None:
-    made = study_support.experiment()
+    made = make_experiment(
+        {
+            **{"games": ["RPS", "IPD"], "partners": "tit_for_tat", "horizon": 3, "episodes": 4},
+            "subjects": [{"kind": "person", "name": "people"}, "random"],
+        }
+    )
     people = [n for n, cell in enumerate(made.cells) if not cell.wanted(1)]
     assert people
     for number in (1, 2):

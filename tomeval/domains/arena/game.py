@@ -13,9 +13,6 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.menus import Menu
-
 Action = Any
 """What a seat does: text, a number, None or a tuple of these; hashable, and JSON-ready but for
 tuples, which JSON knows as lists (see `ArenaGame.read`)."""
@@ -343,10 +340,6 @@ class ArenaGame(ABC, Generic[S]):
             log=(*now.log, Event("struck", ask.seat, how)),
         )
         return struck
-
-    def menu(self, seat: int) -> Menu:
-        """Return all that a seat can ever do, by number, for programs that choose numbers."""
-        raise TomevalError(f"game {self.name!r} has no list of actions for such programs")
 
     # What it came to
 

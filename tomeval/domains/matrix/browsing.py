@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.domains.matrix.asides import option_of
@@ -11,10 +10,8 @@ from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.steps import ACT, BELIEF, PREDICT
 from tomeval.domains.matrix.storing import (
-    PARTICIPANT,
     STATED,
     draws_of_episode,
-    notes_of,
     other_answers,
     read_asides,
 )
@@ -34,12 +31,6 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
     [(partner, status, length)] = store.read("episodes", ("partner", "status", "steps"), *where)
     yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
     yield Line(0, f"{status}, {length} steps")
-    notes = notes_of(store, cell.number, episode) if cell.by_people else {}
-    if PARTICIPANT in notes:
-        yield Line(0, f"participant {notes.pop(PARTICIPANT)[1]}")
-    for name, (step, said) in notes.items():
-        if step == 0:
-            yield Line(0, _checked(name, said))
     labels = cell.labels
     other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     draws = draws_of_episode(store, cell.number, episode)
@@ -61,9 +52,6 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
         )
         if step in draws:
             yield Line(step, _drawn(labels.partner, draws[step]))
-        for name, (asked, said) in notes.items():
-            if asked == step:
-                yield Line(step, _checked(name, said))
         for _, asked, question, outcome, value in asides:
             if asked == step:
                 yield Line(step, _aside(cell, question, outcome, value))
@@ -82,11 +70,6 @@ def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:
     counts = [f"{label} {found.count(action)}" for action, label in enumerate(labels)]
     unread = f", unreadable {found.count(None)}" if None in found else ""
     return f"asked {len(found)} times more, predicted {', '.join(counts)}{unread}"
-
-
-def _checked(name: str, said: dict[str, Any]) -> str:
-    """Say what a person answered to a check of a study."""
-    return f"{name}: answered {said['answer']!r}, {'right' if said['right'] else 'wrong'}"
 
 
 def _outcome(answer: tuple[str, int | None] | None, action: int | None) -> str:

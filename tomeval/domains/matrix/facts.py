@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from tomeval.core.outcomes import COMPLETE, EXCLUDED, UNFINISHED
+from tomeval.core.outcomes import COMPLETE, UNFINISHED
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.domains.matrix.storing import cells_told, cells_with_beliefs, checks_of
+from tomeval.domains.matrix.storing import cells_told, cells_with_beliefs
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.runs import tallies
 from tomeval.runs.capabilities import Facts
@@ -34,7 +34,7 @@ def run_facts(run: Run) -> list[Facts]:
 
 
 def people_notes(run: Run) -> list[str]:
-    """Say how many episodes people began, and what became of them and of the checks."""
+    """Say how many episodes people began, and what became of them."""
     cells = [cell for cell in matrix_cells(run) if cell.by_people]
     if not cells:
         return []
@@ -42,32 +42,11 @@ def people_notes(run: Run) -> list[str]:
     for cell in cells:
         counts.update(tallies.episodes(run.store).get(cell.number, {}))
     left = f", {counts[UNFINISHED]} unfinished" if counts[UNFINISHED] else ""
-    out = f", {counts[EXCLUDED]} excluded" if counts[EXCLUDED] else ""
-    note = (
-        f"People: of {counts.total()} episodes begun, {counts[COMPLETE]} complete{left}{out}; "
+    return [
+        f"People: of {counts.total()} episodes begun, {counts[COMPLETE]} complete{left}; "
         "measures are of the complete ones. A person remembers the first answer of a round at "
         "the second question, as no model does."
-    )
-    told = [cell for cell in cells if cell.definition.get("study")]
-    if not told:
-        return [note]
-    note += " In a study every participant plays one episode: the person is the unit."
-    checked = [right for cell in told for right in checks_of(run.store, cell.number).values()]
-    answers = sum(map(len, checked))
-    return [note, *([_of_checks(checked, told[0].definition["study"])] if answers else [])]
-
-
-def _of_checks(checked: Collection[list[bool]], study: Mapping[str, Any]) -> str:
-    """Say what share of the answers to checks was wrong, given those of each person."""
-    wrong, answers = [right.count(False) for right in checked], sum(map(len, checked))
-    most, excluding = study["most_failed"], study["on_failed"] == "exclude"
-    ended = "are left out of all measures" if excluding else "count in all measures"
-    return (
-        f"Checks of attention: {sum(wrong)} of {answers} answers "
-        f"({100 * sum(wrong) / answers:.1f} %) were wrong. Rule on_failed = "
-        f"{study['on_failed']!r}, most_failed = {most}: the episodes of "
-        f"{sum(count > most for count in wrong)} people, who had more wrong answers, {ended}."
-    )
+    ]
 
 
 def blind_notes(run: Run) -> list[str]:

@@ -29,10 +29,6 @@ PARTNER = "partner"
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
-PARTICIPANT, CHECK = "participant", "check"
-"""What the table ``answers`` holds of an episode of a study: who played it, and with a number the
-answers to the checks. They are no answers of the game: the view ``asked`` leaves them out."""
-
 STATED = f"act_details/{BELIEF}/action"
 """What a subject was told that the partner would do; a name for `Stored.read`."""
 
@@ -54,8 +50,6 @@ _STEP_COLUMNS = {
     "predict_details": "TEXT",
     "reactions": "TEXT",
 }
-
-_NOTES = f"question = '{PARTICIPANT}' OR question LIKE '{CHECK} %'"  # no question of a step
 
 _VIEWS = f"""
 CREATE VIEW step_records AS
@@ -98,7 +92,6 @@ SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS
 UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
 FROM steps
 UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
-WHERE seat = '{PARTNER}' OR NOT ({_NOTES})
 """
 
 _STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
@@ -337,12 +330,8 @@ def read_asides(
 
     Each is (episode, step, question, outcome, value).
     """
-    ours = tuple(f"{form} " for form in (REACT, DRAW, CHECK))
-    return [
-        row
-        for row in _asked(store, "", cell, episode)
-        if row[2] != PARTICIPANT and not row[2].startswith(ours)
-    ]
+    ours = tuple(f"{form} " for form in (REACT, DRAW))
+    return [row for row in _asked(store, "", cell, episode) if not row[2].startswith(ours)]
 
 
 def read_predict_outcomes(store: Store, cell: int) -> list[tuple[int, int, str]]:
@@ -378,23 +367,6 @@ def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | N
     """Return what was chosen and predicted in each step, and how often each was asked."""
     names = ("own_action", "predicted_action", "act_attempts", "predict_attempts")
     return list(store.read("steps", names, cell, episode))
-
-
-def checks_of(store: Store, cell: int) -> dict[int, list[bool]]:
-    """Return which answers to the checks of a study were right, by episode."""
-    by_episode: dict[int, list[bool]] = {}
-    for episode, _, _, _, value in _asked(store, CHECK, cell):
-        by_episode.setdefault(episode, []).append(json.loads(value or "")["right"])
-    return by_episode
-
-
-def notes_of(store: Store, cell: int, episode: int) -> dict[str, tuple[int, Any]]:
-    """Return what is stored of an episode of a study besides its steps: (step, value) by name."""
-    return {
-        name: (step, json.loads(value or ""))
-        for _, step, name, _, value in _asked(store, "", cell, episode)
-        if name == PARTICIPANT or name.startswith(f"{CHECK} ")
-    }
 
 
 _DRAWS = f"question LIKE '{DRAW} %' AND seat = '{SEAT}'"

@@ -4,8 +4,7 @@ from tomeval.core.extensions import Extension
 
 EXTENSION = Extension(
     "environments",
-    "games as environments to train in: in process, served, gymnasium, verifiers",
-    commands={"serve": "tomeval.extensions.environments.command:serve"},
+    "games as environments to train in: in process, and for gymnasium",
     runs={name: f"tomeval.extensions.environments.recorded:{name}" for name in ("before", "after")},
     docs="docs/environments.md",
 )

@@ -1,14 +1,15 @@
-"""The Hugging Face Hub: a run as a dataset, and results as entries of model pages."""
+"""The Hugging Face Hub: the tables of a run as a dataset."""
 
 from tomeval.core.extensions import Exporter, Extension
 
 EXTENSION = Extension(
     "hub",
-    "a run as a dataset on the Hugging Face Hub, results on pages of models",
-    commands={"push": "tomeval.extensions.hub.command:push"},
+    "the tables of a run as a dataset on the Hugging Face Hub",
     exporters={
         "hub": Exporter(
-            "tomeval.extensions.hub.entries:export_hub", "model pages on the Hub", ("repo",)
+            "tomeval.extensions.hub.upload:export_hub",
+            "a dataset for the Hugging Face Hub",
+            ("repo", "upload"),
         )
     },
 )

@@ -1,26 +1,22 @@
-"""Episodes that people play: left and taken up at every step, kept in the store as they grow."""
+"""An episode that a person plays: left and taken up at any step, and stored as it grows."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.outcomes import COMPLETE, UNFINISHED, VALID, Decision
+from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.record import Record
 from tomeval.domains.matrix.steps import NONE
-from tomeval.domains.matrix.storing import SEAT, answers_of, as_block, notes_of
+from tomeval.domains.matrix.storing import answers_of, as_block
 from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person, Source
 from tomeval.runs.domain import Block, Cell
 from tomeval.runs.store import Store
-
-Notes = dict[str, tuple[int, Any]]
-"""What else is known of an episode, JSON-ready, by name: (step, value)."""
 
 
 class Given(NamedTuple):
@@ -35,11 +31,10 @@ class Given(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What is stored of an episode: its status, empty if there is none, answers and notes."""
+    """What is stored of an episode: its status, empty if there is none, and the answers."""
 
     status: str
     given: list[Given]
-    notes: Notes
 
 
 class NotAnsweredYet(Exception):
@@ -149,26 +144,12 @@ class Match:
             return []
         return [self.person.asked(form, len(self.past) + 1) for form in self.person.forms]
 
-    def block(self, status: str | None = None, notes: Notes | None = None) -> Block:
-        """Return the episode as rows of the store.
-
-        Parameters
-        ----------
-        status : str, optional
-            Default: complete if it is over, else unfinished.
-        notes : Notes, optional
-            What else is known of the episode.
-        """
-        status = status or (COMPLETE if self.over else UNFINISHED)
+    def block(self) -> Block:
+        """Return the episode as rows of the store; it is unfinished before the last step."""
+        status = COMPLETE if self.over else UNFINISHED
         if self._record.rows:
-            block = as_block(self._record.steps(status), self.cell.setup.game)
-        else:
-            block = Block([(self.episode, status, 0, self._which)], [])
-        block.answers += [
-            (self.episode, step, SEAT, name, VALID, 1, json.dumps(value), "")
-            for name, (step, value) in (notes or {}).items()
-        ]
-        return block
+            return as_block(self._record.steps(status), self.cell.setup.game)
+        return Block([(self.episode, status, 0, self._which)], [])
 
 
 class _Answers:
@@ -193,4 +174,4 @@ def stored(store: Store, cell: int, episode: int) -> Stored:
         asked = {ACT: act} if predict is None else {ACT: act, PREDICT: predict}
         given.append(Given(asked, {ACT: act_attempts, PREDICT: predict_attempts}))
     status = store.statuses(cell).get(episode, "")
-    return Stored(status, given, notes_of(store, cell, episode))
+    return Stored(status, given)

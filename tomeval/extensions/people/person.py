@@ -41,7 +41,7 @@ class Source(Protocol):
 
 
 class Person(Subject):
-    """A person, who plays with ``tomeval play`` or ``tomeval study``; ``tomeval run`` asks nobody.
+    """A person, who plays with ``tomeval play``; ``tomeval run`` asks nobody.
 
     Rules, past rounds and questions are the templates' own words. Both questions of a round are
     answered before anything of the round is shown.
@@ -105,7 +105,7 @@ class Person(Subject):
     def act(self, observation: Observation) -> Answer:
         """Put the questions of the round, in their order; return the action."""
         if self.source is None:
-            raise TomevalError("a person plays with tomeval play or tomeval study, not here")
+            raise TomevalError("a person plays with tomeval play, not here")
         details = {"own_order": self._order.own, "partner_order": self._order.partner}
         for form in self.forms:
             said = self.source.answer(self.asked(form, observation.round), observation)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import replacing, write_text
+from tomeval.core.files import write_text
 from tomeval.core.outcomes import FAILED, UNFINISHED
 from tomeval.extensions.shards.differing import difference, reply_difference
 from tomeval.extensions.shards.sharding import Shard, missing_shards, shard_of
@@ -37,9 +36,6 @@ from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
 from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import SESSIONS, STORE, Store
-
-PEOPLE = "study.sqlite"
-"""Who takes part in a study of people."""
 
 LISTS = {SESSIONS: "started", STARTUP: "asked"}
 """Files with a list of objects, and what says when each was written."""
@@ -118,12 +114,8 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         held.enter_context(_made(out))
         base = _check_base(out, runs[0])
         same_experiment(runs)
-        people = _people([*([out] if base else []), *(run.folder for run in runs)])
         episodes = _Merge(runs, out, base).taken
         _join_lists([out, *(run.folder for run in runs)], out)
-        if people is not None and people.resolve() != out.resolve():
-            with replacing(out / PEOPLE) as draft:
-                _copy(people / PEOPLE, draft)
         return _told(out, episodes, runs, empty)
 
 
@@ -338,24 +330,6 @@ def _join_lists(folders: Sequence[Path], out: Path) -> None:
         ordered = [entries[key] for key in sorted(entries)]
         if ordered and ordered != _entries(out, name):
             write_text(out / name, json.dumps(ordered, indent=1))
-
-
-def _people(folders: Sequence[Path]) -> Path | None:
-    """Return the folder with sessions of people; None without one, an error with two."""
-    with_people = [folder for folder in folders if (folder / PEOPLE).exists()]
-    if len(with_people) > 1:
-        raise TomevalError(
-            f"{with_people[1]}: people took part in it and in {with_people[0]}, and two studies "
-            "cannot be merged; leave one of the two out"
-        )
-    return with_people[0] if with_people else None
-
-
-def _copy(database: Path, draft: Path) -> None:
-    """Copy a database, with what is still in its log."""
-    uri = f"{database.resolve().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True)) as one, closing(sqlite3.connect(draft)) as two:
-        one.backup(two)
 
 
 def _told(out: Path, episodes: int, runs: Sequence[Run], empty: list[Path]) -> Merged:

@@ -31,12 +31,10 @@ from tomeval.domains.arena.games.blotto.allocations import (
     count,
     drawn,
     even,
-    every,
     listed,
     result,
 )
 from tomeval.domains.arena.games.blotto.replies import best_reply, best_result
-from tomeval.domains.arena.menus import Menu
 
 FIELD_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -238,13 +236,6 @@ class Blotto(ArenaGame[State]):
     def random(self, view: BlottoView, ask: Ask, rng: np.random.Generator) -> Allocation:
         """Draw an allocation, each with the same probability."""
         return drawn(self.fields, self.units, rng)
-
-    def menu(self, seat: int) -> Menu:
-        """Return all allocations in lexicographic order; each is always legal."""
-        return Menu(
-            count(self.fields, self.units),
-            lambda view, ask, index: tuple(every(self.fields, self.units)[index].tolist()),
-        )
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the match as lost by the seat; nobody can be taken out of a game of two."""

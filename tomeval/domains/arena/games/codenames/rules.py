@@ -38,7 +38,6 @@ from tomeval.domains.arena.games.codenames.state import (
     State,
     team,
 )
-from tomeval.domains.arena.menus import Menu
 from tomeval.lexicon.words import WordLists, read_lists, read_words
 
 _DIGITS = 9
@@ -202,27 +201,6 @@ class Codenames(ArenaGame[State]):
         if not len(places):
             raise TomevalError(f"the bank has no legal clue beside {', '.join(words)}")
         return places
-
-    def menu(self, seat: int) -> Menu:
-        """Return every clue of the bank with every number, or the board's words and the pass."""
-        if seat % 2:
-            return Menu(
-                self.size + 1,
-                lambda view, ask, index: view.words[index] if index < self.size else None,
-                lambda view, ask: [*(word in view.covered for word in view.words), True],
-            )
-        clues, most = self.bank.clues, self.parameters.number
-
-        def legal(view: CodenamesView, ask: Ask) -> Any:
-            mask = np.zeros((len(clues), most), np.int8)
-            mask[self.legal_clues(view.words)] = 1
-            return mask.ravel()
-
-        return Menu(
-            len(clues) * most,
-            lambda view, ask, index: (clues[index // most], index % most + 1),
-            legal,
-        )
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the game that a team has lost by a broken rule."""

@@ -5,7 +5,6 @@ Nothing is hidden but what others decide in the same stage.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -34,8 +33,7 @@ from tomeval.domains.arena.games.ipd3.states import (
     Ipd3View,
     State,
 )
-from tomeval.domains.arena.games.ipd3.talk import ACTS, NOTHING, SILENT, kept, sentence_of
-from tomeval.domains.arena.menus import Menu, listed
+from tomeval.domains.arena.games.ipd3.talk import NOTHING, SILENT, kept
 
 _MOST_UNITS = 2**40
 
@@ -136,14 +134,6 @@ class Ipd3(ArenaGame[State]):
     def random(self, view: Ipd3View, ask: Ask, rng: np.random.Generator) -> Action:
         """Say nothing, or draw one of the four actions."""
         return NOTHING if ask.kind == "talk" else PAIRS[int(rng.random() * 4)]
-
-    def menu(self, seat: int) -> Menu:
-        """Return the moves, and every sentence of a scripted player."""
-        entries: list[tuple[str, Action]] = [("moves", pair) for pair in PAIRS]
-        if self.rules.talk:
-            acts = itertools.product(ACTS, ACTS)
-            entries += [("talk", sentence_of(both, OPPONENTS[seat])) for both in acts]
-        return listed(entries)
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Take a seat out, or end the game."""

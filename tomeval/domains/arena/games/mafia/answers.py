@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Broken, Event, Probe, Stage
 from tomeval.domains.arena.games.mafia.state import (
     DETECTIVE,
@@ -17,7 +16,6 @@ from tomeval.domains.arena.games.mafia.state import (
     State,
 )
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, label, parse
-from tomeval.domains.arena.menus import Menu, listed
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.mafia.rules import MafiaRules
@@ -117,19 +115,6 @@ class MafiaAnswers(ArenaGame[State]):
     def written(self, view: MafiaView, ask: Ask, action: Action) -> list[Any]:
         """Return a seat, an act such as ``accuse 3``, or a message."""
         return [label(action) if ask.kind == "act" else action]
-
-    def menu(self, seat: int) -> Menu:
-        """Return all seats for each decision that names one, and the speech acts."""
-        if self.rules.talk == "free":
-            raise TomevalError(
-                "games.mafia: talk is 'free', so what can be said has no list: give 'none' or "
-                "'acts'"
-            )
-        entries: list[tuple[str, Action]] = [(k, s) for k in SEATS for s in range(self.seats)]
-        if self.rules.talk == "acts":
-            others = [other for other in range(self.seats) if other != seat]
-            entries += [("act", act) for act in acts(others)]
-        return listed(entries)
 
     # In words for readers
 

@@ -1,1 +1,0 @@
-"""Pages on this machine: the light server under `tomeval view` and `tomeval study`."""
