@@ -102,7 +102,7 @@ def test_the_file_is_written_again_and_again(tmp_path, monkeypatch) -> None:
 
 
 def test_a_file_that_cannot_be_written_stops_no_run(tmp_path, monkeypatch, caplog) -> None:
-    def full(path, text):
+    def full(path, text, own):
         raise TomevalError(f"{path}: cannot be written (No space left on device)")
 
     monkeypatch.setattr(files, "write_text", full)

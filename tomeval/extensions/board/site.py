@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tomeval.core.csv_files import csv_rows
-from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.resources import results_path
 from tomeval.domains.matrix.auditing import COLUMNS, FUNCTIONAL, LITERAL
@@ -102,12 +101,6 @@ def write_site(
     TomevalError
         The folder cannot be written.
     """
-    try:
-        (out / "reports" if reports else out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TomevalError(
-            f"{error.filename or out}: cannot be made ({error.strerror or error})"
-        ) from None
     called = {one.folder: _called(one.folder, runs) for one in results}
     links: dict[Path, str] = {}
     if reports:

@@ -56,21 +56,26 @@ def stage(run: Run, repo: str, folder: Path, *, report: bool = False) -> Staged:
     check_repo(repo)
     if any(folder.iterdir()):
         raise TomevalError(f"{folder}: is not empty")
+    place = folder / "run"  # outputs lie outside run folders
     try:
-        _copy_store(run, folder)
+        place.mkdir()
+        _copy_store(run, place)
         for name in _COPIED:
             if (run.folder / name).is_file():
-                shutil.copyfile(run.folder / name, folder / name)
-        _leave_out_addresses(run, folder)
+                shutil.copyfile(run.folder / name, place / name)
+        _leave_out_addresses(run, place)
     except (OSError, sqlite3.Error) as error:
         raise TomevalError(f"{folder}: cannot be written ({error})") from None
-    with Run(folder) as copy:  # which says no more than it may
+    with Run(place) as copy:  # which says no more than it may
         export_run(copy, "cells", "csv", folder / "cells.csv")
         export_run(copy, "episodes", "csv", folder / "episodes.csv")
         if report:
             write_report(copy, folder / "report.html", ReportOptions())
         card = dataset_card(copy, repo, report=report)
     write_text(folder / "README.md", card)
+    for path in place.iterdir():
+        path.replace(folder / path.name)
+    place.rmdir()
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     addresses = {name.partition("@")[2].encode() for name in run.public_names}
     for path in paths:
@@ -179,7 +184,7 @@ def _leave_out_addresses(run: Run, folder: Path) -> None:
     if identity and path.is_file():
         resolved = json.loads(path.read_text(encoding="utf-8"))
         resolved |= {"sha256": identity_sha256(identity), **identity}
-        write_text(path, json.dumps(signed(resolved), indent=1))
+        write_text(path, json.dumps(signed(resolved), indent=1), own=True)
 
 
 def _parts(path: Path) -> Iterator[bytes]:

@@ -122,7 +122,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         episodes = _Merge(runs, out, base).taken
         _join_lists([out, *(run.folder for run in runs)], out)
         if people is not None and people.resolve() != out.resolve():
-            with replacing(out / PEOPLE) as draft:
+            with replacing(out / PEOPLE, own=True) as draft:
                 _copy(people / PEOPLE, draft)
         return _told(out, episodes, runs, empty)
 
@@ -337,7 +337,7 @@ def _join_lists(folders: Sequence[Path], out: Path) -> None:
         }
         ordered = [entries[key] for key in sorted(entries)]
         if ordered and ordered != _entries(out, name):
-            write_text(out / name, json.dumps(ordered, indent=1))
+            write_text(out / name, json.dumps(ordered, indent=1), own=True)
 
 
 def _people(folders: Sequence[Path]) -> Path | None:
