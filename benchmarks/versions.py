@@ -15,7 +15,6 @@ import argparse
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,6 @@ import time
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -166,8 +164,6 @@ def play(name: str, maker: Maker, tests: list[str], processes: int) -> Outcome:
             stdout=out,
             stderr=out,
             check=False,
-            # In the background of a shell Ctrl-C is ignored, which tests of it would inherit.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
         )
     said = subprocess.run([str(inside), "-V"], capture_output=True, text=True, check=True).stdout
     if not report.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -20,6 +21,9 @@ from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.outside import _ADOPTED, LOADED
+
+# Started in the background of a script, pytest and all that it starts would ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Loaded as a module of its own for doctests, it would register a second domain of the same name.
 collect_ignore = ["toy_domain.py"]
@@ -42,6 +46,15 @@ HANG = 600
 is, as long as it takes on a machine that has other things to do."""
 
 REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, SUBJECTS, BACKENDS, LOADED, _LOADED)
+
+SLOW = 1800
+"""Seconds that a test marked slow may take, unless it says so itself."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW))
 
 
 def restored() -> Iterator[None]:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from support import ROOT
@@ -329,6 +330,24 @@ def test_interrupting_a_run_says_how_to_go_on(tmp_path) -> None:
     assert running.returncode == 130
     assert errors.strip().endswith("stopped; run the same command again to go on")
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_ctrl_c_ends_it_however_it_was_started(tmp_path, ignored) -> None:
+    """A script starts what ends in "&" with Ctrl-C ignored; a game waits here for its player."""
+    before = signal.SIG_IGN if ignored else signal.default_int_handler
+    playing = subprocess.Popen(
+        [sys.executable, "-m", "tomeval", "play", "IPD", "tit_for_tat", "--out", tmp_path / "run"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=partial(signal.signal, signal.SIGINT, before),
+    )
+    with playing:
+        assert playing.stdout.readline()
+        playing.send_signal(signal.SIGINT)
+        assert playing.wait(20) in (0, 130)
+        assert b"Traceback" not in playing.stderr.read()
 
 
 HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy", "pyarrow")

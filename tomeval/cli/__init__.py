@@ -17,6 +17,8 @@ TERMINATED = 128 + signal.SIGTERM
 
 def main() -> None:
     """Run the command line; a stop at any moment, while modules load too, is one line."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as scripts start what ends in "&"
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         from tomeval.cli.app import main as command
 

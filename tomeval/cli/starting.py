@@ -145,7 +145,6 @@ def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
         if path.exists():
             raise TomevalError(f"{path}: is there already; give another name: init {kind} NAME")
     for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
     return list(files)
 

@@ -18,7 +18,12 @@ FILE_FORMATS = ("png", "svg", "pdf")
 _LONGEST = 180
 
 # No date and no random identifiers inside, so that the same run gives the same file.
-_METADATA = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+# The rest is the mark by which `core.files` knows what it may replace.
+_METADATA = {
+    "png": {"Software": "tomeval"},
+    "svg": {"Date": None, "Creator": "tomeval"},
+    "pdf": {"CreationDate": None, "Creator": "tomeval"},
+}
 
 
 def save(
@@ -100,7 +105,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 CAPTIONS = "captions.md"
-_TITLE = "# Captions"
+_TITLE = "# Captions of tomeval plot"
 
 
 def write_captions(drawings: Sequence[Drawing], folder: Path, formats: Sequence[str]) -> Path:

@@ -150,7 +150,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
     kinds = kinds_of(run, what, columns)
     arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
     fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
-    schema, count = pyarrow.schema(fields), 0
+    schema, count = pyarrow.schema(fields, metadata={"tomeval": what}), 0
     with replacing(out) as draft, parquet.ParquetWriter(draft, schema) as writer:
         while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
             typed = (

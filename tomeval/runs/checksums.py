@@ -74,7 +74,7 @@ def read_signed(path: Path) -> Any:
 def seal(store: Path) -> None:
     """Seal a store that has just been closed, unless a reader still holds its log."""
     if not _logged(store):
-        write_text(store.with_name(SEAL), _line(store))
+        write_text(store.with_name(SEAL), _line(store), own=True)
 
 
 def is_sealed(store: Path, sealed: str) -> bool:

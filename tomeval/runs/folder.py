@@ -25,7 +25,7 @@ import filelock
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named as named_parts
 from tomeval.core.extensions import part
-from tomeval.core.files import write_text
+from tomeval.core.files import check_outside, write_text
 from tomeval.core.resources import shipped_experiments
 from tomeval.runs.checksums import read_signed, signed
 from tomeval.runs.journal import PROBE
@@ -59,6 +59,7 @@ def make_folder(folder: Path) -> None:
             f"{folder}: is an address, not a folder; play into a folder of this machine and copy "
             "it there, see docs/scaling.md"
         )
+    check_outside(folder)
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
@@ -264,7 +265,7 @@ def write_experiment(
     about |= {} if limit is None else {LIMIT: limit}
     whole = signed({**about, **identity})
     if before != whole:  # to lay out thousands of cells takes seconds
-        write_text(path, json.dumps(whole, indent=1))
+        write_text(path, json.dumps(whole, indent=1), own=True)
 
 
 def planned(folder: Path, key: str = "episodes") -> int | None:
@@ -317,7 +318,7 @@ def add_session(
         **({"part": part} if part else {}),
         **({} if episodes is None else {EPISODES: episodes}),
     }
-    write_text(path, json.dumps([*sessions, signed(session)], indent=1))
+    write_text(path, json.dumps([*sessions, signed(session)], indent=1), own=True)
 
 
 def raised(folder: Path) -> tuple[int, ...]:
@@ -373,7 +374,7 @@ def note_share(folder: Path, share: Share) -> None:
     """Write what the share of a run folder is, unless it says so already."""
     if share_of(folder) != share:
         data = signed({"part": share.part, "wanted": list(share.wanted)})
-        write_text(folder / PART, json.dumps(data))
+        write_text(folder / PART, json.dumps(data), own=True)
 
 
 def share_of(folder: Path) -> Share | None:

@@ -260,7 +260,7 @@ def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[
         state = asdict(live.now())
         state["models"] = {model["name"]: model for model in state["models"].values()}
         try:
-            write_text(folder / LIVE, json.dumps(state))
+            write_text(folder / LIVE, json.dumps(state), own=True)
         except TomevalError as error:
             if not told:
                 logger.warning(

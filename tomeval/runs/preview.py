@@ -96,7 +96,6 @@ def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[
     if there := [path for path in files if path.exists()]:
         raise TomevalError(f"{there[0]}: is there already; name another folder")
     for path, source in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, read_text(source))
     return list(files)
 

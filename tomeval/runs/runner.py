@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
+from tomeval.core.files import check_outside
 from tomeval.models import Ahead, all_backends, lacking, look_ahead
 from tomeval.models.naming import shown_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
@@ -329,6 +330,7 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
     TomevalError
         The games cannot be read, or the folder exists or cannot be made.
     """
+    check_outside(out)
     if out.exists():
         raise TomevalError(f"{out}: exists already; choose another folder with --out")
     recorded = read()

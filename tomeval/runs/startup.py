@@ -120,7 +120,7 @@ class StartUpLog:
         """Add entries, and write them at once: a reply is paid for once."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._entries.extend(signed({"asked": now, **entry}) for entry in entries)
-        write_text(self._path, json.dumps(self._entries, indent=1))
+        write_text(self._path, json.dumps(self._entries, indent=1), own=True)
 
     def kept_answer(self, mark: str) -> Any:
         """Return an answer of a self-test; see `tomeval.models.served.limits.KeptAnswers`."""

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tomeval.core import files
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED
 from tomeval.runs.checksums import (
@@ -35,7 +36,7 @@ from tomeval.runs.rows import Rows
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
 from tomeval.runs.stored import Stored, own_domain
 
-STORE = "run.sqlite"
+STORE = files.STORE
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
 LOCK, LIVE = "run.lock", "live.json"
 

@@ -96,7 +96,7 @@ def named(folder: Path) -> Iterator[None]:
         _take(holder, who)
         touching.start()
     else:
-        write_text(holder, who)
+        write_text(holder, who, own=True)
     try:
         yield
     finally:

@@ -176,7 +176,7 @@ def kept_of(store: Store, number: int, definition: Mapping[str, Any]) -> Found |
 
 def keep(cell: MatrixRunCell, told: Found) -> None:
     """Keep what was found of a cell."""
-    write_text(path_of(cell.store, cell.number, "json"), json.dumps(asdict(told)))
+    write_text(path_of(cell.store, cell.number, "json"), json.dumps(asdict(told)), own=True)
 
 
 def key_of(store: Store, number: int, definition: Mapping[str, Any]) -> str:

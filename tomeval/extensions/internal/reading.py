@@ -246,4 +246,4 @@ def _keep_states(cell: MatrixRunCell, states: States, layers: Sequence[int]) -> 
     tensors["episode"] = cell.episodes[states.episode]
     tensors["step"] = states.rows - starts[states.episode] + 1
     tensors["layer"] = np.array(layers)
-    write_bytes(path_of(cell.store, cell.number, "safetensors"), files.save(tensors))
+    write_bytes(path_of(cell.store, cell.number, "safetensors"), files.save(tensors), own=True)

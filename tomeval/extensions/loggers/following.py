@@ -112,7 +112,7 @@ class Follower:
         kept = self.folder / f"log-{self.name}.txt"
         before = kept.read_text(encoding="utf-8").strip() if kept.exists() else ""
         name, self.told["where"] = client.open(title, config, before)
-        write_text(kept, name)
+        write_text(kept, name, own=True)
         self._open = True
 
     def end(self, over: str) -> None:

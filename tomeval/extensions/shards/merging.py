@@ -329,7 +329,7 @@ def _join_lists(folders: Sequence[Path], out: Path) -> None:
         }
         ordered = [entries[key] for key in sorted(entries)]
         if ordered and ordered != _entries(out, name):
-            write_text(out / name, json.dumps(ordered, indent=1))
+            write_text(out / name, json.dumps(ordered, indent=1), own=True)
 
 
 def _told(out: Path, episodes: int, runs: Sequence[Run], empty: list[Path]) -> Merged:
