@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -304,7 +304,9 @@ class RunCell:
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
     def totals(self, name: str, reference: str | None = None) -> Totals:
-        """Return a measure by complete episode."""
+        """Return a measure by complete episode; NaN if the run has no data for it."""
+        if name not in self.names:
+            return Totals(np.full(len(self.episodes), np.nan))
         key = (name, reference or self.reference)
         if key not in self._totals:
             self._totals[key] = self.domain.measures[name].of(self.played, key[1])
@@ -330,13 +332,13 @@ class RunCell:
         key = (interval, reference or self.reference, resamples)
         known = self._estimates.setdefault(key, {})
         if missing := [name for name in dict.fromkeys(names) if name not in known]:
-            wanted = self.names if interval == "bca" else missing
+            wanted = dict.fromkeys([*self.names, *missing]) if interval == "bca" else missing
             known |= self._estimated(wanted, interval, reference, resamples)
         table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
         return Estimate(*(column.copy() for column in table.T))
 
     def _estimated(
-        self, names: Sequence[str], interval: str, reference: str | None, resamples: int
+        self, names: Iterable[str], interval: str, reference: str | None, resamples: int
     ) -> dict[str, Ends]:
         """Estimate measures; those that every episode has as one sample."""
         totals = {name: self.totals(name, reference) for name in names}
