@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -15,7 +16,7 @@ from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import generator_of
 from tomeval.runs import tallies
-from tomeval.runs.measures import FloatArray, Totals
+from tomeval.runs.measures import FloatArray, MeasureFault, Totals, checked
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
 from tomeval.statistics.bounded import FEWEST, UNBOUNDED
@@ -24,6 +25,8 @@ from tomeval.statistics.shares import clustered_sums
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
+
+logger = logging.getLogger(__name__)
 
 IntArray = NDArray[np.int64]
 
@@ -52,6 +55,8 @@ class RunCell:
         How predictions are read, see `tomeval.runs.results.Run`; empty: as recorded.
     sequential : bool
         Whether it is of a run that is `Run.sequential`.
+    faults : set of str
+        The measures that failed in a cell of the run, each told once.
     """
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
@@ -65,6 +70,7 @@ class RunCell:
         self.holding = Holding()
         self.reading = ""
         self.sequential = False
+        self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
         self._estimates: dict[tuple[str, str, int], dict[str, Ends]] = {}
 
@@ -304,12 +310,19 @@ class RunCell:
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
     def totals(self, name: str, reference: str | None = None) -> Totals:
-        """Return a measure by complete episode; NaN if the run has no data for it."""
-        if name not in self.names:
-            return Totals(np.full(len(self.episodes), np.nan))
+        """Return a measure by complete episode; NaN if it fails or the run has no data for it."""
         key = (name, reference or self.reference)
         if key not in self._totals:
-            self._totals[key] = self.domain.measures[name].of(self.played, key[1])
+            count = len(self.episodes)
+            self._totals[key] = Totals(np.full(count, np.nan))
+            try:
+                if name in self.names:
+                    totals = self.domain.measures[name].of(self.played, key[1])
+                    self._totals[key] = checked(name, totals, count)
+            except MeasureFault as fault:
+                if name not in self.faults:
+                    logger.warning("%s; it has no value in %s", fault, self.name)
+                self.faults.add(name)
         return self._totals[key]
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:

@@ -114,10 +114,11 @@ class Run:
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
-            holding = Holding()
+            holding, faults = Holding(), set[str]()
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names, cell.holding = title, self.metric_names, holding
                 cell.reading, cell.sequential = self.predict, self.sequential
+                cell.faults = faults
             if self.predict and not any(cell.read_anew for cell in cells):
                 raise TomevalError(
                     f"--predict {self.predict}: no cell of {self.folder} has predictions whose "
