@@ -23,7 +23,7 @@ NAME = "example_name_percent"
 
 def repeated(played, reference):
     """Return per episode, shape (E,), how often the own action is that of the step before."""
-    episodes = np.split(played.own, np.cumsum(played.lengths)[:-1])
+    episodes = np.split(played.own, np.cumsum(played.lengths))[:-1]  # none of them if E = 0
     return np.array([100 * np.mean(a[1:] == a[:-1]) if len(a) > 1 else np.nan for a in episodes])
 
 
@@ -39,8 +39,9 @@ MEASURE = make_measure(
 
 
 def rows(run):
-    """Return every cell's subject and the most stubborn of its episodes."""
-    return [{"subject": c.title, "most %": c.totals(NAME).values.max()} for c in run.cells]
+    """Return the subject and the most stubborn episode of every cell that has episodes."""
+    cells = [cell for cell in run.cells if len(cell.episodes)]
+    return [{"subject": c.title, "most %": c.totals(NAME).values.max()} for c in cells]
 
 
 def bars(run, options):
@@ -57,7 +58,7 @@ def bars(run, options):
 def print_rows(folder: Path) -> None:
     """Print who repeats itself most."""
     with Run(folder) as run:
-        print(max(rows(run), key=lambda row: row["most %"]))
+        print(max(rows(run), key=lambda row: row["most %"], default="no complete episode"))
 
 
 EXTENSION = Extension(

@@ -27,9 +27,10 @@ def example_name(played, reference):
 
     The steps of all episodes follow each other: `played.own`, `played.partner` and
     `played.predicted` have shape (N,), `played.lengths` has the steps of each episode. An episode
-    without a value has NaN. `reference` says what regret is measured from.
+    without a value has NaN; a cell without complete episodes has E = 0. `reference` says what
+    regret is measured from.
     """
-    episodes = np.split(played.own, np.cumsum(played.lengths)[:-1])
+    episodes = np.split(played.own, np.cumsum(played.lengths))[:-1]
     return np.array(
         [100.0 * np.mean(own[1:] == own[:-1]) if len(own) > 1 else np.nan for own in episodes]
     )

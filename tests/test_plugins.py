@@ -18,6 +18,7 @@ from tomeval.core.plugins import load_plugins
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import ScriptedModel
+from tomeval.report.exporting import export_run
 from tomeval.runs.domain import get_domain
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.advice import Advice
@@ -341,16 +342,37 @@ def test_measures_are_checked(clean, tmp_path) -> None:
         tomeval.register_measure("matrix", "tom_percent", **taken)(lambda played, reference: 0)
     assert "x_percent" not in get_domain("matrix").measures
 
-    @tomeval.register_measure("matrix", "odd", **fields)
-    def odd(played, reference):
-        return np.zeros((2, 2))
 
-    experiment = {"games": "RPS", "subjects": "random", "episodes": 2, "horizon": 2}
-    with (
-        tomeval.run(experiment, tmp_path / "run") as run,
-        pytest.raises(TomevalError, match="measure 'odd': must give one value per episode"),
-    ):
-        run.rows()
+@pytest.mark.parametrize(
+    ("of", "why"),
+    [
+        (
+            lambda played: np.zeros((2, 2)),
+            "one value per episode, shape (2,) here, got shape (2, 2)",
+        ),
+        (lambda played: np.zeros(3), "one value per episode, shape (2,) here, got shape (3,)"),
+        (lambda played: played.nothing, "cannot be computed: AttributeError: "),
+        (lambda played: "abc", "cannot be computed: ValueError: "),
+    ],
+)
+def test_a_measure_that_fails_costs_its_own_column_alone(clean, tmp_path, caplog, of, why) -> None:
+    fields = {"heading": "x", "meaning": "X.", "unit": "points", "better": 1, "source": "test"}
+    experiment = {"games": ["RPS", "IPD"], "subjects": "random", "episodes": 2, "horizon": 2}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        before = run.rows()
+    tomeval.register_measure("matrix", "odd", **fields)(lambda played, reference: of(played))
+    with tomeval.Run(tmp_path / "run") as run:
+        rows = run.rows()
+        kept = [{key: row[key] for key in was} for row, was in zip(rows, before, strict=True)]
+        assert str(kept) == str(before)
+        assert all(np.isnan(row["odd"]) for row in rows)
+        assert export_run(run, tmp_path / "e.csv", "episodes") == 4
+        assert run.plot()
+        run.report(tmp_path / "page.html")
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 1  # for both cells and all that was read
+    assert told[0].startswith("measure 'odd'")
+    assert why in told[0]
 
 
 def test_the_name_of_a_shipped_domain_is_taken() -> None:

@@ -63,6 +63,55 @@ def test_what_cannot_be_opened_together_is_said(folders, names, message) -> None
         tomeval.open(*(folders / name for name in names))
 
 
+@pytest.fixture(scope="module")
+def with_people(folders):
+    """Return a run of models, and one of people in two conditions, whose partner nobody knows."""
+    log, first = folders / "people.csv", "episode,step,condition,own_action,partner_action"
+    rows = [f"{n},{k},{'calm' if n % 2 else 'hurried'},{n % 2},0" for n in range(4) for k in (1, 2)]
+    log.write_text("\n".join([first, *rows]))
+    tomeval.import_log(log, folders / "people", "IPD", "unknown").close()
+    return [folders / "one", folders / "people"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_people_and_models_have_the_columns_and_measures_of_both(with_people, turned) -> None:
+    order = list(reversed(with_people)) if turned else with_people
+    with tomeval.open(*order) as runs:
+        table, whole = runs.table(), runs.table("hindsight_constant_regret")
+        assert list(runs.plot(only="forest"))
+    assert list(table)[:4] == ["subject", "run", "condition", "model"]
+    people = table[table["run"] == "people"]
+    assert people["condition"].tolist() == ["hurried", "calm"]
+    assert table[table["run"] == "one"]["condition"].tolist() == [""] * 4
+    assert list(whole).index("condition") < list(whole).index("game")
+    hindsight = table["hindsight_constant_regret_per_step"]
+    assert (hindsight.isna() == (table["run"] == "one")).all()
+    regret = table["delta_functional_per_step"]
+    assert (regret.isna() == (table["run"] == "people")).all()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_commands_read_people_and_models_together(with_people, turned, request, tmp_path) -> None:
+    run_tomeval = request.getfixturevalue("tomeval")
+    names = [str(folder) for folder in (reversed(with_people) if turned else with_people)]
+    code, said, errors = run_tomeval("table", *names)
+    assert code == 0, errors
+    assert "condition" in said
+    assert "hurried" in said
+    code, said, errors = run_tomeval("table", *names, "--format", "csv")
+    assert code == 0, errors
+    head, *lines = said.splitlines()
+    assert head.startswith("subject,run,condition,model,")
+    assert {line.split(",")[2] for line in lines} == {"", "calm", "hurried"}
+    page = tmp_path / "page.html"
+    code, _, errors = run_tomeval("report", *names, "--metric", "hindsight_con", "-o", str(page))
+    assert code == 0, errors
+    assert "hurried" in page.read_text()
+    code, said, errors = run_tomeval("compare", *names, "--by", "condition")
+    assert code == 0, errors
+    assert "hurried" in said
+
+
 def test_a_report_of_several_runs_is_one_page_that_says_what_cannot_be_compared(
     folders, request, tmp_path
 ) -> None:

@@ -211,6 +211,24 @@ def test_an_extension_brings_a_measure_a_table_a_figure_and_a_command(tomeval, h
     assert tomeval(*more, "my_extension", "runs/e")[1].startswith("{'subject': 'random'")
 
 
+@pytest.mark.parametrize("kind", ["measure", "extension"])
+def test_examples_read_a_cell_without_complete_episodes(tomeval, here, kind) -> None:
+    assert tomeval("init", kind, "mine")[0] == 0
+    log = "episode,step,condition,own_action,partner_action\n1,1,a,0,0\n1,2,a,0,1\n2,1,b,late,0\n"
+    Path("log.csv").write_text(log)
+    assert tomeval("import", "log.csv", "--game", "IPD", "--partner", "unknown",
+                   "--invalid", "late", "--out", "runs/e")[0] == 0  # fmt: skip
+    more = ["--plugin", "mine.py"]
+    commands = [["table", "--all"], ["report", "--no-figures", "-o", "r.html"]]
+    commands += [["export", "-o", "e.csv"], ["table", "--metric", "mine"]]
+    commands += [["table", "--what", "mine"], ["mine"]] if kind == "extension" else []
+    for first, *others in commands:
+        code, said, errors = tomeval(*more, first, "runs/e", *others)
+        assert (code, "measure 'mine" in errors) == (0, False), errors
+        if others == ["--all"]:
+            assert "repeated %" in said
+
+
 def test_a_domain_has_every_command(tomeval, here) -> None:
     assert tomeval("init", "domain")[0] == 0
     more = ("--plugin", "my_domain.py")

@@ -22,6 +22,7 @@ from tomeval.statistics.paired import (
     equivalence_test,
     hedges,
     holm,
+    label_permutation,
     sign_flip,
     sign_flip_exact,
     standard_error,
@@ -50,6 +51,17 @@ def test_t_is_scipys() -> None:
     assert high == pytest.approx(ends.high)
     low90, _ = t_interval(mean, standard, 0.9)
     assert low90 == pytest.approx(theirs.confidence_interval(0.9).low)
+
+
+def test_a_task_that_one_group_alone_played_adds_its_sum_to_every_division() -> None:
+    x, both = SKEWED[:6], np.array([True] * 3 + [False] * 3)
+    shared = (x / 3, -x / 3, both)
+    alone = (np.zeros((2, 3)), np.full((2, 3), 0.1), np.array([False] * 2))
+    p = label_permutation([shared, alone], np.empty((0, 3)), 99, RNG)
+    splits = [list(chosen) for chosen in itertools.combinations(range(6), 3)]
+    sums = [(2 * x[chosen].sum(axis=0) - x.sum(axis=0)) / 3 + 0.2 for chosen in splits]
+    expected = (np.abs(sums) >= np.abs(sums[0]) - 1e-12).mean(axis=0)
+    assert p == pytest.approx(expected)
 
 
 def test_two_strata_are_welchs_test() -> None:

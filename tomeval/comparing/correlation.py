@@ -9,6 +9,7 @@ import numpy as np
 from tomeval.comparing.notes import draw_notes
 from tomeval.comparing.sides import Runs, cell_names, metric_names, opened, read_sides
 from tomeval.core.errors import TomevalError
+from tomeval.runs.columns import filled
 from tomeval.statistics.paired import FloatArray
 
 
@@ -70,7 +71,7 @@ def correlate(
         [functional] = metric_names(listed, [functional or listed[0].stands_for(headline[0])])
         [literal] = metric_names(listed, [literal or headline[1]])
         sides = read_sides(listed, None, [literal, functional], reference)
-        labels = [{**side.cell.columns, "seed": side.seed} for side in sides]
+        labels = filled([{**side.cell.columns, "seed": side.seed} for side in sides])
     names = np.array(cell_names(labels), dtype=object)
     means = np.array(
         [side.values.mean(axis=0) if len(side.episodes) else [np.nan, np.nan] for side in sides]

@@ -18,6 +18,7 @@ from tomeval.comparing.sides import (
     read_sides,
 )
 from tomeval.core.errors import TomevalError
+from tomeval.runs.columns import filled
 from tomeval.runs.measures import Measure
 from tomeval.statistics.bounded import FEWEST, cut
 from tomeval.statistics.paired import FloatArray, IntArray, standard_error, t_interval
@@ -117,7 +118,7 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
             groups.setdefault(number if by is None else side.level, []).append(side)
         labels: list[dict[str, Any]] = [{str(by): level} for level in groups]
         if by is None:
-            labels = [{**side.cell.columns, "seed": side.seed} for side in sides]
+            labels = filled([{**side.cell.columns, "seed": side.seed} for side in sides])
             if len(listed) > 1:
                 labels = [{**m, "run": s.run} for m, s in zip(labels, sides, strict=True)]
     whole = domain.measures[domain.compare.parts.whole]

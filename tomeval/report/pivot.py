@@ -91,7 +91,8 @@ class Pivot:
 def pivot_of(run: Run, rows: Rows, asked: str) -> Pivot | None:
     """Return how the cells stand as a pivot; None if two of them would stand in one place."""
     cell, compare, left_out = run.cells[0], run.domain.compare, repeats(rows)
-    keys = [name for name in rows[0] if name in cell.columns or name in SETTINGS]
+    known = {*SETTINGS, *(name for one in run.cells for name in one.columns)}
+    keys = [name for name in rows[0] if name in known]
     vary = [key for key in keys if len({row[key] for row in rows}) > 1 and key not in left_out]
     if asked in ("", AS_IT_IS):
         task = compare.task_of(cell, compare.by[0])

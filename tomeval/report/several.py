@@ -38,13 +38,17 @@ def write_joint_report(runs: Sequence[Run], out: Path, options: ReportOptions) -
         Runs of different domains; a run twice; a wrong option; see `write_report`.
     """
     parts, left_out = zip(*(first_part(run) for run in runs), strict=True)
+    known = {name: measure for run in parts for name, measure in run.measures.items()}
+    chosen = choose_measures(known, options.metrics)
     # Before players who are in several runs get the names of their runs:
-    compared = _comparison(parts, options)
-    headline = [f"{run.folder.name}: {said}" for run in parts for said in _headline(run, options)]
+    compared = _comparison(parts, chosen, options)
+    headline = [
+        f"{run.folder.name}: {said}" for run in parts for said in _headline(run, chosen, options)
+    ]
     whole = joined(parts)
     if not whole.cells:
         raise TomevalError("these runs have no cell, nothing to report")
-    names = choose_measures(whole.measures, options.metrics) or list(whole.shown)
+    names = chosen or list(whole.shown)
     rows = joined_rows(parts, None, options.interval, options.reference)
     drawings: list[Row] = []
     if options.figures and any(row["episodes"] for row in rows):
@@ -86,9 +90,9 @@ def write_joint_report(runs: Sequence[Run], out: Path, options: ReportOptions) -
     return out
 
 
-def _headline(run: Run, options: ReportOptions) -> list[str]:
+def _headline(run: Run, chosen: Sequence[str], options: ReportOptions) -> list[str]:
     """Return what one run amounts to, see `facts.headline`."""
-    names = (choose_measures(run.measures, options.metrics) or list(run.shown))[: facts.SPOKEN]
+    names = [name for name in chosen or run.shown if name in run.measures][: facts.SPOKEN]
     return facts.headline(run, run.rows(reference=options.reference, names=names), names)
 
 
@@ -112,7 +116,7 @@ def _about(run: Run) -> Row:
     }
 
 
-def _comparison(runs: Sequence[Run], options: ReportOptions) -> Row:
+def _comparison(runs: Sequence[Run], chosen: Sequence[str], options: ReportOptions) -> Row:
     """Return what can be compared between the runs, and sentences on what cannot.
 
     Default: the runs themselves, player by player on the tasks that both have.
@@ -121,7 +125,7 @@ def _comparison(runs: Sequence[Run], options: ReportOptions) -> Row:
     scale = pooled_scale([cell for run in runs for cell in run.cells], options.reference)
     left = _not_shared(runs)
     try:
-        metrics = choose_measures(runs[0].measures, options.metrics) or list(runs[0].shown)
+        metrics = chosen or list(runs[0].scores or runs[0].headline)
         comparison = compare(
             runs,
             by,

@@ -10,7 +10,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.report.pivot import ANSWER, AS_IT_IS, INTERVAL, Words, answered, pivot_of, pivoted
 from tomeval.report.rows import Row, Rows, grid_of, is_number
 from tomeval.report.tables import Grid
-from tomeval.runs.columns import is_attainable, is_interval
+from tomeval.runs.columns import filled, is_attainable, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.notes import (
     copies_notes,
@@ -161,7 +161,7 @@ def needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
         return None
     names = choose_measures(run.measures, asked.metrics)
     bare = asked.sort.removeprefix("-")
-    plain = [AS_IT_IS, *(name for cell in run.cells[:1] for name in cell.columns)]
+    plain = [AS_IT_IS, *(name for cell in run.cells for name in cell.columns)]
     if bare and bare not in plain:
         try:
             names += choose_measures(run.measures, [bare])
@@ -265,7 +265,7 @@ def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
     if not told:
         return None
     if "run" in rows[0]:  # of several runs, in the same order
-        told = [{"run": row["run"], **one} for row, one in zip(rows, told, strict=True)]
+        told = filled([{"run": row["run"], **one} for row, one in zip(rows, told, strict=True)])
     shown = [name for name in told[0] if name in run.measures]
     task = (*run.domain.compare.task, "seed")
     ordered = sorted_rows(told, shown[0], run.measures, task)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,14 @@ from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import generator_of
 from tomeval.runs import tallies
-from tomeval.runs.measures import SCORE_PARTS, SCORES, FloatArray, Totals
+from tomeval.runs.measures import (
+    SCORE_PARTS,
+    SCORES,
+    FloatArray,
+    MeasureFault,
+    Totals,
+    checked,
+)
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
 from tomeval.statistics.bounded import FEWEST, UNBOUNDED, ends_if_alike
@@ -24,6 +32,8 @@ from tomeval.statistics.shares import clustered_sums
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
+
+logger = logging.getLogger(__name__)
 
 IntArray = NDArray[np.int64]
 
@@ -52,6 +62,8 @@ class RunCell:
         How predictions are read, see `tomeval.runs.results.Run`; empty: as recorded.
     sequential : bool
         Whether it is of a run that is `Run.sequential`.
+    faults : set of str
+        The measures that failed in a cell of the run, each told once.
     """
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
@@ -65,6 +77,7 @@ class RunCell:
         self.holding = Holding()
         self.reading = ""
         self.sequential = False
+        self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
         self._estimates: dict[tuple[str, str, int], dict[str, Ends]] = {}
 
@@ -304,10 +317,19 @@ class RunCell:
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
     def totals(self, name: str, reference: str | None = None) -> Totals:
-        """Return a measure by complete episode."""
+        """Return a measure by complete episode; NaN if it fails or the run has no data for it."""
         key = (name, reference or self.reference)
         if key not in self._totals:
-            self._totals[key] = self.domain.measures[name].of(self.played, key[1])
+            count = len(self.episodes)
+            self._totals[key] = Totals(np.full(count, np.nan))
+            try:
+                if name in self.names:
+                    totals = self.domain.measures[name].of(self.played, key[1])
+                    self._totals[key] = checked(name, totals, count)
+            except MeasureFault as fault:
+                if name not in self.faults:
+                    logger.warning("%s; it has no value in %s", fault, self.name)
+                self.faults.add(name)
         return self._totals[key]
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
@@ -330,13 +352,13 @@ class RunCell:
         key = (interval, reference or self.reference, resamples)
         known = self._estimates.setdefault(key, {})
         if missing := [name for name in dict.fromkeys(names) if name not in known]:
-            wanted = self.names if interval == "bca" else missing
+            wanted = dict.fromkeys([*self.names, *missing]) if interval == "bca" else missing
             known |= self._estimated(wanted, interval, reference, resamples)
         table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
         return Estimate(*(column.copy() for column in table.T))
 
     def _estimated(
-        self, names: Sequence[str], interval: str, reference: str | None, resamples: int
+        self, names: Iterable[str], interval: str, reference: str | None, resamples: int
     ) -> dict[str, Ends]:
         """Estimate measures; those that every episode has as one sample."""
         totals = {name: self.totals(name, reference) for name in names}

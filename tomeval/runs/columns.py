@@ -169,6 +169,32 @@ def is_even(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
     return True
 
 
+def in_order(lists: Iterable[Iterable[str]]) -> list[str]:
+    """Return the names of several lists once each, in an order that is theirs.
+
+    Examples
+    --------
+    >>> in_order([["a", "c"], ["a", "b", "c", "d"]])
+    ['a', 'b', 'c', 'd']
+    """
+    result: list[str] = []
+    for names in lists:
+        place = 0
+        for name in names:
+            if name not in result:
+                result.insert(place, name)
+            place = result.index(name) + 1
+    return result
+
+
+def filled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with the columns of all; where a row lacks one: "" among texts, else NaN."""
+    order = in_order(dict.fromkeys(map(tuple, rows)))
+    texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
+    blank = {key: "" if key in texts else math.nan for key in order}
+    return [{**blank, **row} for row in rows]
+
+
 def as_text(value: Any) -> str:
     """Return a value of a definition as a table shows it: text as it is, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

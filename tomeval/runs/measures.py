@@ -158,30 +158,39 @@ class Measure:
         return re.sub(rf"_({'|'.join(UNITS)})$", "", self.name)
 
 
-def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], Totals]:
-    """Return a function from outside that computes a measure, with its result checked.
+class MeasureFault(TomevalError):
+    """A measure that cannot be computed; only its own column is lost, see `RunCell.totals`."""
 
-    It returns `Totals`, or the array of its values. What it raises becomes one `TomevalError`.
+
+def checked(name: str, totals: Totals, episodes: int) -> Totals:
+    """Return a measure of so many episodes; raise `MeasureFault` unless its shape is (E,)."""
+    for part in (totals.top, totals.bottom):
+        if part is not None and np.shape(part) != (episodes,):
+            raise MeasureFault(
+                f"measure {name!r}: must give one value per episode, shape ({episodes},) here, "
+                f"got shape {np.shape(part)}"
+            )
+    return totals
+
+
+def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], Totals]:
+    """Return a function from outside that computes a measure as `Totals`.
+
+    It returns `Totals`, or the array of its values. What it raises becomes one `MeasureFault`.
     """
 
     @wraps(of)
-    def checked(played: Any, reference: str) -> Totals:
+    def computed(played: Any, reference: str) -> Totals:
         try:
             measured = of(played, reference)
-            totals = (
-                measured
-                if isinstance(measured, Totals)
-                else Totals(np.asarray(measured, np.float64))
-            )
+            if isinstance(measured, Totals):
+                return measured
+            return Totals(np.asarray(measured, np.float64))
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            raise TomevalError(f"measure {name!r} cannot be computed: {why}") from error
-        shapes = {np.shape(part) for part in (totals.top, totals.bottom) if part is not None}
-        if len(shapes) != 1 or len(shapes.pop()) != 1:
-            raise TomevalError(f"measure {name!r}: must give one value per episode, shape (E,)")
-        return totals
+            raise MeasureFault(f"measure {name!r} cannot be computed: {why}") from error
 
-    return checked
+    return computed
 
 
 def digits_of(column: str) -> int:

@@ -17,7 +17,7 @@ from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED,
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
-from tomeval.runs.columns import REASK, flat
+from tomeval.runs.columns import REASK, filled, flat, in_order
 from tomeval.runs.folder import LIMIT, Share, limited, located, planned, raised, share_of
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.origins import PLACE, PLACE_SQL, origins_table
@@ -114,10 +114,11 @@ class Run:
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
-            holding = Holding()
+            holding, faults = Holding(), set[str]()
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names, cell.holding = title, self.metric_names, holding
                 cell.reading, cell.sequential = self.predict, self.sequential
+                cell.faults = faults
             if self.predict and not any(cell.read_anew for cell in cells):
                 raise TomevalError(
                     f"--predict {self.predict}: no cell of {self.folder} has predictions whose "
@@ -404,8 +405,8 @@ class Run:
 def joined(runs: Sequence[Run]) -> Run:
     """Return the cells of several runs of one domain as those of one; of one run itself.
 
-    A player who has the same name in the same task of several runs is told apart by its run's. What
-    is asked of the store, such as which measures there are, is the first run's.
+    A player who has the same name in the same task of several runs is told apart by its run's. The
+    measures are those of all runs; what else is asked of the store is the first run's.
 
     Raises
     ------
@@ -434,6 +435,9 @@ def joined(runs: Sequence[Run]) -> Run:
             if len(seen[str(cell.shown_task), cell.title]) > 1:
                 cell.title = f"{cell.title}, {run.folder.name}"
     whole = first.part([cell for run in runs for cell in run.cells])
+    known = {name: measure for run in runs for name, measure in run.measures.items()}
+    names = in_order(run.measures for run in runs)
+    whole.__dict__["measures"] = {name: known[name] for name in names}
     whole.__dict__["added_figures"] = {}  # extensions' read the store of one run
     return whole
 
@@ -443,21 +447,18 @@ def joined_rows(
 ) -> list[dict[str, Any]]:
     """Return `Run.rows` of one run or several, with these measures only, as far as a run has them.
 
-    Of several they name their run, and have the columns of all, NaN where a run has no such one.
+    Of several they name their run, and have the columns of all, blank where a run has no such one.
     """
     of_runs = []
     for run in runs:
         own = None if names is None else [name for name in names if name in run.measures]
-        of_runs.append(run.rows(interval, reference, names=own))
-    if len(runs) == 1:
-        return of_runs[0]
-    first, *others = dict.fromkeys(key for rows in of_runs for row in rows for key in row)
-    order = [first, "run", *others]
-    return [
-        {key: {**row, "run": run.folder.name}.get(key, float("nan")) for key in order}
-        for run, rows in zip(runs, of_runs, strict=True)
-        for row in rows
-    ]
+        rows = run.rows(interval, reference, names=own)
+        if len(runs) == 1:
+            return rows
+        for row in rows:
+            first = next(iter(row))
+            of_runs.append({first: row[first], "run": run.folder.name, **row})
+    return filled(of_runs)
 
 
 _SET = ("seed", "on_invalid")

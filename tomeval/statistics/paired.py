@@ -235,7 +235,8 @@ def label_permutation(
     if count <= DIVISIONS and not len(flips):
         sums = np.zeros((1, len(observed)))
         for level, other, member in strata:
-            chosen = np.array(list(combinations(range(len(member)), int(member.sum()))))
+            ways = combinations(range(len(member)), int(member.sum()))
+            chosen = np.array(list(ways), dtype=np.int64)  # [()] has no type
             gain = level - other
             part = gain[chosen].sum(axis=1) + other.sum(axis=0)
             sums = (sums[:, None] + part).reshape(-1, len(observed))

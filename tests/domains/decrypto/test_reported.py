@@ -48,6 +48,11 @@ def test_what_ships_says_what_the_source_does():
     numbers |= {"chance_on_turn_1": 4.17}
     assert {item: fact.value for item, fact in facts.items() if fact.value == fact.value} == numbers
     assert {item for item, fact in facts.items() if fact.kind == "claim"} == set(CLAIMS)
+    assert "both roles, Alice's and Bob's" in facts["size"].fact
+    assert (facts["keyword_bank"].standing, facts["hint_bank"].standing) == (
+        "stated",
+        "project page",
+    )
 
 
 def test_every_fact_has_a_row_or_a_reason(run):
