@@ -201,6 +201,34 @@ def test_figures_are_matplotlibs(run):
         run.plot(only="forrest")
 
 
+def test_curves_are_chosen_as_on_the_command_line(run):
+    chosen = {"curve": "cumulative", "window": 1, "x": "episode"}
+    for name, value in chosen.items():
+        only = "tom" if name == "window" else "regret"
+        usual, other = (run.plot(only=only, **one) for one in ({}, {name: value}))
+        assert usual.drawings[0].caption != other.drawings[0].caption
+    with pytest.raises(TomevalError, match="did you mean 'cumulative'"):
+        run.plot(only="regret", curve="cumulativ")
+
+
+def test_tables_in_the_form_of_the_paper_and_with_its_numbers_beside(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # what ships is found from any folder
+    table = run.table(published=True)
+    assert table["subject"][0] == "Tabular RMax"
+    shown = ["ΔFunctional/T", "ΔToM/T (misprediction)", "ToM %"]
+    assert [str(table).index(name) for name in shown] == sorted(map(str(table).index, shown))
+    beside = run.table(against="reported_results")
+    assert set(beside["subject"]) == {"Tabular RMax"}
+    assert str(beside["reported"].dtype) == "float64"
+    assert "published episodes have 100 steps, these 5" in repr(beside)
+    with pytest.raises(TomevalError, match="did you mean 'reported_results'"):
+        run.table(against="reported_result")
+    with pytest.raises(TomevalError, match="'reported_results' alone names the one that ships"):
+        run.table(against="experiments/reported_results.csv")
+    with pytest.raises(TomevalError, match="best_of goes with published"):
+        run.table(best_of="Reflexion")
+
+
 def test_figures_are_written_where_the_report_would_be(run, tmp_path):
     figures = run.plot(tmp_path / "figures", only="forest", where="game=IPD")
     files = {path.name for path in (tmp_path / "figures").iterdir()}

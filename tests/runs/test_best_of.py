@@ -212,5 +212,12 @@ def test_the_command(reflected, tmp_path, monkeypatch, capsys) -> None:
     assert err.startswith("note: best of: the lowest ΔFunctional/T of the task")
     table([folder], best=["Reflexion"])
     assert "Reflexion (best of 1, 2, 3)" in capsys.readouterr().out
+    table([folder], best=["Reflexion"], published=True, form="csv")
+    out, err = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["subject"] for row in rows] == ["Tabular RMax", "Reflexion"]
+    assert "note: the best of several: Reflexion 2 = Reflexion 3 (IPD, single_action)" in err
     with pytest.raises(TomevalError, match="leave out --best-of"):
         table([folder], best=["Reflexion"], against=tmp_path / "x.csv")
+    with pytest.raises(TomevalError, match="--published has columns of its own"):
+        table([folder], published=True, whole=True)

@@ -13,6 +13,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
 from tomeval.report.exporting import kinds_of
+from tomeval.report.published import beside, plain_view, published_rows
 from tomeval.report.views import Asked, cells_notes, cells_view, chosen_rows, needed
 from tomeval.runs import results, tallies
 from tomeval.runs.selection import choose_measures
@@ -117,6 +118,10 @@ class Run(results.Run):
         where: Names = (),
         interval: str = AUTO,
         reference: str | None = None,
+        published: bool = False,
+        best_of: Names = (),
+        against: str | Path | None = None,
+        as_model: str | None = None,
     ) -> Table:
         """Return one row per cell: `rows` with types as of `steps`.
 
@@ -134,6 +139,15 @@ class Run(results.Run):
             other way round.
         interval, reference
             See `rows`.
+        published : bool
+            Have the measures, names and order of the paper's tables.
+        best_of : str or sequence of str
+            With `published`: one row for the best of several players, such as ``"Reflexion"``.
+        against : path, optional
+            Have published numbers beside the run's: a CSV, or one that ships by its name, such as
+            ``"reported_results"``.
+        as_model : str, optional
+            With `against`: the published model to show beside the run's.
         """
         asked = Asked(
             tuple(listed(metrics)),
@@ -142,8 +156,12 @@ class Run(results.Run):
             interval=interval,
             reference=reference,
         )
+        if (best_of and not published) or (against is None and as_model) or (published and against):
+            raise TomevalError("table: best_of goes with published, as_model with against alone")
         with self._chosen(where) as run:
-            return table_of([run], asked)
+            if against is not None:
+                return _table_against(run, asked, against, as_model)
+            return table_of([run], asked, published, listed(best_of))
 
     def compare(
         self,
@@ -181,6 +199,9 @@ class Run(results.Run):
         column: str = "screen",
         interval: str = AUTO,
         reference: str | None = None,
+        curve: str = "window",
+        window: int = 5,
+        x: str = "step",
     ) -> Figures:
         """Draw figures; a notebook shows them with their captions.
 
@@ -195,7 +216,7 @@ class Run(results.Run):
             Draw all that the run supports.
         metrics : str or sequence of str
             Draw these measures, in figures that can choose.
-        by, column, interval, reference
+        by, column, interval, reference, curve, window, x
             See `tomeval.plots.Options`.
 
         Returns
@@ -210,7 +231,7 @@ class Run(results.Run):
             if out in figures_of(run):
                 raise TomevalError(f"{out!r} is a figure and no folder: plot(only={out!r})")
             names = tuple(choose_measures(run.measures, listed(metrics)))
-            options = Options(column, interval, reference, by, names)
+            options = Options(column, interval, reference, by, names, curve, window, x)
             drawings = draw(run, listed(only), options, every)
             if out is not None:
                 save(drawings, Path(out))
@@ -268,21 +289,39 @@ class Run(results.Run):
 _TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
 
 
-def table_of(runs: Sequence[Run], asked: Asked) -> Table:
+def table_of(
+    runs: Sequence[Run], asked: Asked, published: bool = False, best: Sequence[str] = ()
+) -> Table:
     """Return the table of one run's cells, or of several runs' together; see `Run.table`."""
     from tomeval.api.table import Table
 
     for run in runs:
         run.check_reference(asked.reference)
     whole = results.joined(runs)
-    every = asked.interval == "bca" or not asked.metrics  # then all measures
-    names = None if every else needed(whole, asked, data=False)
-    rows = results.joined_rows(runs, names, asked.interval, asked.reference)
+    notes: list[str] = []
+    if published:
+        rows, asked, notes = published_rows(runs, asked, best)
+    else:
+        every = asked.interval == "bca" or not asked.metrics  # then all measures
+        names = None if every else needed(whole, asked, data=False)
+        rows = results.joined_rows(runs, names, asked.interval, asked.reference)
     view = cells_view(whole, rows, asked, in_line)
-    notes = [note for run in runs for note in cells_notes(run, view.shown, asked.interval)]
+    notes += [note for run in runs for note in cells_notes(run, view.shown, asked.interval)]
     kept = chosen_rows(rows, whole.measures, asked)
     frame = framed(whole, "cells", list(kept[0]), (tuple(row.values()) for row in kept))
     return Table.of(frame, view.grids, list(dict.fromkeys([*filter(None, [view.rule]), *notes])))
+
+
+def _table_against(run: Run, asked: Asked, against: str | Path, model: str | None) -> Table:
+    """Return a run's table with published numbers beside it."""
+    from tomeval.api.table import Table
+
+    rows, notes = beside(run, against, model, asked.interval, asked.reference)
+    view = plain_view(run, rows, asked, in_line)
+    kept = chosen_rows(rows, run.measures, asked)
+    names = list(kept[0]) if kept else []
+    frame = framed(run, "cells", names, (tuple(row.values()) for row in kept))
+    return Table.of(frame, view.grids, notes)
 
 
 def exported(run: results.Run, what: str) -> pandas.DataFrame:

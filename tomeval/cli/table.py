@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -116,6 +115,14 @@ def table(
             "results.",
         ),
     ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="In the form of the paper's tables: its three measures, its names of rows and "
+            "their order.",
+        ),
+    ] = False,
     as_model: Annotated[
         str | None,
         typer.Option(
@@ -134,6 +141,7 @@ def table(
     ] = None,
 ) -> None:
     """Print a table of a run, or of several; of matrix games, whether each uses what it knows."""
+    from tomeval.report.published import beside, plain_view, published_rows
     from tomeval.report.tables import DATA, WORDS, data
     from tomeval.report.views import Asked, View, cells_notes, cells_view, chosen_rows, needed
     from tomeval.runs.notes import few_notes, lacks_interval
@@ -150,7 +158,7 @@ def table(
     named = tuple(part for text in columns or () for part in split(text))
     to_read = form == "text" and out is None
     asked = Asked(tuple(metric or ()), named, sort, pivot, whole, interval, reference, to_read)
-    _check(asked, against, best)
+    _check(asked, against, best, published)
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or (), predict or "")) for one in folders]
         if len(runs) > 1:
@@ -161,10 +169,12 @@ def table(
                 )
             what = CELLS
         opened = joined(runs)
-        of_cells = bool(against or best or reference or interval != "auto" or pivot)
+        of_cells = bool(against or best or published or reference or interval != "auto" or pivot)
         what = _which_table(opened, what, by, of_cells)
         if against is not None:
-            rows, notes = _beside(opened, against, as_model, interval, reference)
+            rows, notes = beside(opened, against, as_model, interval, reference)
+        elif published:
+            rows, asked, notes = published_rows(runs, asked, best or ())
         elif what == CELLS:
             names = needed(opened, asked, data=form in DATA)
             rows, notes = _of_cells(runs, names, best, interval, reference)
@@ -182,26 +192,30 @@ def table(
             _put(data(chosen_rows(rows, opened.measures, asked), form), form, out)
         else:
             plain = against is not None or what != CELLS
-            view = (_as_it_is if plain else cells_view)(opened, rows, asked, WORDS[form])
+            view = (plain_view if plain else cells_view)(opened, rows, asked, WORDS[form])
             _put_grids(view.grids, form, out, caption, label)
             notes += [view.rule] if view.rule else []
         if form == "text" and sys.stdout.isatty():
             notes += _more(opened, rows, view) if what == CELLS else []
         if what in (CELLS, opened.domain.show.first_table):
             for one in runs:
-                notes += cells_notes(one, view.shown, interval, data=form in DATA)
+                notes += cells_notes(one, view.shown, asked.interval, data=form in DATA)
             notes = list(dict.fromkeys(notes))
         elif form not in DATA and lacks_interval(rows):
             notes += few_notes(opened)
     tell_notes(notes)
 
 
-def _check(asked: Asked, against: Path | None, best: list[str] | None) -> None:
+def _check(asked: Asked, against: Path | None, best: list[str] | None, published: bool) -> None:
     """Raise if what is asked for cannot be had together."""
     if asked.whole and (asked.metrics or asked.columns or asked.pivot):
         raise TomevalError("--all shows everything: leave out --metric, --columns and --pivot")
     if asked.columns and asked.pivot:
         raise TomevalError("--columns are of a table with a row per cell: leave out --pivot")
+    if published and (asked.whole or asked.columns or against is not None):
+        raise TomevalError(
+            "--published has columns of its own: leave out --all, --columns, --against"
+        )
     if against is not None and best:
         raise TomevalError(
             "--against takes the best where the published row is one: leave out --best-of"
@@ -218,24 +232,13 @@ def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cell
         run.table_of(what)
         if asked_of_cells:
             raise TomevalError(
-                "--interval, --reference, --best-of, --against and --pivot go with --what cells"
+                "--interval, --reference, --best-of, --against, --published and --pivot go with "
+                "--what cells"
             )
     elif by:
         own = ", ".join(run.tables) or "none"
         raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
     return what
-
-
-def _beside(
-    run: Run, against: Path, as_model: str | None, interval: str, reference: str | None
-) -> tuple[Rows, list[str]]:
-    """Return the rows with published results beside them, and notes."""
-    from tomeval.runs.reported import beside_facts, holds_facts
-
-    own = None if holds_facts(against) else run.domain.show.beside
-    beside = own or beside_facts
-    rows: tuple[Rows, list[str]] = beside(run, against, as_model, interval, reference)
-    return rows
 
 
 def _of_cells(
@@ -252,26 +255,6 @@ def _of_cells(
     # A bootstrap takes all measures together.
     rows = joined_rows(runs, None if best or interval == "bca" else names, interval, reference)
     return best_of(runs[0], rows, best) if best else (rows, [])
-
-
-def _as_it_is(run: Run, rows: Rows, asked: Asked, words: Callable[[str], str]) -> View:
-    """Return a table other than that of cells, without the columns that have no number."""
-    from tomeval.report.rows import grid_of
-    from tomeval.report.views import View, chosen_rows
-    from tomeval.runs.columns import is_interval
-
-    if not rows:
-        return View([], [])
-    gone: set[str] = set()
-    measure = ""
-    for column in rows[0]:
-        measure = measure if is_interval(column) else column
-        values = [row[column] for row in rows]
-        if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
-            gone.add(column)
-    left = [{name: value for name, value in row.items() if name not in gone} for row in rows]
-    chosen = chosen_rows(left, run.measures, asked)
-    return View([grid_of(chosen, run.measures, None, run.domain.show.aside, words=words)], [])
 
 
 def _put_grids(

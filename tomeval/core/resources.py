@@ -74,9 +74,11 @@ def results_path(results: str | Path) -> Path:
         There is neither; names the shipped results.
     """
     path = Path(results)
-    if path.is_file() or path.name != str(results):
-        return path
     name = path.name.removesuffix(".csv")
+    if path.is_file() or (path.name != str(results) and name not in PUBLISHED):
+        return path
+    if path.name != str(results):
+        raise TomevalError(f"{path}: no such file; {name!r} alone names the one that ships")
     if name not in PUBLISHED:
         near = did_you_mean(name, PUBLISHED)
         raise TomevalError(f"{path}: no such file, and no shipped results{near}")

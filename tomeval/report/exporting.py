@@ -167,7 +167,7 @@ _SHARED = {
     **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
     "origin": "INTEGER",
     "seed": "INTEGER",
-    **dict.fromkeys(RATES, "REAL"),
+    **dict.fromkeys((*RATES, "ours", "reported", "difference"), "REAL"),
 }
 
 

@@ -262,6 +262,9 @@ class Show:
     beside : function of run, path, model, interval, reference
         A run's rows beside published results in a form of the domain's own, and notes, for ``table
         --against``; None: it has the form of all domains, `tomeval.runs.reported`, alone.
+    published : function of run, rows
+        A run's rows named and ordered as in published tables, the measures of these, and notes, for
+        ``table --published``; None: there are none.
     answers : function
         Why a run has no number for items of facts that are no measures, by item.
     verdict : Verdict, optional
@@ -284,6 +287,7 @@ class Show:
     table_notes: Callable[[Run], list[str]] = _nothing
     notes_of_measures: Callable[[Run, Collection[str]], list[str]] = _nothing
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
+    published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
     answers: Callable[[], Mapping[str, str]] = _empty
     verdict: Verdict | None = None
 

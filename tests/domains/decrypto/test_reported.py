@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 import tomeval
+from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.runs.reported import beside_facts, read_facts
 
@@ -62,6 +63,15 @@ def test_every_fact_has_a_row_or_a_reason(run):
     for fact in read_facts(shipped("experiments") / f"{SHIPPED}.csv", "decrypto"):
         assert any(row["item"] == fact.item for row in rows) != (fact.words in told), fact.item
     assert "no measure" not in told
+
+
+def test_the_facts_stand_in_a_table_of_the_python_api(run):
+    table = run.table(against=SHIPPED)
+    rows, notes = beside_facts(run, SHIPPED)
+    assert table["ours"].tolist() == [row["ours"] for row in rows]
+    assert notes[0] in repr(table)
+    with pytest.raises(TomevalError, match="decrypto has no published tables"):
+        run.table(published=True)
 
 
 def test_how_often_eve_is_right_is_of_the_turns_on_which_alice_was_asked(run):

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import csv
+from types import SimpleNamespace
 
 import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
-from tomeval.domains.matrix.published import _hub_names, beside
+from tomeval.domains.matrix.domain import MATRIX
+from tomeval.domains.matrix.published import beside
+from tomeval.domains.matrix.published_form import METRIC_OF, as_published, hub_names
 from tomeval.models.scripted import SCRIPTS
+from tomeval.runs.experiment import load_experiment, make_experiment
 
 HEADER = "table,model,prompting,game,partner,metric,mean,ci95\n"
 
@@ -31,7 +35,7 @@ def run(tmp_path_factory):
 
 def test_the_shipped_results_stand_beside_the_tabular_baseline(run) -> None:
     rows, notes = beside(run, shipped("experiments") / "reported_results.csv")
-    assert {row["subject"] for row in rows} == {"rmax"}
+    assert {row["subject"] for row in rows} == {"Tabular RMax"}
     first = rows[0]
     ours = run.rows("normal")[0]  # the form in which the others are published
     assert (first["game"], first["partners"], first["metric"]) == (
@@ -91,7 +95,7 @@ def played_model(tmp_path, monkeypatch):
 
 
 def test_models_go_by_their_names_on_the_hub(tmp_path, played_model) -> None:
-    names = _hub_names()
+    names = hub_names()
     with (shipped("experiments") / "reported_results.csv").open(encoding="utf-8") as file:
         reported = {row["model"] for row in csv.DictReader(file)}
     assert reported - {"Tabular RMax"} == set(names)
@@ -122,3 +126,98 @@ def test_refusals(tmp_path, run) -> None:
     path.write_text("a,b\n")
     with pytest.raises(TomevalError, match="missing column 'table'"):
         beside(run, path)
+
+
+def unplayed(experiment, episodes: int = 5) -> tuple[SimpleNamespace, list[dict]]:
+    """Return what an experiment's run would have for `as_published`, with every measure 1."""
+    cells, rows = [], []
+    for cell in experiment.cells:
+        columns = MATRIX.read.columns(cell.definition)
+        cells.append(SimpleNamespace(columns=columns, definition=cell.definition))
+        asked = cell.setup.options.get("literal", True)
+        values = dict.fromkeys(METRIC_OF.values(), 1.0 if asked else float("nan"))
+        values["delta_functional_per_step"] = 1.0
+        rows.append({**columns, "episodes": episodes, "seed": 1, **values})
+    return SimpleNamespace(cells=cells), rows
+
+
+@pytest.mark.parametrize("table", ["1", "2", "3", "4", "8", "9", "10"])
+def test_rows_have_the_names_and_the_order_of_each_published_table(table) -> None:
+    with (shipped("experiments") / "reported_results.csv").open(encoding="utf-8") as file:
+        lines = [row for row in csv.DictReader(file) if row["table"] == table]
+    spelt = {"Plans/Insights*": "Plans + Insights"}
+    printed: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for line in lines:
+        name = spelt.get(line["prompting"], line["prompting"]).replace("+Max", "+ Max")
+        who = ("Tabular RMax", "") if name == "Tabular" else (name, line["model"])
+        of_task = printed.setdefault((line["game"], line["partner"]), [])
+        of_task += [who] * (who not in of_task)
+    run, given = unplayed(load_experiment(f"table_{table}"))
+    if "Reflexion" in {line["prompting"] for line in lines}:  # as --best-of Reflexion
+        best = {"subject": "Reflexion (best of 1, 2, 3)", "best": "Reflexion 2"}
+        given = [
+            row | (best if row["strategy"] == "Reflexion 2" else {"best": ""})
+            for row in given
+            if row["strategy"] not in ("Reflexion 1", "Reflexion 3")
+        ]
+    rows, measures, notes = as_published(run, given)
+    for (game, partner), wanted in printed.items():
+        labels = {row["labels"] for row in rows if row["game"] == game}
+        for one in labels:  # table 8 plays RPS with two label sets
+            ours = [
+                (row["subject"], row["model"])
+                for row in rows
+                if (row["game"], row["labels"], row["partners"]) == (game, one, partner)
+            ]
+            assert [who for who in ours if who in wanted] == wanted
+            assert {who for who in ours if who not in wanted} <= {("Tabular RMax", "")}
+    assert measures == [METRIC_OF[m] for m in dict.fromkeys(line["metric"] for line in lines)]
+    assert bool(notes) == any("best" in row for row in given)
+    assert not any("best" in row for row in rows)
+
+
+def test_subjects_that_would_share_a_name_keep_their_own() -> None:
+    subjects = [{"strategy": "LM", "decide": ["sample", "argmax"]}, {"strategy": "QA"}, "random"]
+    experiment = {"games": "RPS", "subjects": subjects, "model": "pocket"}
+    rows, *_ = as_published(*unplayed(make_experiment(experiment)))
+    assert [row["subject"] for row in rows] == [
+        "random",
+        "LM(decide=sample)",
+        "LM(decide=argmax)",
+        "QA",
+    ]
+
+
+def first_label(request) -> str:
+    said = request.prompt.messages[-1].content
+    return f"Final answer: {next(w for w in ('Rock', 'Fight', 'Cooperate') if w in said)}"
+
+
+@pytest.fixture(scope="module")
+def reasoning(tmp_path_factory):
+    """Two steps of table 4, with a model that always answers the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SCRIPTS, "first", first_label)
+        path = shipped("experiments") / "table_4.toml"
+        loaded = load_experiment(path, ["horizon=2", "episodes=2"], "scripted:first")
+        yield tomeval.run(loaded, tmp_path_factory.mktemp("reasoning") / "run")
+
+
+def test_the_eighteen_numbers_of_the_reasoning_model_are_met(reasoning) -> None:
+    table = reasoning.table(against="reported_results", as_model="DeepSeek-R1 Distilled 32B")
+    of_model = table[table["subject"] == "reasoning"]
+    assert len(of_model) == 18
+    assert set(of_model["tables"]) == {"4"}
+    assert of_model[["ours", "reported", "difference"]].notna().all(axis=None)
+    assert "labels" not in " ".join(beside(reasoning, "reported_results")[1])
+
+
+def test_numbers_of_other_labels_are_told(reasoning) -> None:
+    notes = beside(reasoning, "reported_results", model="LLAMA-3 70B Instruct")[1]
+    told = "tables 3, 8, 10: published with the labels J, F, B; this run's labels are canonical"
+    assert told in notes
+    notes = beside(reasoning, "reported_results", model="Mistral Large 2")[1]
+    assert (
+        "table 9: published without saying with which labels; this run's labels are canonical"
+        in notes
+    )

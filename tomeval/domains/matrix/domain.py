@@ -68,7 +68,7 @@ from tomeval.runs.capabilities import (
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
-from tomeval.runs.domain import Block, Domain
+from tomeval.runs.domain import Block, Domain, Rows
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -142,6 +142,12 @@ def _beside(
 
     interval = "normal" if interval == "auto" else interval  # as published
     return beside(run, path, model=model, interval=interval, reference=reference)
+
+
+def _published(run: Run, rows: Rows) -> tuple[Rows, list[str], list[str]]:
+    from tomeval.domains.matrix.published_form import as_published
+
+    return as_published(run, rows)
 
 
 def _words(task: Mapping[str, Any]) -> str:
@@ -276,6 +282,7 @@ MATRIX = Domain(
         notes_of_measures=tom_notes,
         verdict=VERDICT,
         beside=_beside,
+        published=_published,
     ),
     compare=Compare(
         by=("strategy", "subject", "model", "labels", "condition"),

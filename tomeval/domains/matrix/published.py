@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import read_text, results_path, shipped
-from tomeval.domains.matrix.auditing import FUNCTIONAL, LITERAL, TOM, read_results
+from tomeval.core.resources import results_path
+from tomeval.domains.matrix.auditing import LITERAL, read_results
+from tomeval.domains.matrix.published_form import (
+    METRIC_OF,
+    REASONING,
+    TABULAR,
+    paper_order,
+    published_name,
+    row_names,
+)
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.best_of import Choice, bias_note, choose, matches, measure_of
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
-METRIC_OF = {
-    FUNCTIONAL: "delta_functional_per_step",
-    TOM: "delta_tom_misprediction_per_step",  # the rule that every reported row follows
-    LITERAL: "tom_percent",
-}
-TABULAR = ("Tabular RMax", "Tabular")
-"""Model and prompting of the reported tabular learner, tomeval's subject ``rmax``."""
 _HORIZON = 100  # of all published results
+_SHIPPED = "reported_results.csv"
+_LABELS = {"1": "letters", "2": "letters", "3": "neutral", "4": "canonical", "10": "neutral"}
+"""The label sets of the shipped tables that state them; letters are those of RPS alone."""
+_ACTIONS = {"letters": "R, P, S", "neutral": "J, F, B", "canonical": "the games' own names"}
 
 
 def beside(
@@ -40,7 +43,7 @@ def beside(
     Parameters
     ----------
     path : path
-        A CSV as `tomeval.audit` reads it, such as ``experiments/reported_results.csv``.
+        A CSV as `tomeval.audit` reads it, or the name of one that ships: ``reported_results``.
     model : str, optional
         The file's model to show beside every language model of the run, whatever its name.
         Default: the model that the run's model is by its name on the Hub.
@@ -50,7 +53,8 @@ def beside(
     Returns
     -------
     rows : list of dict
-        One per cell, metric and published number: the cell's labels, ``metric``, ``ours``,
+        One per cell, metric and published number, in the order of `as_published`; a language model
+        goes by its prompting. The cell's labels, ``metric``, ``ours``,
         ``reported``, ``difference`` (ours - reported), each with its ``_ci95`` half-width, the
         ``reported_model`` and the ``tables`` it stands in. The difference's half-width is the root
         of the sum of squares: the two samples are independent. A published strategy that stands for
@@ -72,16 +76,23 @@ def beside(
     for row in published:
         key = (row["model"], _strategy(row["prompting"]), row["game"], row["partner"])
         index.setdefault(key, []).append(row)
+    for who, prompting, *task in [*index]:
+        if prompting == REASONING:
+            index.setdefault((who, "QA", *task), index[who, prompting, *task])
     rows: list[dict[str, Any]] = []
     unmatched: dict[str, int] = {}
     notes: list[str] = []
-    table = run.rows(interval, reference)
+    table, cells = run.rows(interval, reference), matrix_cells(run)
+    printed = row_names(run, table)
     bests = _bests(run, table, {row["prompting"] for row in published})
-    for number, (cell, ours) in enumerate(zip(matrix_cells(run), table, strict=True)):
+    compared: list[tuple[MatrixRunCell, Mapping[str, str]]] = []
+    for number in paper_order(table):
+        cell, ours = cells[number], {**table[number], "subject": printed[number]}
         who, why = _reported_subject(cell, model, names)
         task = (ours["game"], ours["partners"])
         theirs = index.get((*who, *task), []) if who else []
         new = _rows(cell, ours, theirs)
+        compared += [(cell, row) for row in theirs]
         for group, choice in bests:
             reported = (
                 index.get((who[0], group, *task), []) if who and number in choice.members else []
@@ -91,6 +102,7 @@ def beside(
             why = f"not the best of their group, which stands beside {group}"
             if number == choice.winner:
                 new += _rows(cell, ours, reported, choice)
+                compared += [(cell, row) for row in reported]
                 told = [bias_note(measure_of(run)), *choice.notes]
                 notes += [note for note in told if note not in notes]
         if not new:
@@ -100,6 +112,8 @@ def beside(
         rows += new
         if new:
             notes += [note for note in _differ(cell, ours) if note not in notes]
+    if results_path(path).name == _SHIPPED:
+        notes += _other_labels(compared)
     notes += [f"{count} cells: {why}" for why, count in unmatched.items()]
     return rows, notes
 
@@ -137,31 +151,13 @@ def _reported_subject(
         return TABULAR, ""
     if not data["model"]:
         return None, f"no published results of {data['subject']}"
-    if model is None:
-        own = _short(data["model"])
-        model = next((n for n in names if own in (n.lower(), *_hub_names().get(n, ()))), None)
-    if model is None:
+    model = model or published_name(data["model"], names)
+    if not model:
         return None, (
             f"{data['model']} is not one of the published models; give one with --as-model "
             f"({', '.join(names)})"
         )
     return (model, data["strategy"]), ""
-
-
-@cache
-def _hub_names() -> dict[str, tuple[str, ...]]:
-    """Return how published models are called on the Hub, without their owner."""
-    lines = read_text(shipped("experiments") / "reported_models.csv").splitlines()
-    names: dict[str, tuple[str, ...]] = {}
-    for row in csv.DictReader(lines):
-        names[row["reported"]] = (*names.get(row["reported"], ()), _short(row["model"]))
-    return names
-
-
-def _short(model: str) -> str:
-    """Return a model's name without backend, owner, revision and address."""
-    name = model.partition(":")[2] or model
-    return name.partition("@")[0].rstrip("/").rpartition("/")[2].lower()
 
 
 def _rows(
@@ -177,7 +173,7 @@ def _rows(
     result: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in found:
         metric = METRIC_OF.get(row["metric"], row["metric"])
-        if metric not in ours:
+        if metric not in ours or (ours["episodes"] and math.isnan(ours[metric])):
             continue
         key = (metric, row["mean"], row["ci95"])
         if key in result:
@@ -186,7 +182,7 @@ def _rows(
         mean, half = float(row["mean"]), float(row["ci95"] or "nan")
         columns = cell.columns
         result[key] = {
-            "subject": choice.name if choice else columns["subject"],
+            "subject": choice.name if choice else ours["subject"],
             "best": choice.best if choice else "",
             **{k: columns[k] for k in ("model", "game", "labels", "partners", "horizon")},
             "seed": ours["seed"],
@@ -204,11 +200,41 @@ def _rows(
     return list(result.values())
 
 
+def _other_labels(compared: Sequence[tuple[MatrixRunCell, Mapping[str, str]]]) -> list[str]:
+    """Tell which published numbers are of other labels than the run's, or of unknown ones."""
+    tables: dict[tuple[str, str], dict[str, None]] = {}
+    for cell, row in compared:
+        own, theirs = str(cell.columns["labels"]), _labels_of(row)
+        if cell.definition["model"] and own != theirs:
+            tables.setdefault((own, theirs), {})[row["table"]] = None
+    return [
+        f"{'tables' if len(those) > 1 else 'table'} {', '.join(those)}: published "
+        + (f"with the labels {_ACTIONS[theirs]}" if theirs else "without saying with which labels")
+        + f"; this run's labels are {own}"
+        for (own, theirs), those in tables.items()
+    ]
+
+
+def _labels_of(row: Mapping[str, str]) -> str:
+    """Return the label set of a shipped number; empty: not stated.
+
+    The rows that table 8 shares with others tell its labels in RPS: those of table 3 for LLAMA-3,
+    and of table 1 for LLAMA-2.
+    """
+    table = row["table"]
+    if table == "8":
+        table = "3" if row["model"].startswith("LLAMA-3") else "1"
+    labels = _LABELS.get(table, "")
+    return "" if labels == "letters" and row["game"] != "RPS" else labels
+
+
 def _differ(cell: MatrixRunCell, ours: Mapping[str, Any]) -> list[str]:
     """Return how a cell differs in kind from the published ones."""
     notes = []
     if ours["horizon"] != _HORIZON:
         notes.append(f"published episodes have {_HORIZON} steps, these {ours['horizon']}")
+    if ours["episodes"] and math.isnan(ours[METRIC_OF[LITERAL]]):
+        notes.append("published ToM % and ΔToM/T are left out where this run asked no predictions")
     reacts = any(len(partner.emissions) > 1 for partner in cell.partners)
     if reacts:
         notes.append(
