@@ -7,7 +7,6 @@ import dataclasses
 import io
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,9 +15,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tomeval.comparing.result import Comparison
-from tomeval.core.text import in_line, visible
+from tomeval.core.text import in_line, visible, wrap
 from tomeval.plots.drawing import Drawing
-from tomeval.report.comparisons import comparison_above, comparison_rows
+from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid, set_grid, spans
 from tomeval.report.views import Asked, cells_view, needed
@@ -126,7 +125,7 @@ class Compared(Comparison):
             left = len(self.measures) - len(shown)
             rows = [row for row in rows if row["metric"] in shown]
             notes.append(f"{left} more metrics: .table() has all, metrics=NAME shows one")
-        return comparison_above(self), grid_of(rows, words=in_line), notes
+        return comparison_above(self), grid_of(rows, words=in_line, spare=SPARE), notes
 
     def __repr__(self) -> str:
         """Return the table of the first scope as text, and the notes."""
@@ -143,16 +142,14 @@ class Compared(Comparison):
 def table_text(above: Sequence[str], grids: Sequence[Grid], notes: Sequence[str]) -> str:
     """Return tables below each other with what is said of them, fitted to a terminal if it is one.
 
-    A line of text is as wide as it is where no terminal shows it.
+    Without a terminal, lines are not wrapped.
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     tables = "\n\n".join(set_grid(grid, "text", width) for grid in grids) or "nothing to show"
 
     def line(said: str) -> str:
         said = in_line(said)
-        if width is None:
-            return said
-        return textwrap.fill(said, width, subsequent_indent="  ", break_on_hyphens=False)
+        return said if width is None else "\n".join(wrap(said, width, "  "))
 
     return "\n".join([*map(line, above), tables, *(line(f"note: {note}") for note in notes)])
 

@@ -226,9 +226,11 @@ def _print(
     stops: Sequence[str] = (),
 ) -> None:
     """Print a table, as text with the lines above it and the notes below; elsewhere its `stops`."""
+    from tomeval.report.comparisons import SPARE
+
     for line in above if form == "text" else ():
         show(folded(line, sys.stdout))
-    show_table(rows, form, measures, above=() if form == "text" else stops)
+    show_table(rows, form, measures, above=() if form == "text" else stops, spare=SPARE)
     for line in below if form == "text" else ():
         show(folded(f"note: {line}", sys.stdout))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ import typer
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import resolved
 from tomeval.core.printing import show, show_bold, show_data, tell
-from tomeval.core.text import in_line
+from tomeval.core.text import in_line, wrap
 
 if TYPE_CHECKING:
     from tomeval.report.tables import Grid
@@ -271,11 +270,13 @@ def show_table(
     aside: Sequence[str] = (),
     keep: Sequence[str] = (),
     above: Sequence[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
     """Print a table, see `tomeval.report.tables.render`; formats for programs as they are.
 
     On a terminal it is made to fit; whole rows where a program may read them. `keep` are columns
-    that stay, even where all rows agree in them; `above` are lines of a table for reading.
+    that stay, even where all rows agree in them; `above` are lines of a table for reading; `spare`
+    are columns that a narrow terminal leaves out, the first one first.
     """
     from tomeval.report.rows import grid_of
     from tomeval.report.tables import DATA, WORDS, data
@@ -285,7 +286,7 @@ def show_table(
     elif not rows:
         show("nothing to show")
     else:
-        grid = grid_of(rows, measures, task, aside, keep, WORDS[form])
+        grid = grid_of(rows, measures, task, aside, keep, WORDS[form], spare)
         show_grids([replace(grid, above=[*grid.above, *map(WORDS[form], above)])], form)
 
 
@@ -320,7 +321,7 @@ def folded(text: str, stream: TextIO) -> str:
 
 def fold(text: str, columns: int) -> str:
     """Return a text in lines of so many columns; names keep their hyphens."""
-    return textwrap.fill(text, columns, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join(wrap(text, columns, "  "))
 
 
 def pairs(option: str, given: list[str] | None, form: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.result import ALPHA, kind_notes, reach_notes
+from tomeval.comparing.result import ALPHA, alike_notes, kind_notes, reach_notes
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import SEQUENCE
@@ -31,7 +31,7 @@ def comparison_notes(
 
     `unmet` counts by level those of `unpaired` whose partner, person or chance has no pair.
     """
-    notes = [*reach_notes(found), *kind_notes(found)]
+    notes = [*reach_notes(found), *kind_notes(found), *alike_notes(found)]
     for k, level in enumerate(found.levels):
         missing, have = _missing(found, k)
         if missing:

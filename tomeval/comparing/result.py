@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import unknown
+from tomeval.core.numbers import exact
 from tomeval.runs.measures import Measure
 from tomeval.statistics.estimates import SEQUENCE
 from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
 ALPHA = 0.05
+LARGEST = 10
+"""Effect sizes beyond ± this say only that the differences hardly vary."""
 _SHOWN = 3
 INTERVAL, TEST, APART, EVIDENCE = "t", "sign flip", "exchange of units", "e-value"
 """The kinds of the interval and of the test that a row shows first, of pairs and of two groups;
@@ -209,7 +212,9 @@ class Comparison:
         names += ["family_size"]
         names += ["effect_size", "improvement", "improvement_low", "improvement_high"]
         renamed = {"low": "difference_low", "high": "difference_high"}
-        row |= {renamed.get(name, name): getattr(self, name)[at].item() for name in names}
+        for name in names:
+            value = getattr(self, name)[at].item()
+            row[renamed.get(name, name)] = exact(value) if isinstance(value, float) else value
         test = APART if self.apart[s, k] else TEST
         test = EVIDENCE if self.interval == SEQUENCE else test
         row |= {"interval": self.interval, "test": test, "pairs_enough": self.enough(at)}
@@ -295,6 +300,26 @@ def kind_notes(found: Comparison) -> list[str]:
         "Student's, of one difference alone; p and verdict are a permutation's, corrected for the "
         "family"
     ]
+
+
+def alike(effect: Any, difference: Any, pairs: Any) -> Any:
+    """Tell which differences hardly vary between pairs, or not at all: arrays, or one of each.
+
+    Their effect size and p grow without limit, or do not exist, whatever the difference means.
+    """
+    none = np.isnan(effect) & (np.abs(difference) > 0) & (pairs > 2)
+    return (np.abs(effect) > LARGEST) | none
+
+
+def alike_notes(found: Comparison) -> list[str]:
+    """Say of how many comparisons tables for reading show neither effect size nor p, and why."""
+    count = int(alike(found.effect_size, found.difference, found.pairs[:, :, None]).sum())
+    which = "1 comparison" if count == 1 else f"{count} comparisons"
+    why = (
+        f"no effect size and no p of {which}: the difference is more than {LARGEST} times its SD "
+        "over pairs, so neither says more than the difference itself"
+    )
+    return [why] if count else []
 
 
 def _some(names: Iterable[str], separator: str = ", ") -> str:

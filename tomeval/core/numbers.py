@@ -33,6 +33,18 @@ def decimals(halves: Iterable[float], most: int = 3) -> int:
     return max(0, min(most, max(1 - middle, -least)))
 
 
+def exact(value: float) -> float:
+    """Return a number without the error of adding up: the shorter one that 1e-12 of it is away.
+
+    Examples
+    --------
+    >>> exact(99.99999999999999), exact(2.970000000000003), exact(100 / 3) == 100 / 3
+    (100.0, 2.97, True)
+    """
+    short = float(f"{value:.9g}")
+    return short if abs(value - short) <= 1e-12 * abs(value) else value
+
+
 def fixed(value: float, digits: int) -> str:
     """Return a number with `digits` decimals, without a minus before zero; a dash for NaN.
 

@@ -15,6 +15,7 @@ from tomeval.comparing import profiles
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import Decomposition, decompose
+from tomeval.comparing.result import LARGEST, alike
 from tomeval.comparing.sides import left_out
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, unknown
@@ -36,6 +37,9 @@ RAW = {
     **{"margin": "margin", "p (equivalent)": "p_equivalence"},
 }
 """Columns of numbers as they are read, and the columns of `Comparison.rows` that they show."""
+
+SPARE = ("P(better)", "p", "baseline", "level")
+"""Columns that a narrow terminal leaves out, the first one first."""
 
 Row = dict[str, Any]
 Table = tuple[list[Row], list[str], list[str]]
@@ -101,9 +105,11 @@ def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
         ),
         "p": p_text(row["p_sequence" if "p_sequence" in row else "p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
-        "effect (g)": fixed(row["effect_size"], 2),
+        "effect (g)": _effect(row["effect_size"]),
         "P(better)": interval(*_ends(row, "improvement"), 2),
     }
+    if alike(row["effect_size"], row["difference"], row["pairs"]):
+        shown |= {"p": MISSING, "p (Holm)": MISSING}
     if margins:
         shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
         shown["p (equivalent)"] = p_text(row["p_equivalence"])
@@ -111,6 +117,13 @@ def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
     if verdict == "too few" and row["pairs_enough"] is not None:
         verdict = f"too few: {min(row['pairs'], row['differing'])} of {row['pairs_enough']}"
     return shown | {"verdict": verdict}
+
+
+def _effect(size: float) -> str:
+    """Return an effect size for reading, at most `LARGEST`."""
+    if abs(size) > LARGEST:
+        return f"> {LARGEST}" if size > 0 else f"< -{LARGEST}"
+    return fixed(size, 2)
 
 
 def _three(form: str, values: Iterable[Any], names: Sequence[str], shown: str) -> Row:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
 from tomeval.report.tables import Grid, sectioned, spans
-from tomeval.report.text import wrap
+from tomeval.report.text import heading_lines
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -120,7 +120,7 @@ def _parts(grid: Grid) -> list[list[int]]:
 def _points(grid: Grid, place: int) -> float:
     """Return about how wide a column is, in points, with the space around it."""
     cells = [row[place] for row in grid.body]
-    head = wrap(grid.heads[place][-1], max(map(len, cells), default=0))
+    head = heading_lines(grid.heads[place][-1], max(map(len, cells), default=0))
     texts = [*cells, *head]
     return _SEPARATION + max(sum(map(_width, text)) for text in texts)
 
@@ -191,7 +191,7 @@ class _Column:
 
     def head(self, text: str, room: int) -> str:
         """Return the heading, in several lines if it has more characters than `room`."""
-        lines = [escape(line) for line in wrap(text, room)]
+        lines = [escape(line) for line in heading_lines(text, room)]
         stacked = r" \\ ".join(lines)
         text = lines[0] if len(lines) == 1 else rf"\shortstack{{{stacked}}}"
         if self.kind == "pair":

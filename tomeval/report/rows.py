@@ -37,6 +37,7 @@ def grid_of(
     aside: Sequence[str] = (),
     keep: Sequence[str] = (),
     words: Callable[[str], str] = str,
+    spare: Sequence[str] = (),
 ) -> Grid:
     """Return rows of equal keys as a grid: a measure and its interval share a column.
 
@@ -48,6 +49,8 @@ def grid_of(
         Columns that stay, even where all rows agree in them.
     words : callable
         Makes a text safe for the format.
+    spare : sequence of str
+        Columns that a narrow terminal leaves out, the first one first.
     """
     rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
     same, columns = columns_of(rows, keep)
@@ -63,6 +66,7 @@ def grid_of(
         body=body,
         lead=_lead(rows, columns),
         best=best_cells(rows, columns, measures or {}, task) if task is not None else set(),
+        spare=[columns.index(name) for name in spare if name in columns],
     )
 
 
@@ -154,15 +158,20 @@ def is_number(value: Any) -> bool:
 def repeats(rows: Rows) -> set[str]:
     """Return the columns that say nothing.
 
-    ``strategy``, where language models' subjects are named by it, and the share of answers that
-    were read leniently, where none was.
+    ``strategy``, where language models' subjects are named by it with their options, and the share
+    of answers that were read leniently, where none was.
     """
     loose = any(row.get(LENIENT.name, 0) > 0 for row in rows)
     silent = set() if loose else {LENIENT.name} & rows[0].keys()
-    name = next((name for name, value in rows[0].items() if isinstance(value, str)), "strategy")
-    if name == "strategy" or "strategy" not in rows[0]:
-        return silent
-    return silent | ({"strategy"} if all(r["strategy"] in ("", r[name]) for r in rows) else set())
+    names = [name for name, value in rows[0].items() if isinstance(value, str)]
+    named = names[: names.index("strategy")] if "strategy" in names else []
+    said = any(all(f"{row[name]}(".startswith(_begun(row)) for row in rows) for name in named)
+    return silent | ({"strategy"} if said else set())
+
+
+def _begun(row: Row) -> str:
+    """Return how the name of a subject begins that names its strategy, before its options."""
+    return row["strategy"] and f"{row['strategy']}("
 
 
 def columns_of(rows: Rows, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:

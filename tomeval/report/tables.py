@@ -32,6 +32,10 @@ class Grid:
         Row and column of the best value of each task, if it can be told from the others.
     sections : list of (str, list of int)
         Headings with the rows below them; empty: there is none, and rows come in their order.
+    spare : list of int
+        Columns that a narrow terminal leaves out, the first one first.
+    more : str
+        The option that shows them all the same.
     """
 
     above: list[str]
@@ -40,6 +44,8 @@ class Grid:
     lead: list[int] = field(default_factory=list)
     best: set[tuple[int, int]] = field(default_factory=set)
     sections: list[tuple[str, list[int]]] = field(default_factory=list)
+    spare: list[int] = field(default_factory=list)
+    more: str = "--format csv"
 
     @property
     def measured(self) -> list[int]:
@@ -60,6 +66,14 @@ class Grid:
         groups = [self.measured[first : last + 1] for first, last in spans(tops, 0)]
         left = room - sum(sizes[column] for column in self.lead)
         return [[*self.lead, *part] for part in packed(groups, sizes, left)] or [self.lead]
+
+    def without(self, count: int) -> Grid:
+        """Return it without the first `count` columns that it can spare, which it names above."""
+        gone = sorted(self.spare[:count])
+        left = self.of([i for i in range(len(self.heads)) if i not in gone])
+        names = ", ".join(" ".join(filter(None, self.heads[i])) for i in gone)
+        said = [f"{self.more} or a wider terminal shows {names}"] if gone else []
+        return replace(left, above=[*self.above, *said])
 
     def of(self, places: Sequence[int], rows: Sequence[int] | None = None) -> Grid:
         """Return some of its columns, and some rows or all."""

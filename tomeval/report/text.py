@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rich.cells import cell_len
 
 from tomeval.core.numbers import MISSING
+from tomeval.core.text import least_room, wrap
+from tomeval.report.cells import VALUE, aligned, tightened
 from tomeval.report.tables import Grid, sectioned, spans
 
 Line = list[tuple[str, bool]]
 """A line in pieces of text, each with whether it is bold."""
 
-_VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± | \[)(\S.*))?")
-_PIECES = re.compile(r"[^ _/,]+[ _/,]*|[ _/,]+")
 _BETWEEN = 2
 """Blanks between columns."""
-_LONG, _LEAST = 24, 14
-"""How wide a text is that may be set in several lines, and how wide these are at least."""
+_LONG, _LEAST, _SHORT = 24, 14, 8
+"""How wide a text is that may always be set in several lines; how wide these are at least; and how
+wide those of other texts are at least, where nothing else makes room."""
+_NARROWEST = 16
+"""A terminal is taken to be at least as wide as this."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,13 @@ class _Table:
     @cached_property
     def body(self) -> list[list[list[str]]]:
         """The cells in lines, with the first column indented below headings of sections."""
-        indent = "  " if self.grid.sections else ""
-        return [
-            [self._cell(indent + text if i == 0 else text, i) for i, text in enumerate(row)]
-            for row in self.grid.body
-        ]
+        return [[self._cell(text, i) for i, text in enumerate(row)] for row in self.grid.body]
 
     def _cell(self, text: str, place: int) -> list[str]:
+        indent = "  " if place == 0 and self.grid.sections else ""
         if place not in self.rooms:
-            return [text]
-        return textwrap.wrap(text, self.rooms[place], break_on_hyphens=False) or [""]
+            return [indent + text]
+        return wrap(indent + text, self.rooms[place], indent)
 
     @cached_property
     def heads(self) -> list[list[str]]:
@@ -56,7 +54,8 @@ class _Table:
         texts = [levels[-1] for levels in self.grid.heads]
         if not self.wrapped:
             return [[text] for text in texts]
-        return [wrap(text, room) for text, room in zip(texts, self._room_of_cells, strict=True)]
+        rooms = zip(texts, self._room_of_cells, strict=True)
+        return [heading_lines(text, room, _LONG) for text, room in rooms]
 
     @cached_property
     def _room_of_cells(self) -> list[int]:
@@ -86,12 +85,60 @@ class _Table:
         """The width of the whole."""
         return sum(self.widths) + _BETWEEN * (len(self.widths) - 1)
 
+    @property
+    def height(self) -> int:
+        """How many lines the cells and the headings of sections take."""
+        return len(self.grid.sections) + sum(max(map(len, row)) for row in self.body)
+
+    @cached_property
+    def floors(self) -> dict[int, int]:
+        """How narrow the columns that hold any names can be, by column."""
+        floors = {}
+        for place, cells in enumerate(zip(*self.grid.body, strict=True)):
+            if all(text in ("", MISSING) or VALUE.fullmatch(text.strip()) for text in cells):
+                continue
+            whole = max(least_room(text, 3) for text in cells)
+            named = min(_LEAST, max(least_room(text, 0) for text in cells))
+            head = self.grid.heads[place][-1]
+            least = max(_SHORT, whole, named, min(least_room(head), _LONG))
+            least += 2 * (place == 0 and bool(self.grid.sections))
+            floors[place] = min(self.widths[place], least)
+        return floors
+
+    def folded(self, room: int, floors: Mapping[int, int], among: Iterable[int] = ()) -> _Table:
+        """Return it with the columns that have `floors` as wide as fits `room`, or at their floor.
+
+        `among` are the columns that share the room; default: all.
+        """
+        places = list(among) or list(range(len(self.widths)))
+        sizes = {i: self.widths[i] for i in places}
+        left = room - sum(sizes[i] for i in places if i not in floors)
+        left -= _BETWEEN * (len(places) - 1)
+        rooms: dict[int, int] = {}
+        for most in range(max(room, 1), 0, -1):
+            rooms = {i: max(floors[i], min(sizes[i], most)) for i in places if i in floors}
+            if sum(rooms.values()) <= left:
+                break
+        return replace(self, rooms={**self.rooms, **rooms})
+
     def parts(self, width: int) -> list[_Table]:
-        """Return it in parts of at most `width`, if that is possible."""
-        grid, sizes = self.grid, [size + _BETWEEN for size in self.widths]
-        begin = sum(sizes[column] for column in grid.lead)
-        room = max(width, 2 * begin) + _BETWEEN  # long names leave as much again
-        return [_Table(grid.of(part), self.wrapped) for part in grid.parts(sizes, room)]
+        """Return it in parts of at most `width`, if that is possible.
+
+        Names that tell rows apart take at most half of it, unless they are longer at their floor.
+        """
+        lead, measured, table = self.grid.lead, self.grid.measured, self
+        if lead and sum(self.widths[i] + _BETWEEN for i in lead) > width // 2:
+            table = self.folded(width // 2 - _BETWEEN, self.floors, lead)
+        left = width - sum(table.widths[i] + _BETWEEN for i in lead)
+        wide = {i: max(self.floors[i], left) for i in measured if i in self.floors}
+        rooms = {i: room for i, room in wide.items() if room < self.widths[i]}
+        table = replace(table, rooms={**table.rooms, **rooms})
+        sizes = [size + _BETWEEN for size in table.widths]
+        found = []
+        for part in self.grid.parts(sizes, width + _BETWEEN):
+            rooms = {new: table.rooms[i] for new, i in enumerate(part) if i in table.rooms}
+            found.append(_Table(self.grid.of(part), True, rooms))
+        return found
 
 
 def text_of(grid: Grid, width: int | None = None) -> str:
@@ -103,17 +150,22 @@ def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
     """Return the lines of a table.
 
     Without a `width` it is as wide as it is. Else the first of these that fits: as it is; with
-    headings in several lines; with ``±`` without blanks; with the values of one leading column
-    above groups of rows. If none does, it goes on below itself in parts, each with the columns that
-    tell rows apart; a list of texts has a line per text instead.
+    headings and long texts in several lines; with ``±`` without blanks; with the values of one
+    leading column above groups of rows; the same without some of the columns that it can spare,
+    which a line above it names; with names in several lines. If none does, it goes on below itself
+    in parts, each with the columns that tell rows apart. Where even that is too wide, and of a list
+    of texts, every cell has a line of its own.
     """
-    lines: list[Line] = [[(line, False)] for line in _sentences(grid.above, width)]
+    width = width and max(width, _NARROWEST)
     tables = _fitted(grid, width)
-    if width is not None and not grid.measured and any(table.width > width for table in tables):
+    narrow = width is not None and any(table.width > width for table in tables)
+    above = grid.above if narrow else tables[0].grid.above
+    lines: list[Line] = [[(line, False)] for line in _sentences(above, width)]
+    if width is not None and narrow:
         return [*lines, *_records(grid, width)]
     for number, table in enumerate(tables):
         lines += [[("", False)]] * (number > 0)
-        lines += _lines(table)
+        lines += _lines(table, width)
     return lines
 
 
@@ -129,103 +181,67 @@ def _sentences(said: Sequence[str], width: int | None) -> list[str]:
             lines[-1] = joined
         else:
             lines.append(text)
-    return [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+    return [part for line in lines for part in wrap(line, width)]
 
 
 def _fitted(grid: Grid, width: int | None) -> list[_Table]:
     """Return the tables to print below each other."""
-    grid = replace(grid, body=_aligned(grid.body))
+    grid = replace(grid, body=aligned(grid.body))
     whole = _Table(grid)
     if width is None or whole.width <= width:
         return [whole]
-    tight = replace(grid, body=[[_tight(text) for text in row] for row in grid.body])
-    narrow = [_Table(one, wrapped=True) for one in (tight, *sectioned(tight))]
-    for table in (_Table(grid, wrapped=True), *_folded(grid, width), *narrow):
-        if table.width <= width:
-            return [table]
-    return min((table.parts(width) for table in narrow), key=len)
+    for count in range(len(grid.spare) + 1):
+        some = grid.without(count)
+        table, tight = (
+            _Table(some, wrapped=True),
+            _Table(replace(some, body=tightened(some.body)), wrapped=True),
+        )
+        long = [i for i in table.floors if table.widths[i] > _LONG and i not in grid.lead[:1]]
+        gentle = table.folded(width, {i: max(_LEAST, table.floors[i]) for i in long})
+        narrow = [tight]
+        if grid.measured:
+            narrow += [_Table(one, wrapped=True) for one in sectioned(tight.grid)]
+        for one in (_Table(some), table, gentle, *narrow):
+            if one.width <= width:
+                return [one]
+    folded = [table.folded(width, table.floors) for table in narrow if grid.measured]
+    if fitting := [table for table in folded if table.width <= width]:
+        return [min(fitting, key=lambda table: table.height)]
+    parts = [table.parts(width) for table in narrow]
+    return min(parts, key=lambda tables: (len(tables), tables[0].height))
 
 
-def _folded(grid: Grid, width: int) -> Iterator[_Table]:
-    """Yield the grid with its long texts in several lines, if that leaves enough room for them."""
-    whole = _Table(grid, wrapped=True)
-    sizes = dict(enumerate(whole.widths))
-    long = [i for i in sizes if sizes[i] > _LONG and i not in grid.lead[:1]]
-    left = width - whole.width + sum(sizes[i] for i in long)
-    rooms: dict[int, int] = {}
-    for done, column in enumerate(sorted(long, key=lambda i: sizes[i])):
-        rooms[column] = min(sizes[column], left // (len(long) - done))
-        left -= rooms[column]
-    if rooms and min(rooms.values()) >= _LEAST:
-        yield _Table(grid, wrapped=True, rooms=rooms)
-
-
-def _aligned(body: list[list[str]]) -> list[list[str]]:
-    """Return cells in which numbers with as many decimals stand below each other by their point."""
-    columns = [_column(list(column)) for column in zip(*body, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _column(texts: list[str]) -> list[str]:
-    """Return one column, aligned if it holds nothing but such numbers, with or without ±."""
-    values = [_VALUE.fullmatch(text) for text in texts]
-    parts = [part for part in values if part is not None]
-    words = [text for text, part in zip(texts, values, strict=True) if part is None]
-    if len({len(part[2] or "") for part in parts}) != 1 or set(words) - {"", MISSING}:
-        return texts
-    if not any(part[2] or part[3] for part in parts):  # counts
-        return texts
-    room = max(len(part[1]) for part in parts)
-    half = max((len(part[4]) for part in parts if part[3] == " ± "), default=0)
-    return [
-        text.rjust(room)
-        if part is None or part[3] is None
-        else part[1].rjust(room) + part[3] + part[4].rjust(half * (part[3] == " ± "))
-        for text, part in zip(texts, values, strict=True)
-    ]
-
-
-def _tight(text: str) -> str:
-    """Return a cell without the blanks around ``±`` and in brackets."""
-    text = re.sub(r"(?<=\d) ± +(?=\d)", "±", text)
-    return re.sub(r"(?<=\d) \[(\S+), (\S+)\]$", r" [\1,\2]", text)
-
-
-def wrap(text: str, room: int) -> list[str]:
-    """Return a heading in lines, which end after blanks, underscores, slashes and commas.
-
-    They are as wide as `room`, or as the longest piece that cannot be divided.
+def heading_lines(text: str, room: int, most: int | None = None) -> list[str]:
+    """Return a heading in lines as wide as `room`, or as its longest part, but at most `most`.
 
     Examples
     --------
-    >>> wrap("single_action", 9), wrap("ΔToM/T (best response)", 13)
+    >>> heading_lines("single_action", 9), heading_lines("ΔToM/T (best response)", 13)
     (['single_', 'action'], ['ΔToM/T (best', 'response)'])
     """
-    lines = [""]
-    room = max([room, *(cell_len(piece.rstrip()) for piece in _PIECES.findall(text))])
-    for piece in _PIECES.findall(text):
-        if lines[-1] and cell_len((lines[-1] + piece).rstrip()) > room:
-            lines.append("")
-        lines[-1] += piece
-    return [line.rstrip(" ") for line in lines]
+    least = least_room(text)
+    return wrap(text, max(room, least if most is None else min(least, most)))
 
 
 def _records(grid: Grid, width: int) -> Iterator[Line]:
     """Yield every row as its first text, with the others below it under their headings."""
     names = [" ".join(filter(None, levels)) for levels in grid.heads]
+    most = max((least_room(t, 3) for row in grid.body for t in row[1:]), default=0)
     room = max(map(cell_len, names[1:]), default=0)
+    below = room + 4 + max(most, _SHORT) > width  # values stand below their headings
     for row in grid.body:
-        yield [(row[0], False)]
+        yield from ([(line, False)] for line in wrap(row[0], width, "  "))
         for name, text in zip(names[1:], row[1:], strict=True):
-            first = f"  {_filled(name, room)}  "
-            rest = " " * cell_len(first)
-            lines = textwrap.wrap(
-                text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-            )
-            yield from ([(line, False)] for line in lines if text)
+            if not text:
+                continue
+            if below:
+                lines = [*wrap(f"  {name}", width, "  "), *wrap(f"    {text}", width, "    ")]
+            else:
+                lines = wrap(f"  {_filled(name, room)}  {text}", width, " " * (room + 4))
+            yield from ([(line, False)] for line in lines)
 
 
-def _lines(table: _Table) -> Iterator[Line]:
+def _lines(table: _Table, width: int | None) -> Iterator[Line]:
     """Yield the lines of a table."""
     widths, heads, best = table.widths, table.heads, table.grid.best
     for level in range(len(table.levels[0])):
@@ -240,7 +256,7 @@ def _lines(table: _Table) -> Iterator[Line]:
         yield _line([(_filled(t, w), False) for t, w in zip(texts, widths, strict=True)])
     for heading, rows in table.grid.groups:
         if heading:
-            yield [(heading, False)]
+            yield from ([(line, False)] for line in wrap(heading, width or cell_len(heading)))
         for row in rows:
             for number in range(max(map(len, table.body[row]))):
                 texts = [cell[number] if number < len(cell) else "" for cell in table.body[row]]

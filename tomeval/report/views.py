@@ -277,8 +277,9 @@ def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
             return None
         said = answered(told, pivot, verdict.short, words)
         return View([said], shown, len(valued), verdict.rule)
-    grid = grid_of(ordered, run.measures, task, run.domain.show.aside, words=words)
-    return View([grid], shown, len(valued), verdict.rule)
+    spare, aside = verdict.spare, run.domain.show.aside
+    grid = grid_of(ordered, run.measures, task, aside, words=words, spare=spare)
+    return View([replace(grid, more="--all")], shown, len(valued), verdict.rule)
 
 
 def _with_kinds(run: Run, rows: Rows, names: Sequence[str]) -> Rows:

@@ -209,12 +209,15 @@ class Verdict(NamedTuple):
         How answers come about, in a sentence or two.
     short : mapping of str to str
         A word for every answer, in their order, for tables with a task per column.
+    spare : tuple of str
+        Columns that a narrow terminal leaves out, the first one first.
     """
 
     rows: Callable[[Run, str, str | None], Rows]
     lines: Callable[[Run], list[str]]
     rule: str
     short: Mapping[str, str]
+    spare: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

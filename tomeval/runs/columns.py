@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.numbers import exact
 
 if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
@@ -110,7 +111,7 @@ def flat(names: Sequence[str], found: Estimate) -> dict[str, float]:
     row: dict[str, float] = {}
     for index, name in enumerate(names):
         for ending, part in zip(("", _HALF, _LOW, _HIGH), found, strict=True):
-            row[f"{name}{ending}"] = float(part[index])
+            row[f"{name}{ending}"] = exact(float(part[index]))
     return row
 
 
@@ -122,8 +123,9 @@ def interval_columns(name: str, value: float, low: float, high: float) -> dict[s
     >>> list(interval_columns("sd", 1.0, 0.5, 3.0).items())
     [('sd', 1.0), ('sd_ci95', 1.25), ('sd_ci95_low', 0.5), ('sd_ci95_high', 3.0)]
     """
-    ends = {f"{name}{_LOW}": low, f"{name}{_HIGH}": high}
-    return {name: value, f"{name}{_HALF}": (high - low) / 2, **ends}
+    found = {name: value, f"{name}{_HALF}": (high - low) / 2}
+    found |= {f"{name}{_LOW}": low, f"{name}{_HIGH}": high}
+    return {column: exact(number) for column, number in found.items()}
 
 
 def flat_share(name: str, found: Share) -> dict[str, float]:
