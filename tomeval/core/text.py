@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -153,6 +154,25 @@ def _escape(found: re.Match[str]) -> str:
 _SHORT = {"\t": "\\t", "\n": "\\n"}
 
 
+APOSTROPHES, QUOTES, DASHES = "‘’‚‛‹›´′‵ʹʻʼʽꞌ＇", "“”„‟«»″‶〝〞〟＂", "–—―"
+"""Typographic signs that are read as those of ASCII; dashes are, where no sentence is parted."""
+
+_SIGNS = {"'": APOSTROPHES, '"': QUOTES, "-": "‐‑‒−˗"}
+_ASCII = {ord(sign): ascii for ascii, signs in _SIGNS.items() for sign in signs}
+_ASCII_DASHES = _ASCII | dict.fromkeys(map(ord, DASHES), "-")
+
+
+def ascii_signs(text: str, dashes: bool = True) -> str:
+    r"""Return a text with typographic apostrophes, quotes and hyphens as in ASCII, and `dashes`.
+
+    Examples
+    --------
+    >>> ascii_signs("Don’t “stay‑in” – go"), ascii_signs("stay‑in – go", dashes=False)
+    ('Don\'t "stay-in" - go', 'stay-in – go')
+    """
+    return text.translate(_ASCII_DASHES if dashes else _ASCII)
+
+
 def excerpt(text: str, most: int = 80) -> str:
     """Return a text, or its first `most` characters and dots, for a message that quotes it.
 
@@ -172,11 +192,12 @@ def both_ends(text: str, most: int = 200) -> str:
 
 
 def wrapped(text: str, indent: int = 0) -> str:
-    """Return a text in lines that fit a terminal of 80 columns."""
+    """Return a text in lines that fit a terminal of 80 columns, of which wide letters take two."""
+    wide = "".join(c + "\0" * (unicodedata.east_asian_width(c) in "WF") for c in text)
     return textwrap.fill(
-        text,
+        wide,
         79,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + 2),
         break_on_hyphens=False,
-    )
+    ).replace("\0", "")
