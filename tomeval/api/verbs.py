@@ -29,6 +29,7 @@ def run(
     concurrency: int = 32,
     budget: Budget | None = None,
     startup_test: bool = True,
+    go_on: bool = False,
     shard: str | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
@@ -59,6 +60,8 @@ def run(
     startup_test : bool
         Before playing, ask each served model one question of each kind, and log whether it
         explains, thinks, is cut off or cannot be read; the replies are kept in ``startup.json``.
+    go_on : bool
+        Play on although none of the first 8 answers of a model could be read.
     shard : str, optional
         Play only one of several parts of the experiment, such as ``"3/16"``, see `tomeval.merge`.
     progress : callable, optional
@@ -72,7 +75,8 @@ def run(
     Raises
     ------
     TomevalError
-        What is wrong with the experiment or the folder.
+        What is wrong with the experiment or the folder, or with the first replies of a model, see
+        `tomeval.runs.unread.UnreadError`.
 
     Examples
     --------
@@ -99,6 +103,7 @@ def run(
             concurrency=concurrency,
             budget=budget,
             startup_test=startup_test,
+            go_on=go_on,
             part=None if shard is None else portion("shard")(shard),
             progress=on_steps,
             on_counts=on_counts,

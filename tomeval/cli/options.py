@@ -244,6 +244,14 @@ StartupTest = Annotated[
         rich_help_panel=MODELS,
     ),
 ]
+GoOn = Annotated[
+    bool,
+    typer.Option(
+        "--go-on",
+        help="Play on although none of the first 8 answers of a model could be read.",
+        rich_help_panel=MODELS,
+    ),
+]
 
 
 SkipBad = Annotated[

@@ -18,6 +18,7 @@ from tomeval.cli.options import (
     Concurrency,
     Engine,
     ExperimentFile,
+    GoOn,
     GpusPerReplica,
     Limit,
     MaxCalls,
@@ -99,6 +100,7 @@ def run(
         ),
     ] = True,
     startup_test: StartupTest = True,
+    go_on: GoOn = False,
     log: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,7 +119,8 @@ def run(
     """Run an experiment; run it again to resume, or with more episodes to extend.
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
-    1, an episode failed, or a cell has no complete episode or was stopped;
+    1, an episode failed, a cell has no complete episode or was stopped, or none of
+    the first 8 answers of a model could be read;
     2, the input or a model cannot be used, or a cap is reached;
     130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
     a second one stops at once.
@@ -153,6 +156,7 @@ def run(
             max_cost=max_cost,
             prefix_reuse=prefix_reuse,
             startup_test=startup_test,
+            go_on=go_on,
             log=log or (),
             verbose=verbose,
         )
@@ -202,33 +206,41 @@ def play_into(
     Raises
     ------
     typer.Exit
-        With code 1 if an episode failed, a cell has no complete episode, or one was stopped.
+        With code 1 if an episode failed, a cell has no complete episode, or one was stopped, or
+        none of the first replies of a model could be read.
     """
     from tomeval.cli.progress import showing_progress
     from tomeval.models.served.limits import Budget
     from tomeval.runs.engines import make_engine
     from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
+    from tomeval.runs.unread import UnreadError
 
     options = {"replicas": replicas, "gpus_per_replica": gpus_per_replica}
     made = make_engine(engine, workers, **options)
     caps = (max_calls, max_tokens, max_cost)
-    live = Live()
+    live, unread = Live(), None
     with ExitStack() as stack:
         for logger in [_logger(name) for name in dict.fromkeys(log)]:
             stack.enter_context(logger(Path(out), live))
         on_steps = stack.enter_context(showing_progress(live, verbose))
-        played = run_experiment(
-            experiment,
-            Path(out),
-            workers=1 if workers is None else workers,
-            engine=made,
-            budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
-            part=part,
-            progress=on_steps,
-            live=live,
-            **how,
-        )
+        try:
+            played = run_experiment(
+                experiment,
+                Path(out),
+                workers=1 if workers is None else workers,
+                engine=made,
+                budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
+                part=part,
+                progress=on_steps,
+                live=live,
+                **how,
+            )
+        except UnreadError as error:
+            unread = error
+    if unread is not None:
+        tell(f"tomeval: {unread}")  # its lines begin with blanks and fit a terminal
+        raise typer.Exit(1)
     tell(f"{out}: {played} episodes played")
     for line in live.closing:
         tell(in_line(line))

@@ -9,7 +9,10 @@ from tomeval.core.errors import TomevalError
 
 VALID = "valid"
 BACKEND_ERROR = "backend_error"
-INVALID_REASONS = ("illegal", "unparsable", "truncated", "refusal", "unlisted", BACKEND_ERROR)
+EMPTY, REFUSAL = "empty", "refusal"
+INVALID_REASONS = (
+    *("illegal", "unparsable", "truncated", EMPTY, REFUSAL, "unlisted", BACKEND_ERROR),
+)
 NOT_ASKED = "not_asked"
 OUTCOMES = (VALID, *INVALID_REASONS, NOT_ASKED)
 """What became of a question; ``not_asked``: the episode ended before it, or an answer that it was

@@ -153,6 +153,25 @@ def _escape(found: re.Match[str]) -> str:
 _SHORT = {"\t": "\\t", "\n": "\\n"}
 
 
+APOSTROPHES, QUOTES, DASHES = "‘’‚‛‹›´′‵ʹʻʼʽꞌ＇", "“”„‟«»″‶〝〞〟＂", "–—―"
+"""Typographic signs that are read as those of ASCII; dashes are, where no sentence is parted."""
+
+_SIGNS = {"'": APOSTROPHES, '"': QUOTES, "-": "‐‑‒−˗"}
+_ASCII = {ord(sign): ascii for ascii, signs in _SIGNS.items() for sign in signs}
+_ASCII_DASHES = _ASCII | dict.fromkeys(map(ord, DASHES), "-")
+
+
+def ascii_signs(text: str, dashes: bool = True) -> str:
+    r"""Return a text with typographic apostrophes, quotes and hyphens as in ASCII, and `dashes`.
+
+    Examples
+    --------
+    >>> ascii_signs("Don’t “stay‑in” – go"), ascii_signs("stay‑in – go", dashes=False)
+    ('Don\'t "stay-in" - go', 'stay-in – go')
+    """
+    return text.translate(_ASCII_DASHES if dashes else _ASCII)
+
+
 def excerpt(text: str, most: int = 80) -> str:
     """Return a text, or its first `most` characters and dots, for a message that quotes it.
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import re
 
-# Brackets around a word for thinking, with up to two words before it: <|begin_of_thought|>.
+# Tags around a word for thinking, with up to two words before it: <|begin_of_thought|>.
 _NAME = (
     r"(?:[a-z]{2,7}[\s_:]?){0,2}(?:think(?:ing)?|thoughts?|reasoning|reflection|scratch[\s_]?pad"
     r"|analysis|monologue|cot|思考)"
 )
-_LEFT = r"(?:<<?|&lt;|[\[{＜◁])\s?\|?"
-_RIGHT = r"(?:\s\w+=[^<>\n]{0,99})?\s?\|?(?:(?<!/)>>?|&gt;|[\]}＞▷])"
-# gpt-oss, Gemma and MedGemma have marks without such a word; `ollama run` writes lines of its own.
+_LEFT = r"(?:<<?|&lt;|[＜◁])\s?\|?"
+_RIGHT = r"(?:\s\w+=[^<>\n]{0,99})?\s?\|?(?:(?<!/)>>?|&gt;|[＞▷])"
+# Mistral, gpt-oss, Gemma and MedGemma have marks of their own. Other words in square brackets, and
+# the line "Thinking...", are headings: they open nothing that must be closed.
 _OPEN = re.compile(
-    rf"{_LEFT}{_NAME}{_RIGHT}|<\|channel\|?>|<unused94>|^\s*```{_NAME}\s*$"
-    r"|\A\s*Thinking(?:\.\.\.|…)\s*$",
+    rf"{_LEFT}{_NAME}{_RIGHT}|(?-i:\[THINK\])|<\|channel\|?>|<unused94>|^\s*```{_NAME}\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _CLOSE = re.compile(
-    rf"{_LEFT}(?:/|end[\s_]){_NAME}{_RIGHT}|<channel\|>|<unused95>"
+    rf"{_LEFT}(?:/|end[\s_]){_NAME}{_RIGHT}|(?-i:\[/THINK\])|<channel\|>|<unused95>"
     r"|^(?:\.\.\.|…)\s?done thinking\.?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCED = re.compile(rf"^\s*```{_NAME}\n[\s\S]*?^\s*```\s*$", re.IGNORECASE | re.MULTILINE)
+# Between fences, or between brackets of which the second has a stroke.
+_FENCED = re.compile(
+    rf"^\s*```{_NAME}\n[\s\S]*?^\s*```\s*$|\[{_NAME}\](?:(?!\[/?{_NAME}\])[\s\S])*\[/{_NAME}\]",
+    re.IGNORECASE | re.MULTILINE,
+)
 # gpt-oss writes into channels; servers that drop its control tokens leave the channels' names.
 _THROUGH_FINAL = re.compile(
     r"^.*<\|channel\|>final\s*(?:<\|constrain\|>\w+)?\s*<\|message\|>|^\s*analysis.*assistantfinal",
@@ -45,14 +49,16 @@ def without_thinking(text: str) -> str | None:
     r"""Return a reply without its thinking, or None if the thinking was never closed.
 
     Everything up to the last closing mark is thinking, even if the prompt opened it; so are all
-    channels of gpt-oss but ``final``, and code fences named so.
+    channels of gpt-oss but ``final``, and code fences named so. A heading is none ("[Analysis]").
 
     Examples
     --------
     >>> without_thinking("<think>J or F?</think>Final answer: J")
     'Final answer: J'
-    >>> without_thinking("[Inner Thoughts] J.\nFinal answer: J") is None
+    >>> without_thinking("<think>J.\nFinal answer: J") is None
     True
+    >>> without_thinking("[Analysis]\nFinal answer: J")
+    '[Analysis]\nFinal answer: J'
     >>> without_thinking(
     ...     "<|channel|>analysis<|message|>J?<|end|><|channel|>final<|message|>Final answer: J"
     ... )

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from tomeval.core.text import ascii_signs
+
 MAX_LENGTH = 60
 """Characters of the longest word."""
 
@@ -13,7 +15,6 @@ _ENDINGS = ("'s", "s", "es", "ed", "ing", "ings", "er", "ers")
 _LEAST = 3
 """Letters that an ending must leave, and that a part of a word must have, to be a word itself."""
 
-_APOSTROPHES = str.maketrans(dict.fromkeys("’‘‛′＇`´ʹʻʼꞌ", "'"))
 _STROKES = str.maketrans("đħıłøŧ", "dhilot")
 """Letters with a stroke, and i without its dot, which Unicode does not take apart."""
 
@@ -35,7 +36,7 @@ def fold(text: str) -> str:
 
 def hint_words(hint: str) -> list[str]:
     """Return the words of a hint; blanks and hyphens separate them."""
-    return fold(hint.translate(_APOSTROPHES)).replace("-", " ").split()
+    return fold(ascii_signs(hint).replace("`", "'")).replace("-", " ").split()
 
 
 @lru_cache(maxsize=65536)

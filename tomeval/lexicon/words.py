@@ -9,12 +9,13 @@ from pathlib import Path
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_text
+from tomeval.core.text import ascii_signs
 from tomeval.lexicon.forms import MAX_LENGTH, fold
 
 DATA = Path(__file__).parent / "data"
 LEAST_KEYWORDS = 4
 """What the smallest game draws."""
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)?")
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)?")
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def is_word(text: str) -> bool:
     >>> is_word("ice-cream"), is_word("ice cream"), is_word("r2d2")
     (True, False, False)
     """
-    return _WORD.fullmatch(text) is not None and len(text) <= MAX_LENGTH
+    return _WORD.fullmatch(ascii_signs(text)) is not None and len(text) <= MAX_LENGTH
 
 
 def read_words(path: Path) -> tuple[str, ...]:

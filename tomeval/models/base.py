@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -245,6 +245,9 @@ class Model(ABC):
 
     def judged(self, outcome: str) -> None:  # noqa: B027 (for those who count)
         """Hear whether the answer asked for last could be read: ``valid``, or why not."""
+
+    def settled(self, outcome: str, call: Mapping[str, Any]) -> None:  # noqa: B027 (the same)
+        """Hear what came of a question after all attempts, and its last call as it is logged."""
 
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""

@@ -98,7 +98,8 @@ def of_answers(run: Run) -> dict[str, Any]:
 
 
 def lenient_rows(run: Run) -> list[dict[str, Any]]:
-    """Return examples of replies that were read leniently, one of each of the first few cells."""
+    """Return the longest replies that were read leniently, one of each cell, the longest first."""
+    cells = {cell.number: cell for cell in run.cells}
     rates, replies = tallies.rates(run.store), tallies.lenient_replies(run.store, _EXAMPLES)
     return [
         {
@@ -106,10 +107,9 @@ def lenient_rows(run: Run) -> list[dict[str, Any]]:
             "player": cell.title,
             "task": facts.task_text(cell),
             "rate": 100 * rates[cell.number][LENIENT.name],
-            "said": both_ends(replies[cell.number]),
+            "said": both_ends(reply, 600),
         }
-        for cell in run.cells
-        if cell.number in replies
+        for cell, reply in ((cells[number], reply) for number, reply in replies.items())
     ]
 
 

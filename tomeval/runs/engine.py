@@ -54,6 +54,11 @@ class Watch(Protocol):
     def count_of(self, key: str) -> ModelCount:
         """Return the counts of a model, by `spec_key`."""
 
+    def settled(
+        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
+    ) -> None:
+        """Note what came of a question to a model after all attempts, and its last call."""
+
     def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
         """Take an episode of a cell that is over; `on_step` counted `under_way` of its steps.
 
@@ -119,13 +124,13 @@ def play_with_models(
                 keeper.check_revision(shown_name(json.loads(key)), model.revision)
             await watch.ready(opened)
             stopping.on_request = schedule.clear
-            if stopping.signal:
+            if stopping.asked:
                 return
             most = concurrency if schedule.more else min(concurrency, len(schedule))
             playing = _Playing(lines, keeper, cells, schedule, watch, stopping)
             async with asyncio.TaskGroup() as group:
                 workers = [group.create_task(playing.work()) for _ in range(most)]
-        for worker in workers if not stopping.signal else ():
+        for worker in workers if not stopping.asked else ():
             if stopped := worker.result():
                 raise stopped
 
@@ -277,6 +282,7 @@ class _SeatModel(RememberingModel):
     def __init__(self, episode: _Episode, seat: str, model: Model, key: str) -> None:
         playing, whose = episode.playing, (*episode.job, seat)
         self._episode, self._asked = episode, playing.watch.count_of(key)
+        self._key = key
         kept = playing.keeper.kept_replies(*whose)
         line = _Paid(model.episode(len(kept)), playing.stopping, self._asked)
         name = known_name(json.loads(key), model.name)  # by which it was known then, too
@@ -297,6 +303,11 @@ class _SeatModel(RememberingModel):
     def judged(self, outcome: str) -> None:
         """Count an answer."""
         self._asked.judged(outcome == VALID)
+
+    def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
+        """Tell what came of a question."""
+        job = self._episode.job
+        self._episode.playing.watch.settled(*job, self._key, outcome, call)
 
     @contextmanager
     def _noting(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
 from tomeval.core.text import both_ends, wrapped
 from tomeval.core.ticking import Ticking
 from tomeval.models import is_served, open_model
@@ -26,6 +26,7 @@ from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule, without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
+from tomeval.runs.unread import FIRST, FirstQuestions, UnreadError
 
 if TYPE_CHECKING:
     from tomeval.runs.startup import StartUp
@@ -68,8 +69,13 @@ class Filler:
         told: Told,
         wanted: Sequence[Sequence[int]],
         beyond: Sequence[Sequence[int]] | None = None,
+        go_on: bool = False,
     ) -> None:
-        """`wanted` has the episodes of each cell; with `beyond`, play only cells that need more."""
+        """`wanted` has the episodes of each cell; with `beyond`, play only cells that need more.
+
+        Unless it is to `go_on`, a run stops if the first questions to a model of which no answer is
+        stored that could be read cannot be read either.
+        """
         self.store, self.startup, self.stopping = store, startup, stopping
         self._told, self.live = told, told.live
         self.domain, self.cells = store.domain, experiment.cells
@@ -100,6 +106,11 @@ class Filler:
             [len(numbers) for numbers in self.missing],
             told.slots,
         )
+        self.first = {
+            key: FirstQuestions()
+            for key, count in self.live.models.items()
+            if not go_on and count.asked.answers == count.asked.unreadable
+        }
         self.failed = store.failed()
         counts = tallies.episodes(store).values()
         self.ended = sum((Counter(count) for count in counts), Counter[str]())
@@ -174,6 +185,8 @@ class Filler:
             patience = [self.live.waiting[key].patience for key in specs]
             self.stopping.patience = max(patience)
             schedule = Schedule(mine, self.stop_after_voids)
+            if any(key in self.first and isinstance(opened[key], Model) for key in specs):
+                schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
             self.schedules = dict.fromkeys(schedule.cells, schedule)
             play_with_models(
                 opened, self.store, self.cells, schedule, how.concurrency, self, self.stopping
@@ -213,6 +226,24 @@ class Filler:
     def count_of(self, key: str) -> ModelCount:
         """Return the counts of a model."""
         return self.live.models[key]
+
+    def settled(
+        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
+    ) -> None:
+        """Stop the run if none of the first questions to a model could be read."""
+        if (first := self.first.get(key)) is None:
+            return
+        schedule = self.schedules[number]
+        if outcome == VALID:
+            del self.first[key]
+            schedule.limit(0)
+            return
+        first.add((number, episode), outcome, call)
+        if schedule.most:
+            schedule.limit(max(1, FIRST - len(first)))
+        if len(first) == FIRST:
+            name = self.live.models[key].name
+            self.stopping.stop(lambda: UnreadError(first.screen(name, self.name)))
 
     def begun(self, number: int, episode: int) -> None:
         """Note that an episode begins."""

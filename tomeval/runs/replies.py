@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.core.outcomes import COMPLETE, EMPTY, REFUSAL, VALID
 from tomeval.core.text import both_ends, in_line, wrapped
 from tomeval.core.thinking import without_thinking
 from tomeval.runs.store import Store
@@ -88,7 +88,12 @@ def advice(unread: Unread) -> str:
         "unlisted": "the server tells the likeliest tokens only, and a label is not among them: "
         "raise top_logprobs, name a tokenizer so that labels are asked for by id, or have answers "
         "written (QA)",
-        "refusal": "the model or its provider declined: reword the question (prompts), or take "
+        EMPTY: f"nothing stands outside of its thinking: raise max_tokens{calls}{now} or its "
+        "thinking_budget, or switch thinking off (model option thinking = false)"
+        if thinks(unread.call)
+        else "the reply is empty: look at the question (tomeval transcript), and at the model's "
+        "chat template and stop texts",
+        REFUSAL: "the model or its provider declined: reword the question (prompts), or take "
         "another model",
     }.get(unread.outcome, "see tomeval transcript")
 

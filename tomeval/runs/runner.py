@@ -83,6 +83,7 @@ def run_experiment(
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
     live: Live | None = None,
+    go_on: bool = False,
 ) -> int:
     """Play what the folder does not hold yet and return the number of episodes played.
 
@@ -107,12 +108,16 @@ def run_experiment(
         Play only this part of the experiment, which is all that the folder is to hold.
     live : Live, optional
         Is kept up to date, for a display that reads it.
+    go_on : bool
+        Play on although none of the first questions to a model could be read.
 
     Raises
     ------
     TomevalError
         The folder holds another experiment, another part of it or other files, is in use or cannot
         be written; or the engine cannot do what it is asked for.
+    UnreadError
+        None of the first questions to a model could be read.
     """
     counts = {"workers": workers, "concurrency": concurrency, "limit": limit}
     for name, number in counts.items():
@@ -167,7 +172,7 @@ def run_experiment(
                     continue
                 # Also again if what seemed to be copies is not, see `episodes_to_play`.
                 _note_share(store, experiment, part, most)
-                filler = Filler(store, experiment, startup, stopping, told, wanted, before)
+                filler = Filler(store, experiment, startup, stopping, told, wanted, before, go_on)
                 if allocation is None and any(map(len, filler.missing)):
                     store.note_until({})  # of an earlier session with a condition
                 filler.play(how)

@@ -98,6 +98,8 @@ class Schedule:
     ----------
     reasons : dict of int to str
         Why each stopped cell plays no more.
+    most : int
+        How many episodes may be under way, see `limit`; 0: any number.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class Schedule:
         more: bool = False,
     ) -> None:
         self.reasons: dict[int, str] = {}
-        self.more = more
+        self.more, self.most = more, 0
         self._after = stop_after_voids
         by_cell: Mapping[int, Sequence[int]] = jobs if isinstance(jobs, Mapping) else {}
         self._turns = {cell: numbers for cell, numbers in sorted(by_cell.items()) if len(numbers)}
@@ -118,7 +120,7 @@ class Schedule:
         heapq.heapify(self._heap)
         self._held: dict[int, list[tuple[int, int, int]]] = {}  # the same, of cells that may not
         self._left = Counter({cell: len(numbers) for cell, numbers in self._turns.items()})
-        self._count = self._left.total()
+        self._count, self._under_way = self._left.total(), 0
         self._ranked = 0
         self._begun: Counter[int] = Counter()
         self._got_through: set[int] = set()
@@ -154,7 +156,7 @@ class Schedule:
 
     def take(self) -> Job | None:
         """Return the next episode, which begins by that; None: none may begin now."""
-        while self._heap:
+        while self._heap and not 0 < self.most <= self._under_way:
             entry = rank, episode, cell = heapq.heappop(self._heap)
             free = not self._after or cell in self._got_through or self._begun[cell] < self._after
             if free:
@@ -163,6 +165,7 @@ class Schedule:
                 self._begun[cell] += 1
                 self._left[cell] -= 1
                 self._count -= 1
+                self._under_way += 1
                 return cell, episode
             self._held.setdefault(cell, []).append(entry)
         return None
@@ -182,8 +185,14 @@ class Schedule:
     def give_back(self, job: Job, last: bool = False) -> None:
         """Put an episode that was taken and has not ended back to the front, or to the end."""
         self._begun[job[0]] -= 1
+        self._under_way -= 1
         self._free(job[0])
         self._wait(job, last)
+
+    def limit(self, most: int) -> None:
+        """Let no more than so many episodes be under way; 0: any number."""
+        self.most = most
+        self._change.set()
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Play these too, after the others."""
@@ -216,6 +225,7 @@ class Schedule:
         An episode that was broken off counts as failed.
         """
         self._change.set()
+        self._under_way -= 1
         if status == COMPLETE:
             self.stepped(cell)
         elif status == FAILED:

@@ -42,6 +42,8 @@ class Stopping:
         Seconds for which replies in flight may be waited for; 0: not worth saying.
     say : callable
         Tells the user so; default: on standard error, which a display there would overwrite.
+    reason : callable or None
+        Returns why the run stops by itself; None while it does not.
     """
 
     def __init__(self) -> None:
@@ -50,7 +52,18 @@ class Stopping:
         self.what = IN_FLIGHT
         self.patience = 0.0
         self.say: Callable[[str], None] = _write
+        self.reason: Callable[[], Exception] | None = None
         self._before: dict[int, Any] = {}
+
+    @property
+    def asked(self) -> bool:
+        """Whether the run is to stop."""
+        return bool(self.signal or self.reason)
+
+    def stop(self, reason: Callable[[], Exception]) -> None:
+        """Stop the run as a signal does; what is in flight is finished, then `reason` is raised."""
+        self.reason = self.reason or reason
+        self.on_request()
 
     def __enter__(self) -> Stopping:
         """Begin to hear signals."""
@@ -79,10 +92,12 @@ class Stopping:
         """Stop here if the run was asked to stop."""
         if self.signal:
             _raise(self.signal)
+        if self.reason:
+            raise self.reason()
 
     def refuse(self) -> None:
         """Let no call be made once the run was asked to stop."""
-        if self.signal:
+        if self.asked:
             raise Interrupted("stopped")
 
 

@@ -446,16 +446,19 @@ def _said_in_calls(store: Store, status: str, name: str) -> Iterator[str]:
 
 
 def lenient_replies(store: Store, most: int) -> dict[int, str]:
-    """Return a reply that was read leniently, of each of the first cells that have any."""
+    """Return the longest reply of each cell that was read leniently, the longest of all first."""
     replies = {}
-    for cell in sorted(_lenient(store))[:most]:
-        (record,) = store.query(
-            "SELECT unpacked(record) FROM calls WHERE cell = ? "
-            f"AND json_type(readable(record), '$.{LENIENT}') = 'true' LIMIT 1",
+    for cell in _lenient(store):
+        ((record, _),) = store.query(
+            "SELECT unpacked(record), "
+            "MAX(LENGTH(json_extract(readable(record), '$.reply.text'))) FROM calls "
+            f"WHERE cell = ? AND {_own(store)} "
+            f"AND json_type(readable(record), '$.{LENIENT}') = 'true'",
             (cell,),
-        )[0]
+        )
         replies[cell] = str(json.loads(record)["reply"]["text"])
-    return replies
+    longest = sorted(replies, key=lambda cell: (-len(replies[cell]), cell))[:most]
+    return {cell: replies[cell] for cell in longest}
 
 
 def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import ENFORCED, LENIENT, VALID, Invalid, Said
+from tomeval.core.outcomes import ENFORCED, LENIENT, REFUSAL, VALID, Invalid, Said
 from tomeval.core.prefixes import common_prefix
 from tomeval.core.thinking import without_thinking
 from tomeval.models.base import (
@@ -60,11 +60,14 @@ class Asking:
         How often a question is asked until it gets a readable, legal answer.
     allowances : mapping of str to int
         Longest replies in tokens, by the keys of `ALLOWANCES`.
+    strict : bool
+        Whether a lenient answer is asked for again, in place of being taken.
     """
 
     sampling: Sampling
     max_attempts: int = 10
     allowances: Mapping[str, int] = field(default_factory=lambda: ALLOWANCES)
+    strict: bool = field(default=False, repr=False)  # a question that is asked stays the same
 
     def allowance(self, kind: str, notes: bool = False) -> int:
         """Return the longest reply of a kind of call, in tokens; with `notes` it holds them too.
@@ -188,10 +191,11 @@ class Asker:
         except BackendError as error:
             return Invalid("backend_error", self._said(error))
         shown = without_thinking(reply.text)
-        if reply.finish != "refusal" and shown is not None:
+        if reply.finish != REFUSAL and shown is not None:
             return shown.strip()
-        reason = "refusal" if reply.finish == "refusal" else "truncated"
+        reason = REFUSAL if reply.finish == REFUSAL else "truncated"
         self._calls[-1]["outcome"] = reason
+        self.model.settled(reason, self._calls[-1])
         return Invalid(reason, reply.text)
 
     async def answer(
@@ -222,18 +226,21 @@ class Asker:
             except BackendError as error:
                 return Invalid("backend_error", self._said(error), attempt), ""
             text = reply.text
-            read = reader.read(text, reply.finish)
+            held = ENFORCED in reply.details  # then it has the form that was asked for
+            read = reader.read(text, reply.finish, self.how.strict and not held)
             self._calls[-1]["outcome"] = outcome = read.outcome
             self.model.judged(outcome)
             if read.fault:
                 self._calls[-1]["fault"] = read.fault
             if read.value is not None:
                 details: dict[str, Any] = {}
-                if ENFORCED in reply.details:  # then it has the form that was asked for
+                if held:
                     details[ENFORCED] = reply.details[ENFORCED]
                 elif read.lenient:
                     details[LENIENT] = self._calls[-1][LENIENT] = True
+                self.model.settled(VALID, self._calls[-1])
                 return Said(read.value, attempts=attempt, details=details or None), text
+        self.model.settled(outcome, self._calls[-1])
         return Invalid(outcome, text, attempts), text
 
     async def score(
@@ -249,6 +256,7 @@ class Asker:
         except Unlisted as error:  # the model did answer: it would say something else
             self._calls.append(record | {"outcome": "unlisted", "error": self._said(error)})
             self.model.judged("unlisted")
+            self.model.settled("unlisted", self._calls[-1])
             return Invalid("unlisted", self._said(error))
         except BackendError as error:
             self._calls.append(record | {"error": self._said(error)})
@@ -259,6 +267,7 @@ class Asker:
         ):
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
         self.model.judged(VALID)
+        self.model.settled(VALID, self._calls[-1])
         return scores
 
     @staticmethod

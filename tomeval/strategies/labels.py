@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from tomeval.core.outcomes import VALID
+from tomeval.core.text import DASHES, ascii_signs
 from tomeval.strategies.readers import (
     MARKER,
     MARKS,
@@ -17,13 +17,17 @@ from tomeval.strategies.readers import (
     last_line,
     plain,
     shown_text,
+    taken,
 )
 
 _NOUN = r"(?:option|action|choice|move|label|letter|strategy|answer|prediction)"
 _WHO = r"(?:i|they|(?:the\s+)?other\s+player)"
-_WORD = rf"(?:(?:(?:the|my)\s+)?{_NOUN}\b(?:\s+is)?|{_WHO}(?:['’]ll|\s+will)?\s+choose)\b"
-_REASON = re.compile(r"[^\w\s,;:(\[.。–—…?~-]*+(?:\s*[,;:(\[–—]|\s*-+\s|[.!。](?![\w.]))")
+_WORD = rf"(?:(?:(?:the|my)\s+)?{_NOUN}\b(?:\s+is)?|{_WHO}(?:'ll|\s+will)?\s+choose)\b"
+_REASON = re.compile(r"[^\w\s,;:(\[.。–—…?~-]*+(?:\s*[,;:(\[–—]|\s*-+\s|[.!](?![\w.])|。)")
 _ENDING = re.compile(rf"{MARKS}[.!。]?{MARKS}")
+# Scripts that leave no spaces between words, from Thai to Khmer and from CJK on.
+_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1b7f\u2e80-\U0010ffff"
+_LETTER = rf"[^\W_{_UNSPACED}]"
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Labels:
         """Empty: no object is asked for."""
         return ""
 
-    def read(self, text: str, finish: str) -> Read[int]:
+    def read(self, text: str, finish: str, strict: bool = False) -> Read[int]:
         """Read the index of the label that a reply names."""
         shown = shown_text(text, finish)
         if isinstance(shown, Read):
@@ -85,7 +89,7 @@ class Labels:
             once = self._label(words)[0] in (None, action)
             if not once and not SENTENCE.search(between):
                 return Read("unparsable", fault="two marked lines name different options")
-        return Read(VALID, action, lenient=led or not (exact and once))
+        return taken(action, led or not (exact and once), strict)
 
     def _label(self, said: str) -> tuple[int | None, str]:
         """Return the label that a line gives, and the words beside it; None if it gives none."""
@@ -127,9 +131,10 @@ class Labels:
             word = _pattern(name)
             if name in ("a", "i"):
                 word = f"(?-i:{written[name]})"
-            if ord(min(name)) < 0x2E80:  # in scripts that leave spaces between words
-                word = rf"(?<![^\W_])(?<!\w['’]){word}(?![^\W_])"
-            parts.append(word)
+            # A word ends where its script leaves a space, or goes over into one that leaves none.
+            first, last = (re.match(f"[{_UNSPACED}]", end) for end in (name[:1], name[-1:]))
+            before = "" if first else rf"(?<!{_LETTER})(?<!{_LETTER}')"
+            parts.append(before + word + ("" if last else rf"(?!{_LETTER})"))
         return re.compile("|".join(parts), re.IGNORECASE)
 
     def _named(self, text: str) -> list[tuple[int, str]]:
@@ -146,8 +151,8 @@ def _short(label: str) -> str:
 
 
 def _pattern(name: str) -> str:
-    return r"\s+".join(map(re.escape, name.split()))
+    return r"\s+".join(map(re.escape, name.split())).replace(r"\-", f"[-{DASHES}]")
 
 
 def _folded(text: str) -> str:
-    return " ".join(plain(text).casefold().split())
+    return " ".join(ascii_signs(plain(text)).casefold().split())

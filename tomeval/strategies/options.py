@@ -20,7 +20,7 @@ SHARED = {"prompts": "default", "system": "none"}
 WITH_MEMORY = SHARED | {"memory": "restated"}
 """The same where players can also be told the rules once, see ``memory``."""
 
-DECIDES = ("argmax", "sample")
+DECIDES, LENIENT = ("argmax", "sample"), ("take", "ask")
 
 _TOLD = ("model", "strategy")  # what has columns of its own
 
@@ -40,6 +40,9 @@ class ModelOptions:
         `tomeval.strategies.asking.ALLOWANCES`, which holds for kinds that are not given; 0: all.
     max_attempts : int
         How often a question is asked until its answer can be read and is legal.
+    lenient : {"take", "ask"}
+        What becomes of an answer that is not in the exact form asked for: it is taken and marked as
+        lenient, or asked for again, within the attempts.
     prompts : str
         A shipped set of templates, such as ``akata``, or a folder of own ones, in a subfolder named
         after the domain; templates that it lacks are those of the set ``default``.
@@ -54,6 +57,7 @@ class ModelOptions:
     min_p: float = 0.0
     max_tokens: int | dict[str, int] = 0
     max_attempts: int = 10
+    lenient: str = "take"
     prompts: str = ""
     system: str = ""
 
@@ -78,6 +82,8 @@ class ModelOptions:
         for name, value in numbers.items():
             whole = isinstance(getattr(type(self), name), int)
             _check(name, value, int if whole else (int, float), *self.LIMITS[name])
+        if self.lenient not in LENIENT:
+            raise unknown("lenient", self.lenient, LENIENT)
         for name, what in (("prompts", "the name of a set or a folder"), ("system", "text")):
             if not isinstance(getattr(self, name), str):
                 raise TomevalError(f"{name} must be {what}, is {json.dumps(getattr(self, name))}")
@@ -87,7 +93,7 @@ class ModelOptions:
         given = self.max_tokens
         most, own = (0, given) if isinstance(given, dict) else (given, {})
         sampling = Sampling(self.temperature, self.top_p, self.top_k, self.min_p, most)
-        return Asking(sampling, self.max_attempts, {**ALLOWANCES, **own})
+        return Asking(sampling, self.max_attempts, {**ALLOWANCES, **own}, self.lenient == "ask")
 
     @property
     def opening(self) -> tuple[Message, ...]:

@@ -16,6 +16,8 @@ import re
 import unicodedata
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from tomeval.core.outcomes import EMPTY, REFUSAL, VALID
+from tomeval.core.text import ascii_signs
 from tomeval.core.thinking import without_thinking
 
 MARKER = "Final answer:"
@@ -54,9 +56,9 @@ SENTENCE = re.compile(r"\w\W*?[.!?。]")
 class Read(NamedTuple, Generic[T]):
     """What a reply says.
 
-    `outcome` is ``valid``, ``illegal``, ``unparsable``, ``truncated`` or ``refusal``; `value` is
-    None unless it is valid; `fault` may say what is wrong. `lenient` tells whether a valid answer
-    was not in the exact form that was asked for.
+    `outcome` is ``valid``, ``illegal``, ``unparsable``, ``truncated``, ``empty`` or ``refusal``;
+    `value` is None unless it is valid; `fault` may say what is wrong. `lenient` tells whether a
+    valid answer was not in the exact form that was asked for.
     """
 
     outcome: str
@@ -76,8 +78,11 @@ class Reader(Protocol[T]):
     def schema(self) -> str:
         """A JSON schema of the object that can be read, as JSON; empty if none is asked for."""
 
-    def read(self, text: str, finish: str) -> Read[T]:
-        """Read a whole reply; `finish` is ``stop``, ``length`` or ``refusal``."""
+    def read(self, text: str, finish: str, strict: bool = False) -> Read[T]:
+        """Read a whole reply; `finish` is ``stop``, ``length`` or ``refusal``.
+
+        If `strict`, an answer that would be lenient is ``unparsable``.
+        """
 
 
 class Marked(NamedTuple):
@@ -92,18 +97,26 @@ class Marked(NamedTuple):
     before: tuple[str, str] | None
 
 
+def taken(value: T, lenient: bool, strict: bool) -> Read[T]:
+    """Return what a reply says that can be read; see `Reader.read`."""
+    if lenient and strict:
+        return Read("unparsable", fault="the answer is not in the exact form asked for")
+    return Read(VALID, value, lenient=lenient)
+
+
 def shown_text(text: str, finish: str) -> str | Read[Any]:
     """Return a reply without its thinking, or what it is instead of an answer.
 
     One that was cut off is ``truncated`` whatever it says by then: a label may be the beginning of
-    another one. So is one whose thinking never ends.
+    another one. So is one whose thinking never ends. One without a word besides its thinking is
+    ``empty``.
     """
     if finish == "refusal":
-        return Read("refusal", fault="the model or its provider declined")
+        return Read(REFUSAL, fault="the model or its provider declined")
     shown = without_thinking(text)
     if finish == "length" or shown is None:
         return Read("truncated", fault="the reply was cut off")
-    return shown
+    return shown if plain(shown).strip() else Read(EMPTY, fault="the reply is empty")
 
 
 def find_marked(shown: str) -> Marked | None:
@@ -173,8 +186,14 @@ def above_answer(text: str) -> str | None:
 
 
 def plain(text: str) -> str:
-    """Return a text in compatible forms (NFKC), without characters that do not show."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
+    """Return a text in compatible forms (NFKC), without characters that do not show.
+
+    Typographic apostrophes, quotes and hyphens become those of ASCII.
+    """
+    if text.isascii():
+        return text
+    shown = ascii_signs(text.translate(_INVISIBLE), dashes=False)
+    return unicodedata.normalize("NFKC", shown)
 
 
 def last_line(shown: str) -> tuple[str, bool]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from tomeval.core.outcomes import VALID
+from tomeval.core.text import APOSTROPHES, QUOTES
 from tomeval.strategies.readers import (
     MARKER,
     MARKS,
@@ -21,13 +21,15 @@ from tomeval.strategies.readers import (
     last_line,
     plain,
     shown_text,
+    taken,
 )
 
 T = TypeVar("T")
 
 _BEGINS = re.compile(rf"{MARKS}(?:json\b{MARKS})?\Z", re.IGNORECASE)
 _FLAT = re.compile(r"\{[^{}]*\}")
-_QUOTES = dict.fromkeys(map(ord, "“”„‟＂"), '"')
+_QUOTES = dict.fromkeys(map(ord, QUOTES), '"')
+_SINGLE = re.compile(f"['{APOSTROPHES}]")
 _BRACKETS = re.compile(r"\[[^\[\]{}]*\]")
 _NUMBER = re.compile(r"(?:(?:player|seat)[\s_#]*)?(-?[0-9]{1,9})", re.IGNORECASE)
 _NUMBERS = re.compile(
@@ -111,7 +113,7 @@ class JsonShape(Generic[T]):
         items = [item] * self.size or [item, "..."]
         return f'{{"{self.key}": [{", ".join(items)}]}}'
 
-    def read(self, text: str, finish: str) -> Read[T]:
+    def read(self, text: str, finish: str, strict: bool = False) -> Read[T]:
         """Read the answer that a reply ends in."""
         shown = shown_text(text, finish)
         if isinstance(shown, Read):
@@ -149,7 +151,7 @@ class JsonShape(Generic[T]):
                 return Read("unparsable", fault="two marked lines give different answers")
         line, led = last_line(shown)
         exact = marked is not None and self._is_exact(line)
-        return Read(VALID, answer, lenient=led or not (exact and once))
+        return taken(answer, led or not (exact and once), strict)
 
     def _objects(self, text: str) -> list[Given]:
         """Return the objects in a text that have the key and begin a line."""
@@ -250,7 +252,7 @@ def _object_at(text: str, start: int) -> Given | None:
     if flat is None:
         return None
     said = re.sub(r"\\+([{}\[\]_])", r"\1", flat[0]).translate(_QUOTES)
-    said = said if '"' in said else re.sub("['‘’]", '"', said)
+    said = said if '"' in said else _SINGLE.sub('"', said)
     said = re.sub(r"([{,]\s*)([A-Za-z_]\w*)(\s*:)", r'\1"\2"\3', said)
     said = re.sub(r",(\s*[}\]])", r"\1", said)
     try:

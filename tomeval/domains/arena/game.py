@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from tomeval.core.text import ascii_signs
+
 Action = Any
 """What a seat does: text, a number, None or a tuple of these; hashable, and JSON-ready but for
 tuples, which JSON knows as lists (see `ArenaGame.read`)."""
@@ -20,10 +22,11 @@ tuples, which JSON knows as lists (see `ArenaGame.read`)."""
 S = TypeVar("S")
 T = TypeVar("T")
 
-ERRORS = ("format", "rule", "target", "truncated", "refusal", "backend")
+ERRORS = ("format", "rule", "target", "truncated", "empty", "refusal", "backend")
 """How an answer can break the rules: it has not the form that was asked for; it has, but is
-forbidden; it names nobody, or somebody who cannot be meant; it was cut off; the player declined;
-the model gave no reply. Games judge the first three, the others are what became of a reply."""
+forbidden; it names nobody, or somebody who cannot be meant; it was cut off; it says nothing; the
+player declined; the model gave no reply. Games judge the first three, the others are what became of
+a reply."""
 
 
 class Ask(NamedTuple):
@@ -598,7 +601,7 @@ def _shown(options: Iterable[Action]) -> str:
 
 def _folded(items: Sequence[Any]) -> list[Any]:
     """Return items with texts in one case and without needless blanks."""
-    return [" ".join(i.casefold().split()) if isinstance(i, str) else i for i in items]
+    return [" ".join(ascii_signs(i).casefold().split()) if isinstance(i, str) else i for i in items]
 
 
 def words(action: Action) -> str:

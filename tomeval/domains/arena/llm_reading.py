@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.core.outcomes import BACKEND_ERROR, Invalid, Said
+from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, Invalid, Said
 from tomeval.domains.arena.game import Action, Broken, Form
 from tomeval.domains.arena.seats import Answer
 from tomeval.strategies.labels import Labels
@@ -23,7 +23,8 @@ ERROR_OF = {
     "unparsable": "format",
     "unlisted": "format",
     "truncated": "truncated",
-    "refusal": "refusal",
+    EMPTY: EMPTY,
+    REFUSAL: REFUSAL,
     BACKEND_ERROR: "backend",
 }
 """The type of error of a reply without a readable answer, by its outcome; what can be read but is
@@ -31,7 +32,8 @@ illegal has the type that the game gives it."""
 
 _WHY = {
     "truncated": "the reply was cut off",
-    "refusal": "the player declined to answer",
+    EMPTY: "the reply was empty",
+    REFUSAL: "the player declined to answer",
     "unlisted": "no label is among the likeliest answers",
 }
 _DOTS = ("...", "…")
@@ -62,9 +64,9 @@ class Judged:
         self._shape = JsonShape(form.key, form.kind, form.size, self._check)
         self.schema = self._shape.schema
 
-    def read(self, text: str, finish: str) -> Read[Meant]:
+    def read(self, text: str, finish: str, strict: bool = False) -> Read[Meant]:
         """Read a reply; what is wrong with it is kept."""
-        read = self._shape.read(text, finish)
+        read = self._shape.read(text, finish, strict)
         if read.value is None:
             self._refuse(read.outcome, read.fault)
         return read

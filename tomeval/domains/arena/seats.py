@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from tomeval.core.outcomes import BACKEND_ERROR, VALID
+from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, VALID
 from tomeval.domains.arena.game import Action, Ask, Broken, Probe, View
 from tomeval.domains.arena.policy import Memory, Policy
 from tomeval.domains.arena.solver import Values
@@ -75,7 +75,8 @@ OUTCOME_OF = {
     "rule": "illegal",
     "target": "illegal",
     "truncated": "truncated",
-    "refusal": "refusal",
+    EMPTY: EMPTY,
+    REFUSAL: REFUSAL,
     "backend": BACKEND_ERROR,
 }
 """What an answer that is refused for good counts as, by the error of the last attempt."""

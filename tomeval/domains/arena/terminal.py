@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from tomeval.core.console import Console
+from tomeval.core.text import ascii_signs
 from tomeval.domains.arena.game import Action, Ask, Broken, Form, View
 from tomeval.domains.arena.seats import Answer, Seat
 from tomeval.domains.seated.seats import Chair
@@ -104,7 +105,9 @@ def typed(line: str, form: Form) -> list[Any] | Broken:
     Broken(error='format', text="'ten' is no whole number")
     """
     if form.labels:
-        said = {label.casefold(): label for label in form.labels}.get(line.casefold())
+        said = {ascii_signs(label).casefold(): label for label in form.labels}.get(
+            ascii_signs(line).casefold()
+        )
         if said is not None:
             return form.items(said)
     if form.kind is str and form.size == 1:

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from tomeval.core.outcomes import VALID, Invalid, Said
+from tomeval.core.text import ascii_signs
 from tomeval.domains.decrypto.game import Code, EncoderView, Hints, InterceptorView, Keywords
 from tomeval.domains.decrypto.seats import (
     BELIEFS,
@@ -110,7 +111,7 @@ def comparable(keywords: Sequence[str]) -> str:
     >>> comparable(["a", "river"]) == comparable(["river", "a"])
     False
     """
-    return json.dumps([word.strip().casefold() for word in keywords])
+    return json.dumps([ascii_signs(word).strip().casefold() for word in keywords])
 
 
 def _probed(question: str, answer: Said[Any] | Invalid) -> Probed:

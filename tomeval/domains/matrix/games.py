@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_toml
-from tomeval.core.text import check_text
+from tomeval.core.text import ascii_signs, check_text
 from tomeval.domains.matrix.game_sets import Disguise
 
 WORDINGS = ("score", "points")
@@ -208,11 +208,12 @@ def _check_labels(game: str, labels: Labels, n: int, m: int) -> None:
                 raise TomevalError(f"{where}: {label!r} is not a label (text, no outer spaces)")
             if not label.isprintable():
                 raise TomevalError(f"{where}: {label!r} contains unprintable characters")
-        folded = [label.casefold() for label in names]
+        folded = [ascii_signs(label).casefold() for label in names]
         for i, label in enumerate(folded):
             if label in folded[:i]:
                 raise TomevalError(
-                    f"{where}: {names[i]!r} appears twice (labels must differ beyond case)"
+                    f"{where}: {names[i]!r} appears twice (labels must differ beyond case and "
+                    "typographic signs)"
                 )
 
 

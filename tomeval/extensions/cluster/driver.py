@@ -98,7 +98,7 @@ class Driver:
                 self._posts.append(Post(number, self._cluster.start(number, self._setting)))
                 self._ask(self._posts[-1], self._started, "start")
             filler.live.replica_lines = lambda: shown_lines(self._posts, self._places)
-            while not (self.done or (filler.stopping.signal and not self._under_way)):
+            while not (self.done or (filler.stopping.asked and not self._under_way)):
                 self._turn()
         finally:
             for post in self._posts:
@@ -180,6 +180,8 @@ class Driver:
                 self._filler.stepped(*job, steps)
         for key, asked in said.asked.items():
             self._filler.count_of(key).add(asked)
+        for job, *what in said.settled:
+            self._filler.settled(*job, *what)
         for _ in range(said.again):
             self._filler.asked_again()
 
@@ -217,7 +219,7 @@ class Driver:
 
     def _give(self, post: Post) -> None:
         """Ask a replica for as many episodes as it can hold."""
-        if post.origin is None or post.given_up or self._filler.stopping.signal:
+        if post.origin is None or post.given_up or self._filler.stopping.asked:
             return
         if not post.jobs:
             post.alone = False
@@ -279,7 +281,7 @@ class Driver:
         post.origin, post.group, post.opened, post.jobs, post.waits = None, None, False, {}, False
         post.lost, post.last_error = post.lost + 1, why
         post.in_vain += 1
-        if self._filler.stopping.signal:
+        if self._filler.stopping.asked:
             post.given_up = True
             logger.warning("%s is lost (%s); what it held is left for the next session", who, why)
         elif post.in_vain < (2 * LOSSES if alone else LOSSES):

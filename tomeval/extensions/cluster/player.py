@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import VALID
 from tomeval.core.plugins import use_plugin
 from tomeval.core.unpacking import USUAL, allowing
 from tomeval.models import BACKENDS, model_name, open_model
@@ -37,6 +38,7 @@ from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.tallies import Asked
+from tomeval.runs.unread import FIRST
 
 Kept = Mapping[str, Mapping[str, str]]
 """Replies that an episode was given in an earlier session: by seat, then by hash of the request."""
@@ -82,12 +84,17 @@ class Ready(NamedTuple):
     versions: Mapping[str, str]
 
 
+Settled = tuple[Job, str, str, Mapping[str, Any]]
+"""What came of a question: its episode, the model, the outcome, and the call."""
+
+
 class News(NamedTuple):
-    """What happened since it was last told, in sums: by episode, by model."""
+    """What happened since it was last told, in sums: by episode, by model; the first questions."""
 
     steps: Mapping[Job, int]
     asked: Mapping[str, Asked]
     again: int
+    settled: Sequence[Settled] = ()
 
 
 class Ended(NamedTuple):
@@ -129,6 +136,8 @@ class Player:
         self._lock, self._one_stretch = threading.Lock(), threading.Lock()
         self._steps: Counter[Job] = Counter()
         self._again = 0
+        self._settled: list[Settled] = []
+        self._unread = Counter[str]()  # by model, of the first questions; -1 once one was read
         self._thread = threading.Thread()  # that plays
         self._schedule = Schedule((), 0)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -191,12 +200,13 @@ class Player:
         with self._lock:
             steps, self._steps = self._steps, Counter()
             again, self._again = self._again, 0
+            settled, self._settled = self._settled, []
         asked = {}
         for key, count in list(self._asked.items()):
             now, before = count.asked, self._told.get(key, Asked())
             if now != before:
                 asked[key], self._told[key] = now.plus(before, -1), now
-        return News(steps, asked, again)
+        return News(steps, asked, again, settled)
 
     @contextmanager
     def _trusting(self) -> Iterator[None]:
@@ -293,6 +303,15 @@ class Player:
     def count_of(self, key: str) -> ModelCount:
         """Return the counts of a model."""
         return self._asked.setdefault(key, ModelCount(shown_name(json.loads(key))))
+
+    def settled(
+        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
+    ) -> None:
+        """Tell of the first questions, until one could be read."""
+        with self._lock:
+            if 0 <= self._unread[key] < FIRST:
+                self._unread[key] = -1 if outcome == VALID else self._unread[key] + 1
+                self._settled.append(((number, episode), key, outcome, call))
 
     def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
         """Tell what an episode became."""

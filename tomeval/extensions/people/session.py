@@ -12,6 +12,7 @@ from typing import Any
 
 from tomeval.core.console import Console, QuitGame
 from tomeval.core.outcomes import UNFINISHED, Decision
+from tomeval.core.text import ascii_signs
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Observation
 from tomeval.extensions.people.match import Match, stored
@@ -195,8 +196,9 @@ def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:
     >>> chosen("d", options)
     "'d' is none of: Defect, Cooperate"
     """
+    said = ascii_signs(line).casefold()
     for action, label in options.items():
-        if line.casefold() == label.casefold():
+        if said == ascii_signs(label).casefold():
             return (action,)
     places = [str(place) for place, _ in enumerate(options, 1)]
     if line in places:

@@ -30,6 +30,7 @@ from tomeval.models.served.http_reading import (
     Unreadable,
     as_json,
     as_text,
+    is_filtered,
     message_of,
     page_title,
     read_body,
@@ -315,7 +316,7 @@ class HttpClient:
             wait = retry_after(response.headers.get("retry-after"), self._timing.now())
             page = wait is None and page_title(text) is not None  # of a proxy before no server
             raise Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait, page=page)
-        raise Refused(url, status, message)
+        raise Refused(url, status, message, is_filtered(text))
 
     def _url(self, path: str) -> str:
         return self.root + path if path.startswith("/") else f"{self.base_url}/{path}"

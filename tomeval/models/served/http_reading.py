@@ -138,9 +138,10 @@ EXCERPT = 300
 class Refused(BackendError):
     """The server answered that it will not do this request; sending it again does not help."""
 
-    def __init__(self, url: str, status: int, message: str) -> None:
+    def __init__(self, url: str, status: int, message: str, filtered: bool = False) -> None:
         super().__init__(f"{url}: HTTP {status}: {message[:EXCERPT]}")
         self.status, self.message = status, message  # HTTP status; what the server said
+        self.filtered = filtered  # by its code, a content filter declined to answer
 
 
 class Unanswered(BackendError):
@@ -214,6 +215,16 @@ def page_title(text: str) -> str | None:
         return None
     title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
     return f" {title[1].strip()!r}" if title else ""
+
+
+def is_filtered(text: str) -> bool:
+    """Tell whether an error reply has the code of a content filter, as Azure's have."""
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    error = data.get("error") if isinstance(data, dict) else None
+    return isinstance(error, dict) and error.get("code") == "content_filter"
 
 
 def message_of(text: str) -> str:

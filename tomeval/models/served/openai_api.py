@@ -270,10 +270,11 @@ class OpenAIModel(Model):
                     f"{self.name}: the server does not take this form (structured = 'auto'): "
                     f"{refusal}; leave structured out"
                 ) from None
-            if not _CUT.search(refusal.message):
-                raise
             # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
-            return Reply("", finish="length", details={"route": path, "finish": refusal.message})
+            if not refusal.filtered and not _CUT.search(refusal.message):
+                raise
+            why = {"route": path, "finish": refusal.message}
+            return Reply("", finish="refusal" if refusal.filtered else "length", details=why)
         wrapped = form == SCHEMA and not request.schema
         reply = read_reply(answer, request.sampling.stop, form, wrapped)
         reply.details["route"] = path

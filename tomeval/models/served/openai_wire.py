@@ -216,15 +216,23 @@ def read_reply(
     text, reasoning = _text(message)
     finish = _FINISHES.get(raw, "stop") if isinstance(raw, str) else "stop"
     details = _details(answer, raw)
-    if message.get("refusal"):
-        finish, details["refusal"] = "refusal", message["refusal"]
+    if refusal := message.get("refusal") or _refused_part(message):
+        finish, details["refusal"] = "refusal", refusal
     cut = min((text.find(mark) for mark in stop if mark in text), default=None)
     if cut is not None:
-        text, finish = text[:cut], "stop"
+        text, finish = text[:cut], "stop" if finish == "length" else finish
     if form:
         text, details["enforced"] = _unwrapped(text) if wrapped else text, form
     usage = read_usage(data) or Usage()
     return Reply(text, reasoning, finish, usage, answer.latency, details)
+
+
+def _refused_part(message: dict[str, Any]) -> Any:
+    """Return the refusal among the parts of a message whose content is a list of parts."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    refusals = (part.get("refusal") for part in parts if isinstance(part, dict))
+    return next(filter(None, refusals), None)
 
 
 def _text(message: dict[str, Any]) -> tuple[str, str | None]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.text import ascii_signs
 from tomeval.domains.arena.game import (
     Action,
     ArenaGame,
@@ -294,7 +295,8 @@ class Codenames(ArenaGame[State]):
 def _on_board(view: CodenamesView, text: str) -> str:
     """Return a word as the board has it, whatever the case; the text itself if it has not."""
     text = text.strip()
-    return next((word for word in view.words if word.casefold() == text.casefold()), text)
+    said = ascii_signs(text).casefold()
+    return next((word for word in view.words if ascii_signs(word).casefold() == said), text)
 
 
 def _enough(what: str, words: int, size: int) -> None:

@@ -19,6 +19,8 @@ import tomllib
 from functools import lru_cache
 from pathlib import Path
 
+from tomeval.core.text import ascii_signs
+
 ACTS = ("none", "promise", "threaten")
 Acts = tuple[str, str]
 """A message, reduced: an act toward each opponent of the speaker, in ascending order of seats."""
@@ -51,7 +53,7 @@ def acts_of(text: str, opponents: tuple[int, int]) -> Acts:
     ('none', 'none')
     """
     acts: dict[int, set[str]] = {seat: set() for seat in opponents}
-    for sentence in _SENTENCE.findall(text.lower().replace("’", "'")):
+    for sentence in _SENTENCE.findall(ascii_signs(text.lower(), dashes=False)):
         if "?" not in sentence:
             for act, seats in _announced(" ".join(sentence.strip(" \t\r\n.!;").split()), opponents):
                 for seat in seats:
