@@ -135,7 +135,7 @@ class Standing(NamedTuple):
     left_out: int
 
 
-SAID = 6
+SAID = 12
 """Players of whom is said whether they use what they know."""
 MOST_CELLS = 100
 """Cells of a run of whose players that is said: every one is read for it."""

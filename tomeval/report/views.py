@@ -278,7 +278,7 @@ def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
         said = answered(told, pivot, verdict.short, words)
         return View([said], shown, len(valued), verdict.rule)
     spare, aside = verdict.spare, run.domain.show.aside
-    grid = grid_of(ordered, run.measures, task, aside, words=words, spare=spare)
+    grid = grid_of(ordered, run.measures, None, aside, words=words, spare=spare)
     return View([replace(grid, more="--all")], shown, len(valued), verdict.rule)
 
 

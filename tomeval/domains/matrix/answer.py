@@ -284,4 +284,5 @@ def beyond_notes(run: Run) -> list[str]:
     return [f"knows above 100: right about draws that nobody can know ({beyond[0]}{more})"]
 
 
-VERDICT = Verdict(rows, lines, RULE, SHORT)
+SPARE = (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])
+VERDICT = Verdict(rows, lines, RULE, SHORT, SPARE)
