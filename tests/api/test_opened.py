@@ -172,7 +172,8 @@ def test_a_table_is_fitted_to_a_terminal(run, monkeypatch):
 
 
 def test_a_comparison_fits_a_screen(run, monkeypatch):
-    assert "reward/step" in repr(run.compare("subject", "random"))  # two levels: few rows
+    monkeypatch.setattr(showing, "MOST_ROWS", 100)
+    assert "reward/step" in repr(run.compare("subject", "random"))
     monkeypatch.setattr(showing, "MOST_ROWS", 10)
     whole = run.compare("subject", "random")
     shown = repr(whole).splitlines()
@@ -284,7 +285,7 @@ class Page(HTMLParser):
 def test_a_run_says_what_it_is(run, folder):
     assert repr(run) == f"Run({str(folder)!r}: experiment, matrix, 12 cells, 72 complete episodes)"
     page = Page(run._repr_html_())
-    assert {"subject", "ΔFunctional/T", "not used", "answer"} < set(page.cells("th"))
+    assert {"subject", "ΔFunctional/T", "knows", "uses", "plays", "answer"} < set(page.cells("th"))
     assert page.tags.count("tr") == 1 + 12  # a head, and a row for each cell
     rows = run.table("regret", where="subject=random")
     name = "delta_functional_per_step"
