@@ -18,7 +18,7 @@ Line = list[tuple[str, bool]]
 
 _BETWEEN = 2
 """Blanks between columns."""
-_LONG, _LEAST, _SHORT = 24, 14, 8
+_LONG, _LEAST, _SHORT = 24, 16, 8
 """How wide a text is that may always be set in several lines; how wide these are at least; and how
 wide those of other texts are at least, where nothing else makes room."""
 _NARROWEST = 16
@@ -204,7 +204,9 @@ def _fitted(grid: Grid, width: int | None) -> list[_Table]:
         for one in (_Table(some), table, gentle, *narrow):
             if one.width <= width:
                 return [one]
-    folded = [table.folded(width, table.floors) for table in narrow if grid.measured]
+    if not grid.measured:  # a list of texts, which are easier to read below each other
+        return [whole]
+    folded = [table.folded(width, table.floors) for table in narrow]
     if fitting := [table for table in folded if table.width <= width]:
         return [min(fitting, key=lambda table: table.height)]
     parts = [table.parts(width) for table in narrow]
