@@ -134,11 +134,11 @@ class _Table:
         rooms = {i: room for i, room in wide.items() if room < self.widths[i]}
         table = replace(table, rooms={**table.rooms, **rooms})
         sizes = [size + _BETWEEN for size in table.widths]
-        found = []
+        made = []
         for part in self.grid.parts(sizes, width + _BETWEEN):
             rooms = {new: table.rooms[i] for new, i in enumerate(part) if i in table.rooms}
-            found.append(_Table(self.grid.of(part), True, rooms))
-        return found
+            made.append(_Table(self.grid.of(part), True, rooms))
+        return made
 
 
 def text_of(grid: Grid, width: int | None = None) -> str:
