@@ -91,6 +91,26 @@ def test_csv_holds_the_librarys_numbers(folder) -> None:
     assert sum(row["p_holm"] == row["p_holm"] for row in expected) > 50
 
 
+def test_what_hardly_varies_has_no_p_for_reading(tmp_path) -> None:
+    """Right in every step against wrong in every step, and against right in half of them."""
+    shares = {"right": 1.0, "wrong": 0.0, "half": 0.5}
+    subjects = [{"kind": "simulated", "name": n, "p": p, "q": 1.0} for n, p in shares.items()]
+    keys = {"games": "RPS", "partners": "single_action", "horizon": 12, "episodes": 20}
+    tomeval.run({**keys, "subjects": subjects}, tmp_path / "run").close()
+    asked = ("compare", tmp_path / "run", "--by", "subject", "--baseline", "right")
+    shown = call(*asked, "--metric", "tom_percent", "--metric", "regret").splitlines()
+    rows = {tuple(line.split()[:3]): line for line in shown}
+    wrong = next(line for key, line in rows.items() if key[:3] == ("ToM", "%", "wrong"))
+    half = next(line for key, line in rows.items() if key[:3] == ("ToM", "%", "half"))
+    assert re.search(r" –  +– +– ", wrong)
+    assert wrong.endswith("lower")
+    assert re.search(r" 0\.0001 .* -\d\.\d\d ", half)
+    (note,) = [line for line in shown if "no p" in line]
+    assert "SD below a tenth of the mean, or 0" in note
+    data = list(csv.DictReader(io.StringIO(call(*asked, "--format", "csv"))))
+    assert float(next(row["p_permutation"] for row in data if row["subject"] == "wrong")) == 1e-4
+
+
 def test_text_says_what_was_done(folder) -> None:
     shown = call("compare", folder, "--baseline", "random", "--margin", "tom_percent=2")
     assert "strategy against 'random'" in shown

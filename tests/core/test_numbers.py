@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tomeval.core.numbers import decimals, fixed, plus_minus
+from tomeval.core.numbers import decimals, exact, fixed, plus_minus
 
 NAN, INF = math.nan, math.inf
 
@@ -32,6 +32,17 @@ NAN, INF = math.nan, math.inf
 )
 def test_decimals_follow_the_intervals(halves, most, digits) -> None:
     assert decimals(halves, most) == decimals(reversed(halves), most) == digits
+
+
+@pytest.mark.parametrize("value", [100.0, 29.0, 0.049, 2.97, -5.05, 0.0, 1e-7, 123456.789])
+def test_the_error_of_adding_up_is_taken_off(value) -> None:
+    for noise in (0, 1e-16, -3e-15, 5e-13):
+        assert exact(value * (1 + noise)) == value
+    assert exact(100 * 0.29) == 29
+    for other in (value * (1 + 1e-11) + 1e-9, 100 / 3, math.pi):
+        assert exact(other) == other
+    assert math.isnan(exact(NAN))
+    assert exact(INF) == INF
 
 
 @pytest.mark.parametrize("digits", range(4))

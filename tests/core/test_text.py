@@ -15,7 +15,7 @@ import tomeval
 from tomeval.core import printing
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_toml
-from tomeval.core.text import check_text, in_line, lines_of, markdown, spreadsheet, visible
+from tomeval.core.text import check_text, in_line, lines_of, markdown, spreadsheet, visible, wrap
 from tomeval.strategies.templates import Prompts
 
 # Signs of Arabic, Syriac, Kaithi and Egyptian writing that Unicode counts as format, and are seen.
@@ -120,6 +120,25 @@ def test_data_is_exact_unless_a_person_looks(monkeypatch):
         printing.show_data(text)
         csv.writer(printing.data_stream(), lineterminator="\n").writerow(text.split(","))
         assert stream.getvalue() == shown * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "lines"),
+    [
+        ("", 5, [""]),
+        ("knows, does not use", 11, ["knows, does", "not use"]),
+        ("a 0.07 [0.04, 0.11]", 18, ["a", "0.07 [0.04, 0.11]"]),
+        ("of 1.25 ± 0.50 more", 12, ["of", "1.25 ± 0.50", "more"]),
+        ("p < 0.001 in 99.5 %", 8, ["p", "< 0.001", "in", "99.5 %"]),
+        ("tit_for_tat(seed=12345)", 13, ["tit_for_tat", "(seed=12345)"]),
+        ("rock-paper-scissors", 12, ["rock-paper-", "scissors"]),
+        ("abcdefgh12345", 9, ["abcdefgh", "12345"]),
+        ("漢字漢字", 5, ["漢字", "漢字"]),
+        ("  indented by two", 10, ["  indented", "    by two"]),
+    ],
+)
+def test_lines_end_where_a_reader_expects(text, room, lines) -> None:
+    assert wrap(text, room, " " * 4 if text.startswith(" ") else "") == lines
 
 
 def test_what_is_logged_is_made_visible(capsys):

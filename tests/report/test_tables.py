@@ -214,6 +214,17 @@ def test_long_names_leave_room_for_measures() -> None:
     assert head.split() == ["game", "a", "b", "c"]
 
 
+def test_a_strategy_that_its_subject_names_is_not_repeated() -> None:
+    subjects = {"LM(option_order=shuffled)": "LM", "QA": "QA", "rmax": ""}
+    rows = [
+        {"run": "one", "subject": subject, "strategy": strategy, "x": float(number)}
+        for number, (subject, strategy) in enumerate(subjects.items())
+    ]
+    assert render(rows).splitlines()[1] == "subject                    x"
+    other = [*rows, {**rows[0], "subject": "LM 2"}]  # a name that is not its strategy's
+    assert render(other).splitlines()[1].split() == ["subject", "strategy", "x"]
+
+
 def test_rows_that_nothing_tells_apart() -> None:
     rows = [{"game": "RPS", "n": i % 2, "a": 0.5 * (i % 3), "b": 1.0 + i} for i in (0, 0, 1, 1)]
     assert render(rows, width=12).startswith("game RPS\nn  a")

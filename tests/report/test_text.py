@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections import Counter
 
 import pytest
+from rich.cells import cell_len
 
 from tomeval.report.latex import PAGE, ROWS, latex_table
 from tomeval.report.rows import grid_of
@@ -38,7 +41,9 @@ def twelve_by_six():
         (95, 1 + 3 + 12),
         (94, 1 + 3 + 2 + 12),  # models above their players: 14 + 66 = 80
         (80, 1 + 3 + 2 + 12),
-        (79, 1 + 2 * (3 + 12) + 1),  # two games, then the third: 29 + 4 x 11 = 73
+        (79, 1 + 3 + 2 + 2 * 12),  # their names in two lines
+        (76, 1 + 3 + 2 + 2 * 12),  # 2 + 8 + 66 = 76
+        (74, 1 + 2 * (3 + 12) + 1),  # two games, then the third: 29 + 4 x 11 = 73
     ],
 )
 def test_twelve_players_in_six_tasks(width, lines) -> None:
@@ -101,6 +106,79 @@ def test_texts_that_are_numbers_are_no_names() -> None:
     found = text_of(grid, 24).split("\n\n")
     assert [part.split()[0] for part in found] == ["who"] * len(found)
     assert len(found) > 1
+
+
+def test_what_can_be_spared_is_left_out_and_named() -> None:
+    heads = [("who",), ("knows",), ("ToM %",), ("answer",)]
+    body = [["LM", "94 [91, 96]", "95.7 [93.1, 97.3]", "knows, does not use"]]
+    grid = Grid([], heads, body, lead=[0], spare=[2], more="--all")
+    assert len(text_of(grid, 57).splitlines()) == 2  # 2 + 11 + 17 + 19 with 2 between
+    assert text_of(grid, 50).splitlines() == [
+        "--all or a wider terminal shows ToM %",
+        "who  knows        answer",
+        "LM   94 [91, 96]  knows, does not use",
+    ]
+    assert text_of(grid) == text_of(Grid([], heads, body, lead=[0]))
+
+
+def test_the_first_table_at_80_columns() -> None:
+    """Six players and six tasks, scores with intervals, measures that can be spared, answers."""
+    players = ["rmax", "fictitious_play", "equilibrium", "random", "knows, does not use", "x"]
+    score, measure = "94 [91, 100]", "97.56 [97.15, 97.92]"
+    body = [
+        [player, game, partners, *[score] * 3, *[measure] * 3, "knows and uses"]
+        for game in GAMES
+        for partners in ("single_action", "tit_for_tat")
+        for player in players
+    ]
+    names = ["subject", "game", "partners", "knows", "uses", "plays", "ToM %", "ΔToM/T"]
+    heads = [(name,) for name in (*names, "ΔFunctional/T", "answer")]
+    grid = Grid([], heads, body, lead=[0, 1, 2], spare=[6, 7, 8], more="--all")
+    lines = text_of(grid, 80).splitlines()
+    assert lines[0] == "--all or a wider terminal shows ToM %, ΔToM/T, ΔFunctional/T"
+    assert lines[1].split() == ["game", "partners", "knows", "uses", "plays", "answer"]
+    assert lines[2:4] == [
+        "rmax",
+        "  RPS  single_action  94 [91,100]  94 [91,100]  94 [91,100]  knows and uses",
+    ]
+    assert len(lines) == 2 + 6 + 36
+    lines = text_of(grid, 120).splitlines()
+    assert lines[0] == "--all or a wider terminal shows ToM %"
+    assert lines[1].split() == [*names[1:6], "ΔToM/T", "ΔFunctional/T", "answer"]
+    assert len(lines) == 2 + 6 + 36
+
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+
+
+def _word(rng: random.Random, most: int) -> str:
+    return "".join(
+        rng.choice("abcdef_-/,.=() []漢字Ａé") for _ in range(rng.randint(0, most))
+    ).strip()
+
+
+def _value(rng: random.Random) -> str:
+    a, b, c = (f"{rng.uniform(-200, 200):.{rng.randint(0, 3)}f}" for _ in "abc")
+    texts = [a, f"{a} ± {b.lstrip('-')}", f"{a} [{b}, {c}]", f"{rng.randint(0, 10**7)}", "–", ""]
+    return rng.choice([*texts, f"{rng.randint(0, 99)} of {rng.randint(0, 9999)}", "1e-05", "> 10"])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_line_is_wider_than_the_terminal_and_no_number_is_divided(seed) -> None:
+    rng = random.Random(seed)
+    kinds = [rng.choice([_value, lambda rng: _word(rng, 40), lambda rng: _word(rng, 9) + "12.5"])]
+    kinds = [rng.choice([_value, *kinds]) for _ in range(rng.randint(1, 9))]
+    body = [[kind(rng) for kind in kinds] for _ in range(rng.randint(1, 6))]
+    levels = rng.randint(1, 3)
+    heads = [tuple(_word(rng, rng.choice([5, 30])) for _ in range(levels)) for _ in kinds]
+    lead = list(range(rng.randint(0, len(kinds))))
+    grid = Grid([_word(rng, 90)], heads, body, lead=lead)
+    for width in (40, 60, 80, 120):
+        lines = text_of(grid, width).splitlines()
+        assert max(map(cell_len, lines)) <= width
+        shown = Counter(_NUMBERS.findall("\n".join(lines)))
+        for number in _NUMBERS.findall("\n".join(map(" ".join, body))):
+            assert shown[number] > 0, (width, number)
 
 
 def test_wide_characters_take_two_columns() -> None:

@@ -34,6 +34,7 @@ from tomeval.cli.options import (
     TrustHost,
     Until,
     fold,
+    folded,
     show_table,
     tell_notes,
 )
@@ -243,7 +244,7 @@ def play_into(
         raise typer.Exit(1)
     tell(f"{out}: {played} episodes played")
     for line in live.closing:
-        tell(in_line(line))
+        tell(folded(line, sys.stderr))
     if not _close(Path(out), part):
         raise typer.Exit(1)
 
@@ -270,7 +271,7 @@ def _close(folder: Path, part: Part | None) -> bool:
         said = verdicts(opened) if part is None and close.measurable else []
     verb = "table" if close.measurable else "transcript"
     then = f"next: tomeval {verb} {folder}" if part is None else part.then(str(folder))
-    for line in (*close.lines, *map(in_line, said), then):
+    for line in (*close.lines, *(folded(one, sys.stderr) for one in said), then):
         tell(line)
     return close.whole
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -302,22 +302,27 @@ def kind_notes(found: Comparison) -> list[str]:
     ]
 
 
-def alike(effect: Any, difference: Any, pairs: Any) -> Any:
-    """Tell which differences hardly vary between pairs, or not at all: arrays, or one of each.
+def alike(of: Mapping[str, Any]) -> Any:
+    """Tell which differences hardly vary between pairs, or not at all.
 
     Their effect size and p grow without limit, or do not exist, whatever the difference means.
+    `of` has columns of `Comparison.rows`: a row, or arrays.
     """
-    none = np.isnan(effect) & (np.abs(difference) > 0) & (pairs > 2)
-    return (np.abs(effect) > LARGEST) | none
+    never = np.isnan(of["effect_size"]) & np.isnan(of["p_t"]) & (np.abs(of["difference"]) > 0)
+    return (np.abs(of["effect_size"]) > LARGEST) | (never & (of["pairs"] > 2 * of["tasks"]))
 
 
 def alike_notes(found: Comparison) -> list[str]:
-    """Say of how many comparisons tables for reading show neither effect size nor p, and why."""
-    count = int(alike(found.effect_size, found.difference, found.pairs[:, :, None]).sum())
-    which = "1 comparison" if count == 1 else f"{count} comparisons"
+    """Say of how many comparisons tables for reading show no p, and why."""
+    if found.interval == SEQUENCE:
+        return []
+    names = ("effect_size", "p_t", "difference")
+    counts = {"pairs": found.pairs[:, :, None], "tasks": found.covered[:, :, None]}
+    count = int(alike({name: getattr(found, name) for name in names} | counts).sum())
+    which = "1 comparison has" if count == 1 else f"{count} comparisons have"
     why = (
-        f"no effect size and no p of {which}: the difference is more than {LARGEST} times its SD "
-        "over pairs, so neither says more than the difference itself"
+        f"{which} no p and no effect size beyond ± {LARGEST}: the differences hardly vary (SD "
+        "below a tenth of the mean, or 0); read the difference itself"
     )
     return [why] if count else []
 

@@ -214,7 +214,8 @@ def wrap(text: str, room: int, indent: str = "") -> list[str]:
     """
     from rich.cells import cell_len
 
-    atoms, lines = _ATOM.findall(text), []
+    atoms = _ATOM.findall(text)
+    lines: list[str] = []
     while atoms:
         start, size = int(atoms[0].isspace()), cell_len(indent) if lines else 0
         count = len(atoms)

@@ -108,7 +108,7 @@ def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
         "effect (g)": _effect(row["effect_size"]),
         "P(better)": interval(*_ends(row, "improvement"), 2),
     }
-    if alike(row["effect_size"], row["difference"], row["pairs"]):
+    if row["interval"] != SEQUENCE and alike(row):
         shown |= {"p": MISSING, "p (Holm)": MISSING}
     if margins:
         shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"

@@ -18,7 +18,7 @@ Line = list[tuple[str, bool]]
 
 _BETWEEN = 2
 """Blanks between columns."""
-_LONG, _LEAST, _SHORT = 24, 14, 8
+_LONG, _LEAST, _SHORT = 24, 16, 8
 """How wide a text is that may always be set in several lines; how wide these are at least; and how
 wide those of other texts are at least, where nothing else makes room."""
 _NARROWEST = 16
@@ -134,11 +134,11 @@ class _Table:
         rooms = {i: room for i, room in wide.items() if room < self.widths[i]}
         table = replace(table, rooms={**table.rooms, **rooms})
         sizes = [size + _BETWEEN for size in table.widths]
-        found = []
+        made = []
         for part in self.grid.parts(sizes, width + _BETWEEN):
             rooms = {new: table.rooms[i] for new, i in enumerate(part) if i in table.rooms}
-            found.append(_Table(self.grid.of(part), True, rooms))
-        return found
+            made.append(_Table(self.grid.of(part), True, rooms))
+        return made
 
 
 def text_of(grid: Grid, width: int | None = None) -> str:
@@ -204,7 +204,9 @@ def _fitted(grid: Grid, width: int | None) -> list[_Table]:
         for one in (_Table(some), table, gentle, *narrow):
             if one.width <= width:
                 return [one]
-    folded = [table.folded(width, table.floors) for table in narrow if grid.measured]
+    if not grid.measured:  # a list of texts, which are easier to read below each other
+        return [whole]
+    folded = [table.folded(width, table.floors) for table in narrow]
     if fitting := [table for table in folded if table.width <= width]:
         return [min(fitting, key=lambda table: table.height)]
     parts = [table.parts(width) for table in narrow]

@@ -123,9 +123,9 @@ def interval_columns(name: str, value: float, low: float, high: float) -> dict[s
     >>> list(interval_columns("sd", 1.0, 0.5, 3.0).items())
     [('sd', 1.0), ('sd_ci95', 1.25), ('sd_ci95_low', 0.5), ('sd_ci95_high', 3.0)]
     """
-    found = {name: value, f"{name}{_HALF}": (high - low) / 2}
-    found |= {f"{name}{_LOW}": low, f"{name}{_HIGH}": high}
-    return {column: exact(number) for column, number in found.items()}
+    row = {name: value, f"{name}{_HALF}": (high - low) / 2}
+    row |= {f"{name}{_LOW}": low, f"{name}{_HIGH}": high}
+    return {column: exact(number) for column, number in row.items()}
 
 
 def flat_share(name: str, found: Share) -> dict[str, float]:
