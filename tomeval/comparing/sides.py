@@ -219,7 +219,7 @@ def _side(
     else:
         level = own if by == "run" else cell.domain.compare.level(cell, by)
         held = cell.domain.compare.held(cell, by)
-    values = [cell.totals(metric, reference).values for metric in metrics]
+    values = [cell.totals(metric, reference).parts for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
     sizes = np.array([_size(cell, metric) for metric in metrics])

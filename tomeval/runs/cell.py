@@ -380,9 +380,8 @@ class RunCell:
                 if self.each_once:  # as for means: the episodes are no sample
                     result[name] = (100 * share.share, math.nan, math.nan, math.nan)
             elif of.bottom is not None:
-                some = of.bottom > 0
-                bounds = [self.limits(name, reference)]
-                mean = self.mean(of.values, interval, resamples, some, bounds)
+                parts, bounds = of.parts, [self.limits(name, reference)]
+                mean = self.mean(parts, interval, resamples, np.isfinite(parts), bounds)
                 result[name] = tuple(float(part[0]) for part in mean)
         for name in {*SCORES, *SCORE_PARTS} & result.keys():
             result[name] = self._alike(name, result[name], interval, reference)
@@ -390,7 +389,7 @@ class RunCell:
 
     def _alike(self, name: str, ends: Ends, interval: str, reference: str | None) -> Ends:
         """Return a score's estimate; of episodes that are all alike with `ends_if_alike`."""
-        values = self.totals(name, reference).values
+        values = self.totals(name, reference).parts
         values = values[np.isfinite(values)]
         if math.isnan(ends[1]) or self.method(interval) == SEQUENCE or np.ptp(values):
             return ends
@@ -400,9 +399,9 @@ class RunCell:
     def standard_error(self, name: str) -> float:
         """Return the standard error of a measure's mean, NaN where it has no interval."""
         totals, some = self.totals(name), np.ones(len(self.episodes), dtype=bool)
-        values = totals.values
+        values = totals.parts
         if totals.bottom is not None:
-            some = totals.bottom > 0
+            some = np.isfinite(values)
             values = np.where(some, values, 0.0)
         if totals.share and totals.bottom is not None and some.any():  # linearised
             share = totals.top.sum() / totals.bottom.sum()

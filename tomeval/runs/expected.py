@@ -104,7 +104,7 @@ class Expected:
         """Return what the pilot's episodes of a cell have; None if they are too few."""
         if (played := self._pilot[cell]) is None:
             return None
-        values = played.totals(goal.measure.name).values
+        values = played.totals(goal.measure.name).parts
         values = values[np.isfinite(values)]
         return values if len(values) >= FEWEST_VALUES else None
 

@@ -20,6 +20,9 @@ UNITS = ("percent", "per_step", "per_turn", "per_decision", "steps")
 """With what the names of measures end, after ``_``, that is no part of their short names."""
 
 
+_DIGITS = 10
+"""Decimals of a part in percent: below them is the rounding of sums of payoffs."""
+
 SCORES = ("knows_percent", "uses_percent", "plays_percent")
 """Scores of a player in any game, 0 at chance and 100 at the best attainable."""
 
@@ -39,11 +42,15 @@ class Totals(NamedTuple):
     share : bool
         `top` of `bottom` items are hits, and the share of all items is reported, in percent:
         sum(top) / sum(bottom). Else the mean over the episodes that have a value is reported.
+    ratio : bool
+        The ratio sum(top) / sum(bottom) is reported, in percent, of whatever sign; episodes whose
+        `top` is NaN are not in it.
     """
 
     top: FloatArray
     bottom: FloatArray | None = None
     share: bool = False
+    ratio: bool = False
 
     @property
     def values(self) -> FloatArray:
@@ -52,7 +59,25 @@ class Totals(NamedTuple):
             return self.top
         values = np.full(len(self.top), np.nan)
         np.divide(self.top, self.bottom, values, where=self.bottom > 0)
-        return values * 100.0 if self.share else values
+        return values * 100.0 if self.share or self.ratio else values
+
+    @property
+    def parts(self) -> FloatArray:
+        """What every episode adds to the mean that is reported, shape (E,); NaN if nothing.
+
+        Of a `ratio` r it is linearised, r + (top - r bottom) / mean(bottom): the mean is r, and its
+        standard error that of the ratio estimator (Cochran 1977, section 6.4). Else `values`.
+        """
+        if not self.ratio or self.bottom is None:
+            return self.values
+        there = np.isfinite(self.top)
+        whole = float(self.bottom[there].sum())
+        if not whole > 0:
+            return np.full(len(self.top), np.nan)
+        ratio = float(self.top[there].sum()) / whole
+        linear = ratio + (self.top - ratio * self.bottom) / self.bottom[there].mean()
+        parts: FloatArray = np.round(100 * linear, _DIGITS)
+        return parts
 
     @classmethod
     def known(cls, values: FloatArray) -> Totals:

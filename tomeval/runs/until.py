@@ -142,7 +142,7 @@ class Goal:
 
     def mean(self, cell: RunCell) -> float:
         """Return the mean of a cell's episodes."""
-        return float(np.nanmean(cell.totals(self.measure.name).values))
+        return float(np.nanmean(cell.totals(self.measure.name).parts))
 
     def difference_bounds(self, a: RunCell, b: RunCell) -> tuple[float, float]:
         """Return between what the expected difference of two cells lies."""
@@ -180,7 +180,7 @@ def paired(a: RunCell, b: RunCell, measure: str) -> FloatArray:
 
     Episodes pair by number; of a cell that has each distinct episode once, by what was drawn.
     """
-    x, y = (cell.totals(measure).values for cell in (a, b))
+    x, y = (cell.totals(measure).parts for cell in (a, b))
     if a.each_once == b.each_once:
         _, at_a, at_b = np.intersect1d(a.episodes, b.episodes, return_indices=True)
         differences, labels = x[at_a] - y[at_b], a.clusters[at_a]

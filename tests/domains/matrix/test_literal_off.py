@@ -20,12 +20,15 @@ from tomeval.report import write_report
 from tomeval.report.exporting import export as export_any
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
 
 RPS = get_game("RPS")
 LITERAL = {
+    *SCORES[:2],
+    *SCORE_PARTS,
     "tom_percent",
     "delta_tom_best_response_per_step",
     "delta_tom_misprediction_per_step",

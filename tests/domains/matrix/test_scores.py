@@ -102,7 +102,7 @@ def test_the_mean_over_episodes_is_the_ratio_of_sums(tmp_path) -> None:
         (cell,) = matrix_cells(run)
         terms = scores(cell.played).replies
         assert np.ptp(terms.bottom) > 0
-        part = cell.totals("replies_percent").values
+        part = cell.totals("replies_percent").parts
         assert part.mean() == pytest.approx(100 * terms.top.sum() / terms.bottom.sum())
         # The spread of these parts is that of the ratio estimator (Cochran 1977, section 6.4).
         rest = terms.top - terms.score * terms.bottom
@@ -140,7 +140,7 @@ def test_another_order_of_actions_moves_no_score() -> None:
         reward = which.own[a, b]
         lengths = np.array([20, 20, 20])
         played = Played(which, [partner], np.zeros(3, int), lengths, a, b, p, reward)
-        found.append([terms.totals.values for terms in scores(played)])
+        found.append([terms.totals.parts for terms in scores(played)])
     assert np.stack(found[0]) == pytest.approx(np.stack(found[1]), abs=1e-9)
 
 
@@ -236,7 +236,7 @@ def test_nothing_to_know_nothing_at_stake_and_unknown_partners() -> None:
     nothing = (np.zeros(0, dtype=int) for _ in range(5))
     empty = Played(game, [get_partner("always(0)", game)], *nothing, np.zeros(0))
     assert np.isnan(scores(empty).plays.score)
-    assert scores(empty).plays.totals.values.shape == (0,)
+    assert scores(empty).plays.totals.parts.shape == (0,)
 
 
 def test_a_mixture_of_partners_counts_each_by_its_probability() -> None:

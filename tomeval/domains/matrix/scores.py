@@ -49,16 +49,8 @@ class Terms(NamedTuple):
 
     @property
     def totals(self) -> Totals:
-        """Return the score in percent by episode, linearised: its mean over episodes is the score.
-
-        An episode's part is r + (top - r bottom) / mean(bottom), r the score of the cell. Where all
-        episodes have as much to attain, that is the score of the episode alone.
-        """
-        ratio, there = self.score, self.there
-        if np.isnan(ratio):
-            return Totals(np.full(len(self.top), np.nan))
-        part = ratio + (self.top - ratio * self.bottom) / self.bottom[there].mean()
-        return Totals.known(np.where(there, np.round(100 * part, _DIGITS), np.nan))
+        """Return the score as the ratio that it is."""
+        return Totals(np.where(self.there, self.top, np.nan), self.bottom, ratio=True)
 
     @property
     def limits(self) -> Bounds:
