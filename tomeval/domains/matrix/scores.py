@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -72,8 +73,17 @@ class Scores(NamedTuple):
     plays: Terms
 
 
-@lru_cache(maxsize=4)
+_KNOWN: WeakKeyDictionary[Played, Scores] = WeakKeyDictionary()
+
+
 def scores(played: Played) -> Scores:
+    """Return what the scores of a cell are made of, worked out once; see `scores_of`."""
+    if played not in _KNOWN:
+        _KNOWN[played] = scores_of(played)
+    return _KNOWN[played]
+
+
+def scores_of(played: Played) -> Scores:
     """Return what the scores of a cell are made of.
 
     Parameters
@@ -108,7 +118,7 @@ def scores(played: Played) -> Scores:
     >>> own, theirs = np.array([1, 1, 0]), np.array([0, 0, 0])
     >>> played = Played(game, [get_partner("always(0)", game)], np.array([0]), np.array([3]),
     ...                 own, theirs, theirs, game.own[own, theirs])
-    >>> [round(terms.score, 4) for terms in scores(played)]
+    >>> [round(terms.score, 4) for terms in scores_of(played)]
     [1.0, 0.6667, 0.6667, 0.6667, 0.6667]
     """
     if played.predicted is None:
