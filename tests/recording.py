@@ -180,7 +180,6 @@ FILES: dict[str, list[str]] = {
     "arena_errors": ["episodes=6"],
     "arena_pool": ["episodes=1"],
     "beyond_adaptation": ["horizon=12", "episodes=6", *ONE],
-    "beyond_aids": ["horizon=3", "episodes=5", *ONE],
     "beyond_fitted": ["horizon=6", "episodes=6", *ONE],
     "beyond_levels": ["episodes=5"],
     "beyond_levels_matrix": ["horizon=12", "episodes=6"],
@@ -208,7 +207,6 @@ FILES: dict[str, list[str]] = {
 QUICK: dict[str, tuple[str, ...]] = {
     "arena_errors": (),
     "beyond_adaptation": ("adaptation",),
-    "beyond_aids": ("aids",),
     "beyond_planted": ("planted",),
     "beyond_reasoning": ("reasoning",),
     "decrypto_quickstart": (

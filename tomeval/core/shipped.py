@@ -61,12 +61,6 @@ SHIPPED: dict[str, Shipped] = {
         subjects=("detector",),
         partner_sets=("switch",),
     ),
-    "aids": Shipped(
-        "tomeval.extensions.aids:EXTENSION",
-        data={"matrix": "aids"},
-        subjects=("laddered",),
-        asides=("computing",),
-    ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
     "environments": Shipped(

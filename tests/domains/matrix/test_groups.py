@@ -22,14 +22,14 @@ SUBJECTS = [
     {"name": "tabular", "kind": "rmax"},
     {"name": "plain", "strategy": "QA"},
     {"name": "scored", "strategy": "LM"},
-    {"name": "asked", "strategy": "QA", "computing": "always"},
+    {"name": "asked", "strategy": "QA", "recognition": "ends"},
     {"name": "drawn", "strategy": "QA", "draws": 3},
     {"name": "told", "strategy": "QA + belief(accuracy = 0.5)"},
     {"name": "writes", "strategy": "CoT"},
     {"name": "other order", "strategy": "QA", "option_order": "shuffled"},
 ]
 SHARES = {
-    *("computing_percent", "compliance_right_percent", "compliance_wrong_percent"),
+    *("compliance_right_percent", "compliance_wrong_percent"),
     *(
         "expectation_followed_percent",
         "expectation_predicted_percent",
@@ -87,14 +87,10 @@ def test_tables_of_all_measures_leave_gaps(folder, monkeypatch, capsys) -> None:
     assert "–" in capsys.readouterr().out
     with Run(folder) as run:
         rows = run.rows()
-    for name in ("computing_percent", "compliance_wrong_percent", "expectation_read_percent"):
+    for name in ("compliance_wrong_percent", "expectation_read_percent"):
         there = {row["subject"] for row in rows if np.isfinite(row[name])}
         known = {row["subject"] for row in rows if np.isfinite(row[f"{name}_ci95_low"])}
         assert known <= there < {row["subject"] for row in rows}
-    assert {row["subject"] for row in rows if np.isfinite(row["computing_percent"])} == {"asked"}
-    # One label is the best response to one of three.
-    asked = {round(row["computing_percent"], 6) for row in rows if row["subject"] == "asked"}
-    assert 33.333333 in asked
 
 
 def test_sums_by_episode_are_those_of_a_loop(folder) -> None:

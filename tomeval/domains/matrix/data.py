@@ -18,7 +18,6 @@ from tomeval.runs.capabilities import Worded
 from tomeval.runs.store import Store
 from tomeval.strategies import recorded_strategy
 from tomeval.strategies.options import SHARED, split_wording
-from tomeval.strategies.parts import LADDER
 
 _ORDER = "tom_order"  # what subjects and partners of an order are called
 _FIRST = 25  # replies that show whether a model thinks
@@ -70,27 +69,11 @@ def has_changes(store: Store) -> bool:
 
 
 @once_each
-def has_aids(store: Store) -> bool:
-    """Tell whether a subject stands on a ladder of aids, or was asked aside what earns most."""
-    return has_asides(store, "payoff") or any(
-        _advice(definition) in LADDER for _, definition in store.cells()
-    )
-
-
-@once_each
 def has_fresh_games(store: Store) -> bool:
     """Tell whether a run has disguised games, or was asked aside what a game is called."""
     return has_asides(store, "recognition") or any(
         "disguise" in definition["game"] for _, definition in store.cells()
     )
-
-
-def _advice(definition: Mapping[str, Any]) -> str:
-    """Return what a cell's subject is told: by its strategy, or by the option of a known truth."""
-    if definition.get("strategy"):
-        strategy = recorded_strategy(definition["strategy"])
-        return strategy.advice if strategy else ""
-    return str(definition.get("options", {}).get("rung", ""))
 
 
 @once_each

@@ -14,7 +14,6 @@ from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import episode_lines
 from tomeval.domains.matrix.data import (
-    has_aids,
     has_changes,
     has_fresh_games,
     has_internal,
@@ -246,7 +245,6 @@ MATRIX = Domain(
             "fresh games": has_fresh_games,
             "orders": has_orders,
             "reasoning": has_reasoning,
-            "aids": has_aids,
             "internal": has_internal,
             "probabilities": has_probabilities,
             "unknown partners": has_unknown_partners,

@@ -22,7 +22,6 @@ from tomeval.runs.domain import Player
 from tomeval.runs.notes import first_names
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.beliefs import spread
-from tomeval.strategies.ladder import climbed
 from tomeval.strategies.parts import called_name
 
 LLM = "llm"
@@ -77,8 +76,6 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
             axes["strategy"] = [one for spec in axes["strategy"] for one in spread(spec)]
         except TomevalError as error:
             raise TomevalError(f"{where}: {error}") from None
-    if kind == LLM and "strategy" in axes:
-        axes["strategy"] = [rung for spec in axes["strategy"] for rung in _rungs(spec, where)]
     for key, values in axes.items():
         if not values:
             raise TomevalError(f"{where}: {key} is an empty list")
@@ -126,15 +123,6 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
             shown["strategy"] = strategy
     inside = ", ".join(f"{key}={_plain(value)}" for key, value in shown.items())
     return Player(f"{base}({inside})" if inside else base, kind, options, model, strategy)
-
-
-def _rungs(spec: Any, where: str) -> list[Any]:
-    """Return the strategies that a spec stands for: every rung of a ladder, else the one."""
-    try:
-        rungs = climbed(spec)
-    except TomevalError as error:
-        raise TomevalError(f"{where}: {error}") from None
-    return [spec] if rungs is None else [rung.name for rung in rungs]
 
 
 def _plain(value: Any) -> str:
