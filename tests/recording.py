@@ -186,7 +186,6 @@ FILES: dict[str, list[str]] = {
     "beyond_personas": ["horizon=2", "episodes=3"],
     "beyond_planted": ["horizon=3", "episodes=5"],
     "beyond_probabilistic": MATRIX,
-    "beyond_reasoning": ["horizon=3", "episodes=5", *ONE],
     "decrypto_quickstart": ["episodes=20"],
     "fresh_quickstart": ["horizon=2", "episodes=3"],
     "internal_quickstart": ["horizon=3", "episodes=12", "internal.pairs=10"],
@@ -208,7 +207,6 @@ QUICK: dict[str, tuple[str, ...]] = {
     "arena_errors": (),
     "beyond_adaptation": ("adaptation",),
     "beyond_planted": ("planted",),
-    "beyond_reasoning": ("reasoning",),
     "decrypto_quickstart": (
         *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),
         *("differences", "iqm", "profiles", "shares", "correlation"),

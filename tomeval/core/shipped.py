@@ -142,7 +142,6 @@ SHIPPED: dict[str, Shipped] = {
             )
         },
     ),
-    "reasoning": Shipped("tomeval.extensions.reasoning:EXTENSION", data={"matrix": "reasoning"}),
     "regression": Shipped("tomeval.extensions.regression:EXTENSION", comparisons=("regression",)),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",

@@ -18,7 +18,6 @@ from tomeval.domains.matrix.data import (
     has_fresh_games,
     has_internal,
     has_orders,
-    has_reasoning,
     has_wordings,
     worded,
 )
@@ -244,7 +243,6 @@ MATRIX = Domain(
             "changes": has_changes,
             "fresh games": has_fresh_games,
             "orders": has_orders,
-            "reasoning": has_reasoning,
             "internal": has_internal,
             "probabilities": has_probabilities,
             "unknown partners": has_unknown_partners,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -332,29 +331,6 @@ def read_asides(
     """
     ours = tuple(f"{form} " for form in (REACT, DRAW))
     return [row for row in _asked(store, "", cell, episode) if not row[2].startswith(ours)]
-
-
-def read_predict_outcomes(store: Store, cell: int) -> list[tuple[int, int, str]]:
-    """Return (episode, step, outcome of the literal probe) of a cell's complete episodes.
-
-    In the order of `Played`.
-    """
-    names = ("episode", "step", "predict_outcome")
-    return list(store.read("steps", names, cell, complete=True))
-
-
-def read_replies(store: Store, cell: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield (episode, step, reply) for replies of complete episodes that held an action."""
-    _, rows = store.iterate(
-        "SELECT episode, step, unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
-        f"WHERE cell = ? AND status = ? AND form = '{ACT}' AND seat = '{SEAT}' "
-        "ORDER BY episode, call",
-        (cell, COMPLETE),
-    )
-    for episode, step, record in rows:
-        call = json.loads(record)
-        if call.get("outcome") == VALID and call.get("reply"):
-            yield episode, step, call["reply"]
 
 
 def read_horizons(store: Store) -> list[tuple[int, str | None]]:
