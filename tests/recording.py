@@ -220,7 +220,7 @@ QUICK: dict[str, tuple[str, ...]] = {
 Of each domain and of each table one is left; `make slow` checks every command of every experiment.
 """
 COMPARISONS = (
-    *("differences", "mixed", "iqm", "profiles", "shares", "correlation"),
+    *("differences", "iqm", "profiles", "shares", "correlation"),
     "sensitivity",
 )
 

@@ -114,7 +114,6 @@ SHIPPED: dict[str, Shipped] = {
         players=("decrypto rsa",),
     ),
     "loggers": Shipped("tomeval.extensions.loggers:EXTENSION", loggers=("wandb", "mlflow")),
-    "mixed": Shipped("tomeval.extensions.mixed:EXTENSION", comparisons=("mixed",)),
     "people": Shipped(
         "tomeval.extensions.people:EXTENSION",
         commands={

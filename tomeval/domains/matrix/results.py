@@ -301,15 +301,6 @@ class MatrixRunCell(RunCell):
         """The game's own payoff farthest from 0."""
         return float(np.abs(self.game.own).max())
 
-    def groups(self, drawn: int) -> dict[str, str]:
-        """Return the game, and the partner within its game, whatever set it is drawn from.
-
-        A partner is its table: two that play alike are one, whatever they are called. An unknown
-        one has a name only.
-        """
-        known = self.partners[drawn].fingerprint() if self.partners else self.partner_names[drawn]
-        return {"game": self.game.name, "partner": f"{self.game.name}: {known}"}
-
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""
         return [self.partner_names[typed[0]]]
