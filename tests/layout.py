@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 NEED_MORE = {
-    *("adaptation", "fitted", "planted", "probabilistic", "sensitivity"),
+    *("adaptation", "planted", "probabilistic", "sensitivity"),
     "levels",
 }
 """Figures that plain runs cannot draw; each is checked with its own data."""

@@ -67,11 +67,6 @@ SHIPPED: dict[str, Shipped] = {
         "tomeval.extensions.environments:EXTENSION",
         runs=("before", "after"),
     ),
-    "fitted": Shipped(
-        "tomeval.extensions.fitted:EXTENSION",
-        data={"matrix": "unknown partners", "arena": "unknown players"},
-        players=("matrix partner",),
-    ),
     "fresh": Shipped(
         "tomeval.extensions.fresh:EXTENSION",
         data={"matrix": "fresh games"},

@@ -67,7 +67,7 @@ def test_a_measure_is_a_share_in_all_cells_or_in_none(folder) -> None:
                 totals = [cell.totals(measure.name) for cell in run.cells]
                 assert {one.share for one in totals} == {measure.name in SHARES}, measure.name
                 some |= [bool(np.isfinite(one.values).any()) for one in totals]
-            assert some.any() or group.name == "fitted"  # two episodes are too few for it
+            assert some.any()
             assert not some.all() or group.name in ("wording", "adaptation")
 
 
@@ -109,5 +109,5 @@ def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_p
         assert needs
         assert (ROOT / page).read_text(encoding="utf-8").startswith(f"# {heading}\n")
     free = [name for name, table in known.items() if not table.needs]
-    assert free == ["fitted", "orders"]
+    assert free == ["orders"]
     assert all(call("table", path, "--what", name).code == 0 for name in free)

@@ -22,6 +22,7 @@ from tomeval.domains.matrix.data import (
     worded,
 )
 from tomeval.domains.matrix.described import described_keys
+from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
     blind_notes,
@@ -48,11 +49,10 @@ from tomeval.domains.matrix.storing import (
     has_beliefs,
     has_probabilities,
     has_reactions,
-    has_unknown_partners,
     partners_known,
     partners_react,
 )
-from tomeval.domains.matrix.subject_specs import PartnerPlayer, two_players
+from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects.llm import draws_of
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
@@ -78,7 +78,7 @@ async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Block:
     if isinstance(cell.setup.partners, PartnerPlayer):
-        steps = await two_players().play(cell.setup, episode, models, on_step)
+        steps = await play_duel(cell.setup, episode, models, on_step)
     else:
         steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
     return as_block(steps, cell.setup.game)
@@ -245,7 +245,6 @@ MATRIX = Domain(
             "orders": has_orders,
             "internal": has_internal,
             "probabilities": has_probabilities,
-            "unknown partners": has_unknown_partners,
             "wordings": has_wordings,
         },
     ),

@@ -18,7 +18,7 @@ from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.game_sets import Disguise
-from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
+from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.limits import (
     REGRETS,
     Attainable,
@@ -37,7 +37,6 @@ from tomeval.domains.matrix.storing import (
     RECORDED,
     SEAT,
     STATED,
-    read_other_predictions,
     read_played,
     read_stated_probabilities,
 )
@@ -161,26 +160,6 @@ class MatrixRunCell(RunCell):
             if text:
                 result[step] = _choose(known[text], self.reading, int(recorded[step]), u[step])
         return result
-
-    @held
-    def other_played(self) -> Played:
-        """The same episodes as the player in the partner's seat sees them."""
-        played, game = self.played, mirrored(self.game)
-        reward = game.own[played.partner, played.own]
-        predicted = read_other_predictions(self.store, self.number, len(played.own))
-        other = Played(
-            game,
-            (),
-            played.which,
-            played.lengths,
-            played.partner,
-            played.own,
-            predicted,
-            reward,
-        )
-        if problem := _contradiction(other, 1):
-            raise self.store.damaged(f"cell {self.number}, the partner's seat: {problem}")
-        return other
 
     @property
     def models(self) -> dict[str, str]:

@@ -11,7 +11,6 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, COMPLETE, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.played import IntArray
 from tomeval.domains.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
 from tomeval.runs.domain import Block
 from tomeval.runs.schema import Schema
@@ -247,25 +246,6 @@ def other_answers(
     }
 
 
-def read_other_predictions(store: Store, cell: int, steps: int) -> IntArray | None:
-    """Return what the player in the partner's seat predicted, shape (N,), as `read_played` does.
-
-    `steps` is the number of steps of the complete episodes; None if it was not asked.
-    """
-    names = ("seat", "question", "outcome", "value/action")
-    rows = store.read("answers", names, cell, complete=True)
-    said = [
-        NONE if outcome == BACKEND_ERROR else action
-        for seat, question, outcome, action in rows
-        if (seat, question) == (PARTNER, PREDICT)
-    ]
-    if not said:
-        return None
-    if len(said) != steps or any(not isinstance(action, int) for action in said):
-        raise store.damaged(f"cell {cell}: predictions in the partner's seat are not complete")
-    return np.array(said, dtype=np.int64)
-
-
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
     names = ("reactions", "partner_state", "episode", "step")
@@ -391,11 +371,6 @@ def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
     tables = "json_array_length(definition, '$.partners.tables')"
     return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))
-
-
-def has_unknown_partners(store: Store) -> bool:
-    """Tell whether any cell's partner has no table: a player, or one of recorded games."""
-    return not all(partners_known(store))
 
 
 @once_each

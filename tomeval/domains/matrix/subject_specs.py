@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import player_kind
 from tomeval.core.plugins import load_plugins
 from tomeval.domains.matrix.games import check_keys
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.llm import scores_predictions
 from tomeval.models import model_name
@@ -148,29 +146,6 @@ class PartnerPlayer:
 
     name: str
     player: Player
-
-
-class TwoPlayers(NamedTuple):
-    """How two subjects play at one table, which an extension brings as ``matrix partner``.
-
-    `play` is a coroutine: given a setup, an episode, models by seat, and what to call after each
-    step, it returns the steps. `check` raises a `TomevalError` for a setup that cannot be played.
-    """
-
-    play: Callable[..., Coroutine[Any, Any, Steps]]
-    check: Callable[..., None]
-
-
-def two_players() -> TwoPlayers:
-    """Return how two subjects play.
-
-    Raises
-    ------
-    TomevalError
-        The extension that brings it is not installed.
-    """
-    kind: TwoPlayers = player_kind("matrix partner")
-    return kind
 
 
 def is_player(spec: object) -> bool:
