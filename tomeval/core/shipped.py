@@ -104,7 +104,6 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "levels": Shipped(
         "tomeval.extensions.levels:EXTENSION",
-        data={"decrypto": "levels", "matrix": "orders"},
         subjects=("tom_order",),
         players=("decrypto rsa",),
     ),

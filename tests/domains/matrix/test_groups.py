@@ -108,6 +108,3 @@ def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_p
         needs, page, heading = re.search(r'which needs (.+): (docs/\S+), "(.+)"', said).groups()
         assert needs
         assert (ROOT / page).read_text(encoding="utf-8").startswith(f"# {heading}\n")
-    free = [name for name, table in known.items() if not table.needs]
-    assert free == ["orders"]
-    assert all(call("table", path, "--what", name).code == 0 for name in free)

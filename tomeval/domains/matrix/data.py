@@ -20,16 +20,6 @@ _ORDER = "tom_order"  # what subjects and partners of an order are called
 
 
 @once_each
-def has_orders(store: Store) -> bool:
-    """Tell whether a subject or partner of the run is of a theory-of-mind order."""
-    return any(
-        told["kind"] == _ORDER
-        or any(table["name"].startswith(_ORDER) for table in told["partners"]["tables"])
-        for _, told in store.cells()
-    )
-
-
-@once_each
 def has_changes(store: Store) -> bool:
     """Tell whether a partner of the run changes its policy within an episode; looked up once."""
     return any(

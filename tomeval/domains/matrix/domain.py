@@ -17,7 +17,6 @@ from tomeval.domains.matrix.data import (
     has_changes,
     has_fresh_games,
     has_internal,
-    has_orders,
     has_wordings,
     worded,
 )
@@ -242,7 +241,6 @@ MATRIX = Domain(
             "beliefs": has_beliefs,
             "changes": has_changes,
             "fresh games": has_fresh_games,
-            "orders": has_orders,
             "internal": has_internal,
             "probabilities": has_probabilities,
             "wordings": has_wordings,
