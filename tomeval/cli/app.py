@@ -44,7 +44,7 @@ PANELS: dict[str, dict[str, str | dict[str, str]]] = {
     },
     "Keep and share": {
         "export": "cli.share:export",
-        "verify": {"": "cli.reading:verify", "matrix": "domains.matrix.commands:AUDIT"},
+        "verify": "cli.reading:verify",
     },
 }
 """The commands that no extension brings, by what one does with them, in the order of ``--help``.
@@ -56,7 +56,6 @@ with an option, see `Joined`.
 ABOUT = {
     "play": "Play a game yourself, at the terminal: matrix games, the arena, Decrypto.",
     "import": "Make a run folder of games that were played elsewhere.",
-    "verify": "Check a run folder against its checksums, or published results against what can be.",
 }
 """What commands are for, if their parts differ."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_text, results_path, shipped
-from tomeval.domains.matrix.auditing import FUNCTIONAL, LITERAL, TOM, read_results
+from tomeval.domains.matrix.published_rows import FUNCTIONAL, LITERAL, TOM, read_results
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.best_of import Choice, bias_note, choose, matches, measure_of
 from tomeval.runs.results import Run
@@ -40,7 +40,7 @@ def beside(
     Parameters
     ----------
     path : path
-        A CSV as `tomeval.audit` reads it, such as ``experiments/reported_results.csv``.
+        A CSV as `published_rows` reads it, such as ``experiments/reported_results.csv``.
     model : str, optional
         The file's model to show beside every language model of the run, whatever its name.
         Default: the model that the run's model is by its name on the Hub.
@@ -213,7 +213,7 @@ def _differ(cell: MatrixRunCell, ours: Mapping[str, Any]) -> list[str]:
     if reacts:
         notes.append(
             f"{ours['partners']}: published ΔToM against partners that react is the share of wrong "
-            "predictions times their mean cost (the rule mean_misprediction of docs/audit.md); "
+            "predictions times their mean cost (mean_misprediction in docs/reproducing.md); "
             "here every wrong prediction counts by its own cost"
         )
     if reacts and ours["reference"] == "horizon":
