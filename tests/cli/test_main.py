@@ -357,7 +357,7 @@ def test_every_command_has_help(tomeval) -> None:
         *("run", "plan", "prompt", "status", "table", "plot", "transcript", "list"),
         *("compare", "report", "export", "bounds"),
         *("import", "verify", "ratings", "play"),
-        *("init", "schema", "merge"),
+        *("init", "merge"),
     }
     for name in names:
         code, brief, _ = tomeval(name, "--help")
@@ -367,4 +367,4 @@ def test_every_command_has_help(tomeval) -> None:
             assert code == 0
             assert len(whole) > len(brief)
     assert len(tomeval("run", "--help")[1].splitlines()) <= 40
-    assert len(names) <= 19
+    assert len(names) <= 18

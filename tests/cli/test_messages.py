@@ -211,7 +211,6 @@ MISTAKES = [
     ("bounds IPD tit_for_tats", "(did you mean 'tit_for_tat'?)"),
     ("prompt QAA", "strategy 'QAA' cannot be read (did you mean 'QA'?)"),
     ("prompt QA --game IDP", "unknown game 'IDP' (did you mean 'IPD'?)"),
-    ("schema matrx", "unknown domain 'matrx' (did you mean 'matrix'?)"),
     ("init experimnt", "unknown kind 'experimnt' (did you mean 'experiment'?)"),
     ("list game", "unknown list 'game' (did you mean 'games'?)"),
     ("import nope.csv", "nope.csv: no such file"),

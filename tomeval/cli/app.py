@@ -36,7 +36,6 @@ PANELS: dict[str, dict[str, str | dict[str, str]]] = {
     },
     "Begin and extend": {
         **{"list": "cli.starting:list_", "init": "cli.starting:init"},
-        "schema": "cli.starting:schema",
     },
     "People, and games played elsewhere": {
         "play": {name: f"domains.{name}.commands:PLAY" for name in ("arena", "decrypto")},
