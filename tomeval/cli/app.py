@@ -253,8 +253,7 @@ def _options(
         typer.Option(
             OPTION,
             min=1,
-            help="The most memory, in MB, that one file of others may take unpacked: tables of "
-            "steps, word vectors.",
+            help="The most memory, in MB, that one table of steps of others may take unpacked.",
         ),
     ] = USUAL,
 ) -> None:
