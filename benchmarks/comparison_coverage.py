@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from counting import Floats, Row, count, held, percent, setup_of, spread
 from coverage import metrics_of, truth_of
-from numpy.typing import NDArray
-from random_games import SUBJECTS, played_pool
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
 from tomeval.comparing.correlation import correlation
@@ -29,8 +27,6 @@ from tomeval.comparing.profiles import (
 )
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.domains.matrix.play import Setup
-from tomeval.extensions.mixed.sweep import Row as SweepRow
-from tomeval.extensions.mixed.sweep import difference_over
 from tomeval.statistics.flips import FlipPower
 from tomeval.statistics.paired import ENUMERATED, sign_flip, sign_flip_exact
 from tomeval.statistics.ratios import fieller, ratio_moments
@@ -38,7 +34,6 @@ from tomeval.statistics.ratios import fieller, ratio_moments
 CELLS = list(itertools.product(("RPS", "IBS", "IPD"), ("single_action", "tit_for_tat")))
 BASE, OTHER = 0.8, 0.9
 RESAMPLES = 999
-POOL = 500  # random games
 
 
 def cell(game: str, partners: str, p: float, copy: int = 0) -> Setup:
@@ -168,41 +163,6 @@ def aggregates(repetitions: int) -> Iterator[Row]:
         yield {**row, "profile %": percent(profile)}
 
 
-def mixed(repetitions: int) -> Iterator[Row]:
-    """Intervals over games: random games, random partners, five subjects beside a baseline."""
-    names = ("tom_percent", "delta_functional_per_step", "foresight_gap_per_step")
-    rng = np.random.default_rng(5)
-    for payoffs in ("normal", "lognormal"):
-        pool = played_pool(payoffs, POOL, seed=11)
-        for unit in ("payoff", "range"):
-            data = pool.values[..., [METRICS.index(name) for name in names]].copy()
-            data[..., 1:] /= pool.ranges[:, None, None, None] if unit == "range" else 1.0
-            gains = data[:, :, 1:] - data[:, :, :1]
-            truth = gains.mean(axis=(0, 1))
-            for games in (3, 5, 10, 20, 40):
-                drawn = rng.integers(POOL, size=(repetitions, games))
-                found = 100 * np.mean([_held(gains[chosen], truth) for chosen in drawn], axis=0)
-                row: Row = {"payoffs": payoffs, "unit": unit, "games": games}
-                row |= {name: f"{found[:, m].mean():.1f}" for m, name in enumerate(names)}
-                row["equal subjects"] = f"{found[0].mean():.1f}"
-                row["lowest"] = f"{found.min():.1f}"
-                level, m = np.unravel_index(found.argmin(), found.shape)
-                yield {**row, "which": f"{[*SUBJECTS][level + 1]}, {names[m]}"}
-
-
-def _held(gains: Floats, truth: Floats) -> NDArray[np.bool_]:
-    """Tell which intervals of one sweep hold the truth, shape (levels, metrics)."""
-    inside = np.zeros(truth.shape, dtype=bool)
-    for level, m in np.ndindex(truth.shape):
-        sweep: list[SweepRow] = [
-            ({"game": str(game), "partner": f"{game} {place}"}, float(gains[game, place, level, m]))
-            for game, place in np.ndindex(gains.shape[:2])
-        ]
-        found = difference_over(sweep, "game", ["game", "partner"])
-        inside[level, m] = found.low <= truth[level, m] <= found.high
-    return inside
-
-
 def flips(repetitions: int) -> Iterator[Row]:
     """Power of the sign flip, corrected, with the number of pairs that `power` gives for 80 %."""
     rng = np.random.default_rng(8)
@@ -232,5 +192,5 @@ def correlations(repetitions: int) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    parts = (pairs, equivalence, shares, aggregates, mixed, flips, correlations)
+    parts = (pairs, equivalence, shares, aggregates, flips, correlations)
     count({part.__name__: part for part in parts}, 1_000)

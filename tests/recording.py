@@ -180,14 +180,11 @@ FILES: dict[str, list[str]] = {
     "arena_errors": ["episodes=6"],
     "arena_pool": ["episodes=1"],
     "beyond_adaptation": ["horizon=12", "episodes=6", *ONE],
-    "beyond_aids": ["horizon=3", "episodes=5", *ONE],
-    "beyond_fitted": ["horizon=6", "episodes=6", *ONE],
     "beyond_levels": ["episodes=5"],
     "beyond_levels_matrix": ["horizon=12", "episodes=6"],
     "beyond_personas": ["horizon=2", "episodes=3"],
     "beyond_planted": ["horizon=3", "episodes=5"],
     "beyond_probabilistic": MATRIX,
-    "beyond_reasoning": ["horizon=3", "episodes=5", *ONE],
     "decrypto_quickstart": ["episodes=20"],
     "fresh_quickstart": ["horizon=2", "episodes=3"],
     "internal_quickstart": ["horizon=3", "episodes=12", "internal.pairs=10"],
@@ -208,9 +205,7 @@ FILES: dict[str, list[str]] = {
 QUICK: dict[str, tuple[str, ...]] = {
     "arena_errors": (),
     "beyond_adaptation": ("adaptation",),
-    "beyond_aids": ("aids",),
     "beyond_planted": ("planted",),
-    "beyond_reasoning": ("reasoning",),
     "decrypto_quickstart": (
         *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),
         *("differences", "iqm", "profiles", "shares", "correlation"),
@@ -224,7 +219,7 @@ QUICK: dict[str, tuple[str, ...]] = {
 Of each domain and of each table one is left; `make slow` checks every command of every experiment.
 """
 COMPARISONS = (
-    *("differences", "mixed", "iqm", "profiles", "shares", "correlation"),
+    *("differences", "iqm", "profiles", "shares", "correlation"),
     "sensitivity",
 )
 

@@ -79,7 +79,6 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
             check=False,
         )
 
-    assert command("verify", "reported_results").returncode == 1  # one row cannot be true
     done = command("plan", "known_players", "--set", "horizon=0")
     assert done.stderr.startswith("tomeval: known_players: horizon: "), done.stderr
     assert "site-packages" not in done.stderr

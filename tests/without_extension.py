@@ -31,7 +31,6 @@ episodes = 3
 
 
 PLAYERS = {
-    "matrix partner": f"{EXPERIMENT}".replace('["tit_for_tat"]', '[{ subject = "random" }]'),
     "decrypto rsa": 'domain = "decrypto"\nepisodes = 1\n[players.a]\nkind = "rsa"\n',
 }
 """Experiments that need a player of an extension."""

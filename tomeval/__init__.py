@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
     from tomeval.core.outcomes import Invalid as Invalid
-    from tomeval.domains.matrix.auditing import audit as audit
     from tomeval.domains.matrix.calibration import expected as expected
     from tomeval.domains.matrix.games import MatrixGame as MatrixGame
     from tomeval.domains.matrix.games import get_game as get_game
@@ -54,7 +53,6 @@ _HOME = {
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
-    "domains.matrix.auditing": ("audit",),
     "domains.matrix.calibration": ("expected",),
     "domains.matrix.games": ("MatrixGame", "get_game"),
     "domains.matrix.optima": ("best_response", "relevance", "worst_response"),

@@ -151,7 +151,6 @@ SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
     lambda run: ("compare", run, "--what", "iqm", "--resamples", "99"),
     lambda run: ("compare", run, "--what", "shares", "--resamples", "99"),
     lambda run: ("compare", run, "--what", "correlation"),
-    lambda run: ("compare", run, "--what", "mixed"),
     lambda run: ("compare", run, "--baseline", "nobody"),
     lambda run: ("compare", run, "--by", "labels"),
     lambda run: ("compare", run, "--what", "power", "--metric", "tom_percent", "--difference", "5"),

@@ -69,9 +69,9 @@ KINDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {
             **GAMES,
             "subjects": [
-                {"strategy": ["Belief 50% (own) + CoT", "QA"], "draws": 3, "computing": "ends"}
+                {"strategy": ["Belief 50% (own) + CoT", "QA"], "draws": 3, "recognition": "ends"}
             ],
-            "partners": ["tit_for_tat", {"strategy": "CoT", "draws": 2, "computing": "ends"}],
+            "partners": ["tit_for_tat", {"strategy": "CoT", "draws": 2, "recognition": "ends"}],
             "horizon": 3,
             "episodes": 3,
         },

@@ -208,17 +208,17 @@ def test_the_commonest_reason_is_named(play) -> None:
 
 
 def test_what_ended_no_episode_is_no_reason_for_void(play) -> None:
-    """No payoff question is ever answered; two of six episodes end at another question."""
+    """No question of recognition is ever answered; two of six episodes end at another question."""
 
     def script(request):
         prompt = request.prompt.messages[-1].content
-        if "Suppose that" in prompt:
+        if "Leave the" in prompt:
             return "I would rather not."
         if episode_of(request) < 2 and "choose in round 2" in prompt:
             return "I would rather not."
         return good("matrix")(request)
 
-    subject = {"strategy": "QA", "max_attempts": 2, "computing": "first"}
+    subject = {"strategy": "QA", "max_attempts": 2, "recognition": "ends"}
     errors = play("matrix", script, subjects=[subject])[2]
     assert "episodes: 4 complete, 2 void, 0 failed\n" in errors
     assert "commonest reason for void: unparsable answers (2 of 2)\n" in errors

@@ -53,10 +53,10 @@ def test_tables_of_wordings_need_a_sweep_of_them(folder, kind) -> None:
     assert "no language model's player was asked in two wordings" in str(done.exception)
 
 
-@pytest.mark.parametrize("kind", [*TABLES, "mixed"])
+@pytest.mark.parametrize("kind", TABLES)
 def test_every_table_in_every_format(folder, kind) -> None:
     options = ["--resamples", 99]
-    options += ["--metric", "tom_percent"] if kind in ("mixed", "power") else []
+    options += ["--metric", "tom_percent"] if kind == "power" else []
     options += ["--difference", 5] if kind == "power" else []
     shown = {
         form: call("compare", folder, "--what", kind, "--format", form, *options)
@@ -146,15 +146,13 @@ def test_table_against_published_results(folder) -> None:
         (["--margin", "tom_percent"], "write METRIC=VALUE"),
         (["--margin", "tom_percent=x"], "write METRIC=VALUE"),
         (["--baseline", "rnd"], "unknown strategy as the baseline 'rnd'"),
-        (["--what", "mixed"], "give --metric"),
         (["--score", "tom"], "--score does nothing with --what differences; it is for: iqm, prof"),
         (["--what", "shares", "--score", "tom"], "--score does nothing"),
-        (["--what", "iqm", "--scale", "range"], "it is for: differences, mixed"),
+        (["--what", "iqm", "--scale", "range"], "it is for: differences"),
         (["--what", "profiles", "--scale", "range"], "--scale does nothing"),
         (["--what", "correlation", "--scale", "range"], "--scale does nothing"),
         (["--what", "iqm", "--metric", "tom_percent"], "--metric does nothing with --what iqm"),
         (["--what", "correlation", "--by", "subject"], "--by does nothing"),
-        (["--over", "game"], "--over does nothing with --what differences; it is for: mixed"),
     ],
 )
 def test_bad_options_are_one_message(folder, options, message) -> None:

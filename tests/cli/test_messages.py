@@ -141,16 +141,6 @@ def test_what_ships_goes_by_its_name(tomeval) -> None:
     assert errors.startswith("tomeval: quickstart: horizon: ")
 
 
-def test_published_results_are_found_by_name(tomeval, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)  # away from the source tree
-    code, out, _ = tomeval("verify", "reported_results", "--format", "csv")
-    assert code == 1
-    assert len(out.splitlines()) > 1
-    code, _, errors = tomeval("verify", "reported_result")
-    assert code == 2
-    assert "no shipped results (did you mean 'reported_results'?)" in errors
-
-
 NO_RUN = [
     ("nope", "nope: not a run folder (nothing has this name); `tomeval run EXPERIMENT` makes one"),
     ("mine.toml", "mine.toml: is a TOML file, not a run folder; `tomeval run mine.toml` plays"),
@@ -195,8 +185,8 @@ MISTAKES = [
     ("export runs/mine --what step", "(did you mean 'steps'?)"),
     ("export runs/mine --format parqet", "(did you mean 'parquet'?)"),
     (
-        "table runs/mine --what order",
-        "unknown table 'order' (did you mean 'orders'?); known: cells",
+        "table runs/mine --what cell",
+        "unknown table 'cell' (did you mean 'cells'?); known: cells",
     ),
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("transcript runs/mine --cell 9", "runs/mine: no cell 9, there are 0"),
@@ -221,7 +211,6 @@ MISTAKES = [
     ("bounds IPD tit_for_tats", "(did you mean 'tit_for_tat'?)"),
     ("prompt QAA", "strategy 'QAA' cannot be read (did you mean 'QA'?)"),
     ("prompt QA --game IDP", "unknown game 'IDP' (did you mean 'IPD'?)"),
-    ("schema matrx", "unknown domain 'matrx' (did you mean 'matrix'?)"),
     ("init experimnt", "unknown kind 'experimnt' (did you mean 'experiment'?)"),
     ("list game", "unknown list 'game' (did you mean 'games'?)"),
     ("import nope.csv", "nope.csv: no such file"),
@@ -276,17 +265,11 @@ def test_power_names_the_unit_of_a_difference(tomeval, tmp_path, monkeypatch) ->
 
 def test_a_metric_that_a_table_has_no_column_of_is_named(tomeval, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = 'name = "mine"\ngames = ["IPD"]\nsubjects = ["tom_order"]\npartners = ["tit_for_tat"]\n'
+    text = 'name = "mine"\ngames = ["IPD"]\nsubjects = ["forecaster"]\npartners = ["tit_for_tat"]\n'
     (tmp_path / "mine.toml").write_text(text + "horizon = 5\nepisodes = 3\n")
     tomeval("run", "mine.toml")
-    table = ("table", "runs/mine", "--what", "orders", "--metric", "regret")
+    table = ("table", "runs/mine", "--what", "probabilistic", "--metric", "regret")
     code, _, errors = tomeval(*table)
     assert code == 2
     assert "--metric: this table has no column of ΔFunctional/T; its columns: " in errors
     assert "did you mean 'regret'" not in errors
-
-
-def test_audit_says_what_it_reads(tomeval) -> None:
-    code, _, errors = tomeval("verify", "reported_decrypto")
-    assert (code, len(errors.splitlines())) == (2, 1)
-    assert "has facts of decrypto, and audit reads published results of matrix games" in errors

@@ -17,7 +17,6 @@ from tomeval.comparing.decomposition import decompose
 from tomeval.comparing.power import episodes_needed
 from tomeval.comparing.profiles import collect_scores, interquartile_means
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.mixed.model import mixed_model
 from tomeval.runs.capabilities import Parts, Score
 from tomeval.runs.measures import Totals
 
@@ -107,33 +106,6 @@ def test_teams_are_compared_though_no_column_holds_them(tmp_path) -> None:
     assert found.p_t[0, 0, 0] == pytest.approx(theirs.pvalue)
 
 
-def test_crossed_columns_without_a_variance_are_no_obstacle(tmp_path) -> None:
-    """Decoders are the units and interceptors are fixed: scipy's p of two means."""
-    players = {name: {"embedding": name} for name in ("minilm", "wordnet")}
-    seats = dict.fromkeys(("encoder", "decoder", "interceptor"), "all")
-    data = {"domain": "decrypto", "players": players, "pairings": [seats], "episodes": 60}
-    with tomeval.run(data, tmp_path / "run") as run:
-        names = ["miscommunication_percent", "interception_percent", "survived_percent"]
-        fits = [mixed_model(run, name) for name in names]
-        means = {
-            tuple(cell.columns[seat] for seat in seats): [
-                cell.totals(name).values.mean() for name in names
-            ]
-            for cell in run.cells
-        }
-    for place, fit in enumerate(fits):
-        gains = [
-            np.mean([means["wordnet", d, i][place] - means["minilm", d, i][place] for i in players])
-            for d in players
-        ]
-        assert fit.over == "decoder"
-        assert fit.difference[0] == pytest.approx(np.mean(gains))
-        assert fit.p[0] == pytest.approx(scipy.stats.ttest_1samp(gains, 0).pvalue)
-        assert np.isnan([fit.low[0], fit.high[0]]).all()  # of two units
-        assert any("too few levels of decoder for an interval" in note for note in fit.notes)
-        assert "2 levels of interceptor: the differences hold for these" in fit.notes
-
-
 def test_a_column_of_the_task_can_be_compared(folder) -> None:
     found = compare(folder, "size", metrics=["loss_per_step"], resamples=99)
     assert (found.baseline, found.levels) == ("3", ("4", "5"))
@@ -147,15 +119,6 @@ def test_copies_of_a_run_are_paired_player_by_player(folder, tmp_path) -> None:
     found = compare([folder, copy], "run", resamples=99)
     assert (found.difference == 0).all()
     assert len(found.scopes) == 1 + 2 * 3
-
-
-def test_the_mixed_model_takes_the_tasks_as_a_sample(folder) -> None:
-    fit = mixed_model(folder, "loss_per_step")
-    assert (fit.over, fit.units.tolist()[0]) == ("size", 3)
-    with tomeval.Run(folder) as run:
-        data = losses(run)
-    means = [data["next", size].mean() - data["one", size].mean() for size in (3, 4, 5)]
-    assert fit.difference[0] == pytest.approx(np.mean(means), abs=1e-6)
 
 
 def test_power_and_correlation(folder) -> None:

@@ -48,8 +48,6 @@ def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
         ("forecaster", {"temperature": 0}, "temperature must be from 0.01 to 100, is 0"),
         ("forecaster", {"temperature": True}, "temperature must be from 0.01 to 100, is true"),
         ("forecaster", {"shift": 1.5}, "forecaster: shift must be a number from 0 to 1, is 1.5"),
-        ("laddered", {"rung": "repleis"}, r"unknown rung 'repleis' \(did you mean 'replies'\?\)"),
-        ("laddered", {"obey": -0.1}, "laddered: obey must be a number from 0 to 1, is -0.1"),
         ("tom_order", {"order": 4}, "tom_order: order must be a whole number from 0 to 3, is 4"),
         ("tom_order", {"order": True}, "tom_order: order must be a whole number"),
         ("tom_order", {"rationality": -1}, "rationality must be a number of at least 0, is -1"),

@@ -1,11 +1,16 @@
-"""The JSON schema of experiment files: as shipped, and as a validator of its own reads it."""
+"""The JSON schema of experiment files: as shipped, and as a validator of its own reads it.
+
+After a change of keys: ``python tests/runs/test_file_schema.py --write``.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from support import ROOT
@@ -19,14 +24,16 @@ SHIPPED = ("matrix", "decrypto", "arena")
 FILES = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
 
 
+def path_of(domain: str) -> Path:
+    return ROOT / "experiments" / "schema" / f"{domain}.json"
+
+
 def stored(domain: str) -> dict:
-    path = ROOT / "experiments" / "schema" / f"{domain}.json"
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(path_of(domain).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("domain", SHIPPED)
 def test_the_shipped_schema_is_that_of_the_keys(domain) -> None:
-    # After a change of keys: tomeval schema DOMAIN > experiments/schema/DOMAIN.json
     assert experiment_schema(get_domain(domain)) == stored(domain)
 
 
@@ -135,3 +142,9 @@ def test_docstrings_are_read() -> None:
         "b": "Two numbers, which go on here.",
         "c": "Another meaning.",
     }
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
+    for name in SHIPPED:
+        text = json.dumps(experiment_schema(get_domain(name)), indent=1, ensure_ascii=False)
+        path_of(name).write_text(f"{text}\n", encoding="utf-8")

@@ -10,7 +10,6 @@ from voices import decrypto
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.transcripts import transcript_lines
 
 HORIZON = 3
 LABELS = ("J", "F")
@@ -80,9 +79,9 @@ def test_decrypto_is_played_in_every_form(voice, strategy, tmp_path):
 
 
 def beyond(model, **more):
-    """Return an experiment with a stated belief, aids, asides, and a model in either seat."""
-    known = ["Belief 50% (stranger) + CoT", "Replies + Social", "Best Reply"]
-    asides = {"computing": "ends", "draws": 2, "max_attempts": 2}
+    """Return experiments with a stated belief, asides, and a model in either seat."""
+    known = ["Belief 50% (stranger) + CoT", "Social QA", "Oracle"]
+    asides = {"draws": 2, "max_attempts": 2}
     told = {"strategy": known, **asides}
     other = {"name": "it", "strategy": "CoT", **asides}
     both = {"games": ["IPD"], "labels": "neutral", "horizon": HORIZON, "episodes": 1}
@@ -104,34 +103,9 @@ def test_what_is_asked_aside_and_in_the_partner_s_seat_is_read_as_it_was_meant(v
             with Run(tmp_path / f"{number}") as run:
                 assert set(run.store.query("SELECT status FROM episodes")) == {("complete",)}
                 found += run.store.query("SELECT seat, question, step, outcome, value FROM answers")
-    # Two draws in three rounds and two actions in two rounds: ten asides by each of five players.
-    kinds = [question.split()[0] for _, question, *_ in found]
-    assert (kinds.count("draw"), kinds.count("payoff")) == (5 * 2 * 3, 5 * 2 * 2)
+    # Two draws in three rounds by each of five players.
+    assert [question.split()[0] for _, question, *_ in found].count("draw") == 5 * 2 * 3
     for seat, question, step, outcome, value in found:
         label = json.loads(value)
         label = label["action"] if isinstance(label, dict) else label
         assert (outcome, LABELS[label]) == ("valid", meant(LABELS, step)), (seat, question)
-
-
-def test_who_answers_no_payoff_question_plays_on_and_is_counted(tmp_path):
-    class Silent(VoiceServer):
-        def chat(self, body):
-            answer = super().chat(body)
-            if "Suppose that" in body["messages"][-1]["content"]:
-                answer["choices"][0]["message"]["content"] = "I would rather not say."
-            return answer
-
-    with Silent("terse") as server:
-        for number, made in enumerate(beyond(server.model)):
-            run_experiment(made, tmp_path / f"{number}")
-    for number, players in ((0, 3), (1, 2)):
-        with Run(tmp_path / f"{number}") as run:
-            assert set(run.store.query("SELECT status FROM episodes")) == {("complete",)}
-            asked = run.store.query("SELECT question, outcome FROM asked")
-            bad = {question.split()[0] for question, outcome in asked if outcome != "valid"}
-            assert bad == {"payoff"}
-            # Act and predict in three rounds, six draws, and four payoff questions, none answered.
-            assert len(asked) == players * (2 * 3 + 6 + 4)
-            assert [row["invalid_rate"] for row in run.rows()] == [4 / 16] * len(run.rows())
-            text = "\n".join(transcript_lines(run, 0, 0))
-            assert "asked what earns most against J: nothing (unparsable)" in text

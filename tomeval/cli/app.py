@@ -36,7 +36,6 @@ PANELS: dict[str, dict[str, str | dict[str, str]]] = {
     },
     "Begin and extend": {
         **{"list": "cli.starting:list_", "init": "cli.starting:init"},
-        "schema": "cli.starting:schema",
     },
     "People, and games played elsewhere": {
         "play": {name: f"domains.{name}.commands:PLAY" for name in ("arena", "decrypto")},
@@ -44,7 +43,7 @@ PANELS: dict[str, dict[str, str | dict[str, str]]] = {
     },
     "Keep and share": {
         "export": "cli.share:export",
-        "verify": {"": "cli.reading:verify", "matrix": "domains.matrix.commands:AUDIT"},
+        "verify": "cli.reading:verify",
     },
 }
 """The commands that no extension brings, by what one does with them, in the order of ``--help``.
@@ -56,7 +55,6 @@ with an option, see `Joined`.
 ABOUT = {
     "play": "Play a game yourself, at the terminal: matrix games, the arena, Decrypto.",
     "import": "Make a run folder of games that were played elsewhere.",
-    "verify": "Check a run folder against its checksums, or published results against what can be.",
 }
 """What commands are for, if their parts differ."""
 
@@ -255,8 +253,7 @@ def _options(
         typer.Option(
             OPTION,
             min=1,
-            help="The most memory, in MB, that one file of others may take unpacked: tables of "
-            "steps, word vectors.",
+            help="The most memory, in MB, that one table of steps of others may take unpacked.",
         ),
     ] = USUAL,
 ) -> None:

@@ -97,15 +97,6 @@ Score = Annotated[
         "reward, or tom, ToM %. Default: the first that the runs' domain has.",
     ),
 ]
-Over = Annotated[
-    str | None,
-    typer.Option(
-        "--over",
-        hidden=True,
-        help="For mixed: what is a sample of more, such as game, partner, model or seed. Default: "
-        "the first of these with several values.",
-    ),
-]
 Formula = Annotated[
     str | None,
     typer.Option(
@@ -139,7 +130,7 @@ def compare(
         typer.Option(
             "--what",
             help="differences, iqm, profiles, shares, correlation or power; of extensions "
-            "regression, mixed, sensitivity and others.",
+            "regression, sensitivity and others.",
             autocompletion=completing("comparisons"),
         ),
     ] = "differences",
@@ -151,7 +142,6 @@ def compare(
     scale: ScaleOption = "payoff",
     family: FamilyOption = "metric",
     score: Score = None,
-    over: Over = None,
     formula: Formula = None,
     method: MethodOption = None,
     difference: Annotated[
@@ -194,7 +184,6 @@ def compare(
         "scale": scale,
         "family": family,
         "score": score,
-        "over": over,
         "formula": formula,
         "method": method,
         "difference": difference,

@@ -74,24 +74,6 @@ def init(
         tell(f"next: {line}")
 
 
-def schema(
-    domain: Annotated[
-        str,
-        typer.Argument(
-            help="The kind of game.", autocompletion=completing("domains"), metavar="[DOMAIN]"
-        ),
-    ] = "matrix",
-) -> None:
-    """Print a JSON schema of experiment files, with which editors complete and check keys."""
-    import json
-
-    from tomeval.core.printing import show_data
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.file_schema import experiment_schema
-
-    show_data(json.dumps(experiment_schema(get_domain(domain)), indent=1, ensure_ascii=False))
-
-
 OF_DOMAINS = ("experiment", "template")
 """Kinds that have an example for each domain."""
 

@@ -68,7 +68,7 @@ def correlate(
             raise TomevalError(
                 f"domain {listed[0].domain.name!r} has no literal measure in front: name a metric"
             )
-        [functional] = metric_names(listed, [functional or listed[0].stands_for(headline[0])])
+        [functional] = metric_names(listed, [functional or headline[0]])
         [literal] = metric_names(listed, [literal or headline[1]])
         sides = read_sides(listed, None, [literal, functional], reference)
         labels = filled([{**side.cell.columns, "seed": side.seed} for side in sides])

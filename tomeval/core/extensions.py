@@ -65,8 +65,7 @@ class Extension:
         Kinds of subject of matrix games: name to a subclass of `Subject`.
     players : mapping
         What else plays, ``DOMAIN KIND``: ``decrypto KIND`` a
-        `tomeval.domains.decrypto.players.PlayerKind`, and ``matrix partner`` what lets a subject
-        sit in the partner's seat, a `tomeval.domains.matrix.subject_specs.TwoPlayers`.
+        `tomeval.domains.decrypto.players.PlayerKind`.
     partners : mapping
         Sources of partners of matrix games, which experiments name ``NAME:...``: name to a
         `tomeval.domains.matrix.partner_specs.PartnerLibrary`.

@@ -61,22 +61,11 @@ SHIPPED: dict[str, Shipped] = {
         subjects=("detector",),
         partner_sets=("switch",),
     ),
-    "aids": Shipped(
-        "tomeval.extensions.aids:EXTENSION",
-        data={"matrix": "aids"},
-        subjects=("laddered",),
-        asides=("computing",),
-    ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
     "environments": Shipped(
         "tomeval.extensions.environments:EXTENSION",
         runs=("before", "after"),
-    ),
-    "fitted": Shipped(
-        "tomeval.extensions.fitted:EXTENSION",
-        data={"matrix": "unknown partners", "arena": "unknown players"},
-        players=("matrix partner",),
     ),
     "fresh": Shipped(
         "tomeval.extensions.fresh:EXTENSION",
@@ -115,12 +104,10 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "levels": Shipped(
         "tomeval.extensions.levels:EXTENSION",
-        data={"decrypto": "levels", "matrix": "orders"},
         subjects=("tom_order",),
         players=("decrypto rsa",),
     ),
     "loggers": Shipped("tomeval.extensions.loggers:EXTENSION", loggers=("wandb", "mlflow")),
-    "mixed": Shipped("tomeval.extensions.mixed:EXTENSION", comparisons=("mixed",)),
     "people": Shipped(
         "tomeval.extensions.people:EXTENSION",
         commands={
@@ -148,7 +135,6 @@ SHIPPED: dict[str, Shipped] = {
             )
         },
     ),
-    "reasoning": Shipped("tomeval.extensions.reasoning:EXTENSION", data={"matrix": "reasoning"}),
     "regression": Shipped("tomeval.extensions.regression:EXTENSION", comparisons=("regression",)),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",

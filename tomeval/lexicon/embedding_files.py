@@ -1,10 +1,7 @@
-"""Open embeddings by name or path: shipped ones, and GloVe, fastText and word2vec files."""
+"""Open embeddings by name or path: shipped ones, and files of GloVe and word2vec."""
 
 from __future__ import annotations
 
-import gzip
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -13,16 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.unpacking import check_unpacked
 from tomeval.lexicon.embeddings import SHIPPED, Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists, shipped_vocabulary
 
 MAX_DIMENSIONS = 10_000
 _MAX_WORD_BYTES = 10_000  # longer "words" mean that the file is something else
 _MAX_LINE = 1_000_000  # bytes: far more than `MAX_DIMENSIONS` numbers need
-_NUMBER, _WORD = 16, 150  # bytes of memory that a component and a word take at most
-_RATIO = 20  # text of numbers packs to a third or so
-_UNPACKING = (zipfile.BadZipFile, zlib.error)
 
 
 def open_embedding(
@@ -33,9 +26,8 @@ def open_embedding(
     Parameters
     ----------
     name : str
-        One of `SHIPPED`, or the path of a file: GloVe or fastText text (``.txt``, ``.vec``),
-        word2vec binary (``.bin``), each also with ``.gz``, or ``.npz`` as `save_embedding` writes
-        it.
+        One of `SHIPPED`, or the path of a file: GloVe's text (``.txt``) or word2vec's binary format
+        (``.bin``).
     lists : WordLists, optional
         The words that must have a vector. Default: the shipped lists.
     base : Path, optional
@@ -44,8 +36,8 @@ def open_embedding(
     Returns
     -------
     Embedding
-        Of text and binary files, which can be huge, only the words of the lists and of
-        `shipped_vocabulary` that they have; of ``.npz``, all.
+        Of files, which can be huge, only the words of the lists and of `shipped_vocabulary` that
+        they have.
 
     Raises
     ------
@@ -75,28 +67,19 @@ def _of_name(name: str, lists: WordLists, base: Path | None) -> Embedding:
     return read_embedding_file(path, wanted, name)
 
 
-def save_embedding(path: Path, embedding: Embedding) -> None:
-    """Write an embedding as ``.npz`` with float16 components, without pickle."""
-    text = np.frombuffer("\n".join(embedding.words).encode(), np.uint8)
-    np.savez_compressed(path, words=text, vectors=embedding.vectors.astype(np.float16))
-
-
 def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = None) -> Embedding:
     """Read a file by its ending; of `wanted`, the words that it has."""
     name = name or str(path)
     readers: dict[str, Callable[[Path, frozenset[str]], dict[str, NDArray[np.float64]]]]
-    readers = {".txt": read_text_vectors, ".vec": read_text_vectors, ".bin": read_word2vec}
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    if path.suffix == ".npz":
-        return _read_npz(path, name)
-    if path.is_dir() or suffix not in readers:
+    readers = {".txt": read_text_vectors, ".bin": read_word2vec}
+    if path.is_dir() or path.suffix not in readers:
         raise TomevalError(
-            f"{path}: not an embedding file by its ending; known: .npz, .txt, .vec, .bin (the last "
-            "three also with .gz)"
+            f"{path}: not an embedding file by its ending; known: .txt (as of GloVe) and .bin (as "
+            "of word2vec)"
         )
     try:
-        vectors = readers[suffix](path, frozenset(wanted))
-    except (OSError, EOFError, *_UNPACKING) as error:
+        vectors = readers[path.suffix](path, frozenset(wanted))
+    except OSError as error:
         raise TomevalError(f"{path}: cannot be read ({error})") from None
     if not vectors:
         raise TomevalError(f"{path}: has none of the {len(wanted):,} words that are wanted")
@@ -104,32 +87,8 @@ def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = No
     return Embedding.of(name, words, np.stack([vectors[word] for word in words]))
 
 
-def _read_npz(path: Path, name: str) -> Embedding:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            packed = [file.zip.getinfo(f"{part}.npy").file_size for part in ("words", "vectors")]
-            check_unpacked(sum(packed), str(path))  # no more than that is read of either
-            parts = [file[part] for part in ("words", "vectors")]
-    # A header may claim any shape, which is a MemoryError; no pickle is read.
-    except (OSError, ValueError, LookupError, EOFError, MemoryError, *_UNPACKING) as error:
-        raise TomevalError(f"{path}: not an embedding in .npz ({error})") from None
-    # What is no array comes as bytes.
-    if not all(isinstance(part, np.ndarray) for part in parts):
-        raise TomevalError(f"{path}: not an embedding in .npz (words and vectors must be arrays)")
-    text = parts[0].tobytes()
-    vectors = parts[1]
-    check_unpacked(vectors.size * _NUMBER + (text.count(b"\n") + 1) * _WORD, str(path))
-    try:
-        words = text.decode().split("\n")
-    except UnicodeDecodeError as error:
-        raise TomevalError(f"{path}: not an embedding in .npz ({error})") from None
-    if vectors.dtype.kind != "f":
-        raise TomevalError(f"{path}: vectors must be floats, are {vectors.dtype}")
-    return Embedding.of(name, words, vectors)
-
-
 def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.float64]]:
-    """Read GloVe's or fastText's text format: a word and its numbers a line, with blanks between.
+    """Read GloVe's text format: a word and its numbers a line, with blanks between.
 
     A first line of two whole numbers is taken as a header (words, dimensions). Tokens with blanks
     inside, as GloVe 840B has them, are passed over; of a repeated token, the first counts. A line
@@ -137,7 +96,7 @@ def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[n
     """
     vectors: dict[str, NDArray[np.float64]] = {}
     dimensions: int | None = None
-    with _opened(path) as file:
+    with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), start=1):
             if len(line) == _MAX_LINE:
                 raise TomevalError(f"{path}:{number}: a line of {_MAX_LINE:,} bytes and more")
@@ -168,7 +127,7 @@ def read_word2vec(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.fl
     A missing header, an early end and a rest after the last word are a `TomevalError`.
     """
     vectors: dict[str, NDArray[np.float64]] = {}
-    with _opened(path) as file:
+    with path.open("rb") as file:
         header = file.readline(200).split()
         if len(header) != 2 or not all(field.isdigit() for field in header):
             raise TomevalError(f"{path}: no word2vec header (words and dimensions)")
@@ -211,29 +170,3 @@ def _checked_dimensions(path: Path, dimensions: int) -> int:
             f"{path}: {dimensions} numbers per word; expected from 2 to {MAX_DIMENSIONS:,}"
         )
     return dimensions
-
-
-def _opened(path: Path) -> IO[bytes]:
-    return _Unpacked(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-class _Unpacked(gzip.GzipFile):
-    """A packed file, of which no more is read than such a file can hold, or than is allowed."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "rb")
-        self._said, self._usual, self._seen = str(path), _RATIO * path.stat().st_size, 0
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes."""
-        return self._counted(super().read(size))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        """Return the next line, or so many bytes of it."""
-        return self._counted(super().readline(size))
-
-    def _counted(self, data: bytes) -> bytes:
-        self._seen += len(data)
-        if self._seen > self._usual:
-            check_unpacked(self._seen, self._said)
-        return data

@@ -10,7 +10,6 @@ from tomeval.plots.drawing import Options
 from tomeval.plots.families import MOST_ABREAST, row_panels
 from tomeval.plots.settings import in_style
 from tomeval.plots.style import add_head
-from tomeval.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +31,6 @@ class Panel(NamedTuple):
 
     title: str
     marks: Mapping[tuple[int, int], Ends]
-
-
-def ends_of(estimate: Estimate, index: int = 0) -> Ends:
-    """Return one of some estimates as a mean and the ends of its interval."""
-    mean, low, high = (float(part[index]) for part in (estimate.mean, estimate.low, estimate.high))
-    return mean, low, high
 
 
 @in_style

@@ -222,21 +222,6 @@ class RunCell:
         """Name of the language model that is measured; empty if none is."""
         return str(self.columns.get("model", ""))
 
-    def groups(self, drawn: int) -> dict[str, str]:
-        """Return what a mixed model takes as a sample of more, coarse first, for one draw.
-
-        `drawn` is a value of `which`. Default: the columns of the task, and the draw if it has
-        weights.
-        """
-        groups = {
-            name: str(self.columns[name])
-            for name in self.domain.compare.task
-            if name in self.columns
-        }
-        if self.weights is not None:
-            groups["draw"] = ", ".join((*groups.values(), str(drawn)))
-        return groups
-
     @property
     def episode_names(self) -> Sequence[str]:
         """What each episode is called where it was recorded, from 0; empty if it has no name."""

@@ -113,9 +113,6 @@ class Measure:
     bounds : tuple of float
         Between what its expectation lies, whoever plays, such as from 0 of a regret: intervals end
         there. Default: percent from 0 to 100, all else without bounds.
-    stands_for : str
-        A measure of the headline in whose place it is shown, in runs where only this one has a
-        value; where both have, it comes after the headline. Default: none.
     """
 
     name: str
@@ -127,7 +124,6 @@ class Measure:
     of: Callable[[Any, str], Totals]
     spoken: str = ""
     bounds: Bounds | None = None
-    stands_for: str = ""
 
     def __post_init__(self) -> None:
         for field in ("name", "heading", "meaning", "unit", "source"):

@@ -249,9 +249,7 @@ class Run:
     @cached_property
     def headline(self) -> tuple[str, ...]:
         """The measures that are shown first, of those with a value in any cell."""
-        names = [self.stands_for(name) for name in self.domain.show.headline]
-        names += self._stand_ins.values()
-        return tuple(name for name in dict.fromkeys(names) if self._has(name))
+        return tuple(name for name in self.domain.show.headline if self._has(name))
 
     @cached_property
     def scores(self) -> tuple[str, ...]:
@@ -262,15 +260,6 @@ class Run:
     def shown(self) -> tuple[str, ...]:
         """The measures of comparisons and reports unless others are asked for: scores first."""
         return (*self.scores, *self.headline)
-
-    @property
-    def _stand_ins(self) -> dict[str, str]:
-        return {m.stands_for: m.name for m in self.measures.values() if m.stands_for}
-
-    def stands_for(self, name: str) -> str:
-        """Return a headline measure, or the one in its place if only that has a value here."""
-        other = self._stand_ins.get(name, name)
-        return other if not self._has(name) and self._has(other) else name
 
     def _has(self, name: str) -> bool:
         return name in self.measures and any(

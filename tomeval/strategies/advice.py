@@ -70,15 +70,6 @@ class Declared(Foresight):
         self._check("is_told", self._strategy.is_told)
         return await self._foresight.planted(belief)
 
-    async def replies(self) -> dict[str, Any] | Invalid:
-        """Work out the best actions from the rules, which everybody may."""
-        return await self._foresight.replies()
-
-    async def best_reply(self) -> dict[str, Any] | Invalid:
-        """Look up the best action against what others truly do."""
-        self._check("is_told", self._strategy.is_told)
-        return await self._foresight.best_reply()
-
     def _check(self, name: str, declared: bool) -> None:
         if not declared:
             raise TomevalError(

@@ -160,12 +160,9 @@ class Strategy:
         return self.scored or self.advice == "social_lm"
 
 
-def all_strategies(aids: bool = False) -> list[Strategy]:
-    """Return every point of the product, with the advice parts that were registered so far.
-
-    `aids`: with the parts that intervene in some kinds of game only, see `Part.aid`.
-    """
-    advice = ["none", *(key for key, part in advice_parts().items() if aids or not part.aid)]
+def all_strategies() -> list[Strategy]:
+    """Return every point of the product, with the advice parts that were registered so far."""
+    advice = ["none", *advice_parts()]
     return [Strategy(*point) for point in itertools.product(CONTEXTS, advice, ANSWERS)]
 
 
@@ -197,9 +194,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
     rest = rest.replace("3-shot", "3shot").replace("plans+insights", "plansinsights")
     rest = rest.replace("plans/insights", "plansinsights")
-    # "Oracle + Max", "Replies + Social", "Replies + Oracle" and "CoT + 3-Shot" are one part each.
+    # "Oracle + Max" and "CoT + 3-Shot" are one part each.
     rest = re.sub(r"oracle\+?max", "oraclemax", rest)
-    rest = re.sub(r"replies\+?(social|oracle)", r"replies\1", rest)
     rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
     keys = read_words(rest)
     if keys is None:  # perhaps a part that an extension brings
@@ -261,26 +257,20 @@ def _unreadable(spec: str) -> TomevalError:
             f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
             f'"belief(accuracy = 0.25, as = stranger)", as one of {", ".join(WORDINGS)}'
         )
-    if re.search(r"\bladder\b", spec.lower()):
-        return TomevalError(
-            f"strategy {spec!r}: a ladder stands for several strategies; it is written once, for a "
-            "subject of matrix games: elsewhere name one of its rungs, such as 'Replies'"
-        )
     parts = (*shown().values(), *named_strategies())
     known = ", ".join((*parts, "Belief 25% (stranger)"))
     return TomevalError(
-        f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; it is made of {known}, or it is "
-        f"a ladder of aids, such as 'ladder + LM'; {HINT}"
+        f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; it is made of {known}; {HINT}"
     )
 
 
 def _nearest(spec: str, parts: Iterable[str]) -> str:
     """Say what the whole name, or else the first of its words that is none, may have meant."""
-    names = [*(strategy.name for strategy in NAMED), *parts, "ladder"]
+    names = [*(strategy.name for strategy in NAMED), *parts]
     words = [word.strip() for word in spec.split("+")]
     wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]
     if len(words) > 1 and wrong:
-        return did_you_mean(wrong[0], [*parts, "ladder"])
+        return did_you_mean(wrong[0], parts)
     return did_you_mean(spec, names)
 
 

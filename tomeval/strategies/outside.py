@@ -132,11 +132,7 @@ def _check_name(name: str) -> None:
 
 def _check_names(name: str, key: str, old: Part | None = None) -> None:
     """Forget a new name again, and raise, if any strategy's name is now read as another one."""
-    wrong = [
-        strategy.name
-        for strategy in all_strategies(aids=True)
-        if _reading(strategy.name) != strategy
-    ]
+    wrong = [strategy.name for strategy in all_strategies() if _reading(strategy.name) != strategy]
     if wrong:
         forget(key)
         if old is not None:

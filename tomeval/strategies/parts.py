@@ -42,9 +42,6 @@ class Part(NamedTuple):
         The folder of templates of such a part.
     belief : Belief or None
         What it states before every action, for parts with parameters.
-    aid : bool
-        Whether it is an intervention, made for some kinds of game only: legal like all others, but
-        no part of the product that `tomeval.strategies.all_strategies` returns.
     """
 
     shown: str
@@ -58,7 +55,6 @@ class Part(NamedTuple):
     make: Callable[[Any], Any] | None = None
     templates: Path | None = None
     belief: Belief | None = None
-    aid: bool = False
 
 
 def _lessons(count: int) -> Part:
@@ -82,39 +78,6 @@ _ADVICE = {
 }
 
 
-def _rung(strategy: Any) -> Any:
-    """Make a rung of the ladder of aids, whose module stands above this one."""
-    from tomeval.strategies.ladder import Rung
-
-    return Rung(strategy)
-
-
-def _aid(shown: str, about: str, **more: Any) -> Part:
-    return Part(
-        shown,
-        about,
-        make=_rung,
-        templates=shipped_file("prompts") / "parts" / "ladder",
-        aid=True,
-        **more,
-    )
-
-
-_TABLE = "what earns most against each action of the partner"
-LADDER: Mapping[str, Part] = {
-    "replies": _aid("Replies", _TABLE),
-    "replies_social": _aid(
-        "Replies + Social", f"{_TABLE}, its own prediction", predicts_first=True
-    ),
-    "replies_oracle": _aid(
-        "Replies + Oracle", f"{_TABLE}, the partner's true action", is_told=True
-    ),
-    "best_reply": _aid(
-        "Best Reply", f"{_TABLE}, the partner's true action, its own best action", is_told=True
-    ),
-}
-"""The rungs above no advice, each with one aid more; see `tomeval.strategies.ladder`."""
-
 _NONE = Part("")
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
 
@@ -123,7 +86,6 @@ DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
 ADVICE = ("none", *_ADVICE)
 """The advice parts of the product of all strategies, without those from outside."""
 
-_ADVICE |= LADDER
 _SHIPPED = frozenset(_ADVICE)
 ANSWERS = tuple(_ANSWERS)
 

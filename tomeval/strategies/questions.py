@@ -129,14 +129,6 @@ class Foresight:
         """State what others do, right as often as a belief is; what was stated is recorded."""
         raise NotImplementedError
 
-    async def replies(self) -> dict[str, Any] | Invalid:
-        """Work out which actions are best against each action of others, from the rules alone."""
-        raise NotImplementedError
-
-    async def best_reply(self) -> dict[str, Any] | Invalid:
-        """Look up which actions are best against what others truly do; it is recorded."""
-        raise NotImplementedError
-
 
 def join(*parts: str) -> str:
     """Join paragraphs; empty ones are left out."""

@@ -14,7 +14,6 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.subjects import SUBJECTS, all_subjects
-from tomeval.strategies.ladder import RUNGS
 
 OPTIONS = {
     "rmax": [
@@ -31,10 +30,6 @@ OPTIONS = {
     "equilibrium": [{}, {"select": "most_mixed"}],
     "best_response": [{}],
     "simulated": [{}, {"p": 0.7, "q": 0.4}, {"p": 0.0, "q": 1.0}, {"p": 1, "q": 0}],
-    "laddered": [
-        {"rung": rung, "compute": 0.8, "use": 0.9, "know": 0.6, "choose": 0.9, "obey": 0.7}
-        for rung in RUNGS
-    ],
 }
 SHAPES = [GAMES["RPS"], GAMES["IPD"], *ODD_GAMES]
 CASES = [(kind, options) for kind, every in OPTIONS.items() for options in every]

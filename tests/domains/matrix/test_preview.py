@@ -15,7 +15,6 @@ from tomeval.runs.preview import preview
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
 from tomeval.strategies.beliefs import EXAMPLES
-from tomeval.strategies.parts import LADDER
 
 UNEVEN = """
 name = "uneven"
@@ -113,7 +112,7 @@ def test_command_line(capsys, monkeypatch):
     assert text.count("--- call") == 2
     assert "Round 4: you chose F, the other player chose J; you won 0 points" in text
     rows = json.loads(tomeval("list", "strategies", "--format", "json"))
-    assert len(rows) == 16 + len(LADDER) + len(EXAMPLES)
+    assert len(rows) == 16 + len(EXAMPLES)
     assert rows[0] | {"sees": ""} == {
         "strategy": "LM",
         "calls per step": 1,

@@ -216,7 +216,7 @@ def test_only_those_who_open_the_door_are_told() -> None:
     for kind in set(SUBJECTS) - {"llm", "person"}:
         told = play(kind, {}, IPD, "tit_for_tat", 3).told
         opens = kind in (
-            *("best_response", "simulated", "laddered"),
+            *("best_response", "simulated"),
             *("believer", "detector", "forecaster"),
         )
         assert told.all() == told.any() == opens, kind

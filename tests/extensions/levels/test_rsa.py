@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, DecoderView, EncoderView, InterceptorView, Turn
 from tomeval.domains.decrypto.players import player_from_table, table_from_spec
@@ -252,3 +254,34 @@ def test_the_command_line_names_levels() -> None:
     assert table_from_spec("rsa:1:wordnet") == {"kind": "rsa", "level": 1, "embedding": "wordnet"}
     with pytest.raises(TomevalError, match="the level is 0, 1 or 2"):
         table_from_spec("rsa:3")
+
+
+LONG = {"turns": 5, "miscommunications": 5, "interceptions": 5}
+EXPERIMENT = {
+    "domain": "decrypto",
+    "episodes": 9,
+    "rules": LONG,
+    "players": {
+        "zero": {"kind": "rsa", "level": 0, "alpha": 1.5},
+        "two": {"kind": "rsa", "level": 2, "alpha": 1.5},
+        "chance": {"kind": "random"},
+        "script": {"model": "scripted:decrypto"},
+    },
+    "pairings": [
+        {"encoder": "zero", "decoder": "two", "interceptor": "zero"},
+        {"encoder": "two", "decoder": "zero", "interceptor": "two"},
+        {"encoder": "chance", "decoder": "chance", "interceptor": "chance"},
+        {"encoder": "script", "decoder": "script", "interceptor": "script"},
+    ],
+}
+
+
+def test_rsa_players_are_resumed_with_the_same_rows(tmp_path) -> None:
+    made = {**EXPERIMENT, "pairings": EXPERIMENT["pairings"][:1], "episodes": 1}
+    with tomeval.run(made, tmp_path / "a") as run:
+        first = json.dumps(run.cells[0].moves(0))
+    with tomeval.run({**made, "episodes": 2}, tmp_path / "a") as run:
+        assert json.dumps(run.cells[0].moves(0)) == first
+        more = json.dumps(run.cells[0].moves(1))
+    with tomeval.run({**made, "episodes": 2}, tmp_path / "b") as run:
+        assert json.dumps(run.cells[0].moves(1)) == more

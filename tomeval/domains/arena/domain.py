@@ -35,18 +35,10 @@ from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import FloatArray
 from tomeval.runs.results import Run
-from tomeval.runs.store import Store
 
 
 def _won(cell: RunCell) -> FloatArray:
     return cell.totals("win_percent").values / 100
-
-
-def _meets_models(store: Store) -> bool:
-    """Tell whether any of the other players is a language model, whose policy is not known."""
-    return any(
-        player["model"] for _, definition in store.cells() for player in definition["players"][1:]
-    )
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -97,7 +89,7 @@ ARENA = Domain(
         SCHEMA,
         columns=_columns,
         cell=ArenaRunCell,
-        data={"games": lambda store: True, "unknown players": _meets_models},
+        data={"games": lambda store: True},
     ),
     show=Show(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),

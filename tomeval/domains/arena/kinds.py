@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
-from tomeval.domains.arena.game import ArenaGame, Stage
+from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.policy import Policy
 from tomeval.domains.arena.solver import Solver
 from tomeval.domains.arena.wording import Wording
-
-
-class Seen(NamedTuple):
-    """What can be seen of a player in one game: its seat, and the stages."""
-
-    seat: int
-    trail: Sequence[Stage[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +40,6 @@ class Kind:
         What the words of `ArenaGame.ending` mean.
     wording : Wording or None
         How TextArena plays it and its players write, for games that were played there.
-    fit : callable or None
-        Given the game and what one player did in some games, returns the policy of few parameters
-        that is likeliest; None: none is fitted.
     """
 
     name: str
@@ -62,4 +52,3 @@ class Kind:
     solver: Callable[[Any, int, Mapping[int, Policy]], Solver | None]
     endings: Mapping[str, str]
     wording: Wording | None = None
-    fit: Callable[[Any, Sequence[Seen]], Policy] | None = None

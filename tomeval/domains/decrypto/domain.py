@@ -38,7 +38,6 @@ from tomeval.runs.columns import Table, always, never
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import FloatArray, Measure
 from tomeval.runs.results import Run
-from tomeval.runs.store import Store
 
 TEAM = "team"
 
@@ -75,15 +74,6 @@ def _decided(cell: RunCell) -> bool:
 
 def _has_beliefs(run: Run) -> bool:
     return has_beliefs(run.store)
-
-
-def _has_levels(store: Store) -> bool:
-    """Tell whether a run asks for levels of recursion, or has players that reason to one."""
-    return any(
-        "levels" in definition
-        or any(player.get("kind") == "rsa" for player in definition["players"].values())
-        for _, definition in store.cells()
-    )
 
 
 _ABOUT = {
@@ -160,7 +150,6 @@ DECRYPTO = Domain(
         columns=_columns,
         cell=DecryptoRunCell,
         measured=_measured,
-        data={"levels": _has_levels},
     ),
     show=Show(
         headline=(

@@ -26,7 +26,6 @@ from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.replays import RecordedGame, read_games
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.seated.experiment import SeatedExperiment, check_name
-from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import located
@@ -71,9 +70,6 @@ class DecryptoExperiment(SeatedExperiment):
     best_turn : bool
         Search, in every turn of an encoder with embedding partners, for the best value that it
         could have reached: needed for ΔFunctional/T and ΔToM/T.
-    levels : str
-        A shipped embedding, such as ``minilm``, by which levels of recursion are judged: they then
-        stand in the run's report.
     keywords, hints : str
         Files of own word lists.
     records : str
@@ -90,7 +86,6 @@ class DecryptoExperiment(SeatedExperiment):
     rules: Rules = Rules()
     probes: Probes = Probes()
     best_turn: bool = False
-    levels: str = ""
     keywords: str = ""
     hints: str = ""
     records: str = ""
@@ -131,8 +126,6 @@ class DecryptoExperiment(SeatedExperiment):
 
     def expand(self) -> list[DecryptoCell]:
         """Return the pairings for every seed, in the order of the file."""
-        if self.levels and self.levels not in SHIPPED:
-            raise unknown("embedding", self.levels, SHIPPED, f"{self._where}: levels")
         tables = self.pairings or [PairingTable(encoder=[ALL], decoder=[ALL], interceptor=[ALL])]
         pairings: dict[tuple[str, ...], None] = {}
         for index, table in enumerate(tables):
@@ -239,8 +232,6 @@ class DecryptoCell(Cell):
             "records": _sha256([game.as_json() for game in e.recorded]) if e.records else "",
             "seed": self.seed,
         }
-        if e.levels:  # later than runs without it, which can go on
-            data["levels"] = e.levels
         definition: dict[str, Any] = json.loads(json.dumps(data))
         return definition
 

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from tomeval.cli.options import SkipBad, TableFormat, pairs, show_table
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import CommandPart
+from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
@@ -152,48 +151,3 @@ def import_(
     for note in import_matches(games, folder, reading, reference):
         tell(note)
     show(folder)
-
-
-def audit(
-    results: Annotated[
-        Path,
-        typer.Argument(
-            help="Published results: a CSV with the columns of experiments/reported_results.csv, "
-            "or one of tomeval list results."
-        ),
-    ],
-    horizon: Horizon = 100,
-    form: TableFormat = "text",
-) -> None:
-    """List every row of published results that cannot be true; exit code 1 if there is any."""
-    from tomeval.core.resources import PUBLISHED
-    from tomeval.domains.matrix.auditing import judge
-
-    own = PUBLISHED.get(results.name.removesuffix(".csv"), "matrix")
-    if own != "matrix":
-        raise TomevalError(
-            f"{results}: has facts of {own}, and audit reads published results of matrix games, "
-            f"such as reported_results; `tomeval table RUN --against {results}` reads these"
-        )
-    rows, fits = judge(results, horizon)
-    if form == "text":
-        for row in rows:
-            where = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
-            show(f"table {row['table']}: {where}: {row['metric']}\n  {row['reason']}")
-        show(f"{len(rows)} rows cannot be true" if rows else "no row contradicts the bounds")
-        if fits:
-            show("\nΔToM/T that each rule can produce from the row's ToM %:")
-            show_table(fits, form)
-    else:
-        show_table(rows, form)
-    if rows:
-        raise typer.Exit(1)
-
-
-def _are_results(name: str) -> bool:
-    from tomeval.core.resources import PUBLISHED
-
-    return name.endswith(".csv") or bool(did_you_mean(name, PUBLISHED) and not Path(name).exists())
-
-
-AUDIT = CommandPart(audit, _are_results)

@@ -4,59 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any
 
 from tomeval.core.once import once_each
-from tomeval.core.thinking import without_thinking
 from tomeval.domains.matrix.framing import FRAME, PERSONAS
 from tomeval.domains.matrix.partners import table_change
-from tomeval.domains.matrix.storing import has_asides, read_horizons, read_replies
+from tomeval.domains.matrix.storing import has_asides, read_horizons
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.store import Store
-from tomeval.strategies import recorded_strategy
 from tomeval.strategies.options import SHARED, split_wording
-from tomeval.strategies.parts import LADDER
 
 _ORDER = "tom_order"  # what subjects and partners of an order are called
-_FIRST = 25  # replies that show whether a model thinks
-
-
-def reasons(store: Store, number: int, definition: Mapping[str, Any]) -> bool:
-    """Tell whether a cell's replies hold reasoning: by strategy, or because the model thinks.
-
-    Whether it thinks shows in the first replies of complete episodes that held an action: some
-    models think before some steps only.
-    """
-    if definition["kind"] != "llm":
-        return False
-    strategy = recorded_strategy(definition["strategy"])
-    if strategy and strategy.scored:
-        return False
-    if strategy and strategy.answer.startswith("cot"):
-        return True
-    return any(
-        bool(reply.get("reasoning")) or without_thinking(reply["text"]) != reply["text"]
-        for _, _, reply in islice(read_replies(store, number), _FIRST)
-    )
-
-
-@once_each
-def has_reasoning(store: Store) -> bool:
-    """Tell whether any cell of a run holds reasoning; looked up once."""
-    return any(reasons(store, number, definition) for number, definition in store.cells())
-
-
-@once_each
-def has_orders(store: Store) -> bool:
-    """Tell whether a subject or partner of the run is of a theory-of-mind order."""
-    return any(
-        told["kind"] == _ORDER
-        or any(table["name"].startswith(_ORDER) for table in told["partners"]["tables"])
-        for _, told in store.cells()
-    )
 
 
 @once_each
@@ -70,27 +30,11 @@ def has_changes(store: Store) -> bool:
 
 
 @once_each
-def has_aids(store: Store) -> bool:
-    """Tell whether a subject stands on a ladder of aids, or was asked aside what earns most."""
-    return has_asides(store, "payoff") or any(
-        _advice(definition) in LADDER for _, definition in store.cells()
-    )
-
-
-@once_each
 def has_fresh_games(store: Store) -> bool:
     """Tell whether a run has disguised games, or was asked aside what a game is called."""
     return has_asides(store, "recognition") or any(
         "disguise" in definition["game"] for _, definition in store.cells()
     )
-
-
-def _advice(definition: Mapping[str, Any]) -> str:
-    """Return what a cell's subject is told: by its strategy, or by the option of a known truth."""
-    if definition.get("strategy"):
-        strategy = recorded_strategy(definition["strategy"])
-        return strategy.advice if strategy else ""
-    return str(definition.get("options", {}).get("rung", ""))
 
 
 @once_each

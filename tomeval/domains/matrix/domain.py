@@ -15,16 +15,14 @@ from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import episode_lines
 from tomeval.domains.matrix.data import (
-    has_aids,
     has_changes,
     has_fresh_games,
     has_internal,
-    has_orders,
-    has_reasoning,
     has_wordings,
     worded,
 )
 from tomeval.domains.matrix.described import described_keys
+from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
     blind_notes,
@@ -50,11 +48,10 @@ from tomeval.domains.matrix.storing import (
     has_beliefs,
     has_probabilities,
     has_reactions,
-    has_unknown_partners,
     partners_known,
     partners_react,
 )
-from tomeval.domains.matrix.subject_specs import PartnerPlayer, two_players
+from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects.llm import draws_of
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
@@ -80,7 +77,7 @@ async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Block:
     if isinstance(cell.setup.partners, PartnerPlayer):
-        steps = await two_players().play(cell.setup, episode, models, on_step)
+        steps = await play_duel(cell.setup, episode, models, on_step)
     else:
         steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
     return as_block(steps, cell.setup.game)
@@ -251,12 +248,8 @@ MATRIX = Domain(
             "beliefs": has_beliefs,
             "changes": has_changes,
             "fresh games": has_fresh_games,
-            "orders": has_orders,
-            "reasoning": has_reasoning,
-            "aids": has_aids,
             "internal": has_internal,
             "probabilities": has_probabilities,
-            "unknown partners": has_unknown_partners,
             "wordings": has_wordings,
         },
     ),

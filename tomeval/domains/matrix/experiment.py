@@ -15,6 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named, part
 from tomeval.domains.matrix.copies import originals
+from tomeval.domains.matrix.duel import check_players
 from tomeval.domains.matrix.game_sets import GameSets
 from tomeval.domains.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.domains.matrix.optima import REFERENCES
@@ -29,7 +30,6 @@ from tomeval.domains.matrix.subject_specs import (
     expand_player,
     expand_subject,
     is_player,
-    two_players,
 )
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.runs.domain import Cell, Player
@@ -157,7 +157,7 @@ class MatrixExperiment(Experiment):
                     if isinstance(setup.partners, PartnerSet):
                         setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
                     else:
-                        two_players().check(setup)
+                        check_players(setup)
 
     def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
         """Return every (game, label set, partner set)."""

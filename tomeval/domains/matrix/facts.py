@@ -155,10 +155,8 @@ def player_notes(run: Run) -> list[str]:
     if not any(cell.partner_player for cell in matrix_cells(run)):
         return []
     return [
-        "Where a player sits in the partner's seat there is no table, and so no ΔFunctional; "
-        "regret is estimated against a fitted machine (--what fitted: both seats), or has a least "
-        "and a most only, where the games do not determine it. Rows of cells measure the "
-        "subject's seat; their rates of invalid answers count both."
+        "Where a player sits in the partner's seat there is no table, and so no ΔFunctional. "
+        "Measures are of the subject's seat; rates of invalid answers count both."
     ]
 
 

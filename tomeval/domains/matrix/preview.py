@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.domains.matrix.asides import option_of
@@ -24,7 +23,6 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.capabilities import Doing
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import Asker, Asking, Form, Overheard
-from tomeval.strategies.ladder import climbed
 from tomeval.strategies.readers import Reader
 
 T = TypeVar("T")
@@ -128,10 +126,6 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
     # A prompt is shown and none is asked, so it needs no model; its text does not depend on one.
     subject = {"kind": "llm", "strategy": strategy, "model": "pocket", **data}
     data = {"domain": "matrix", "games": [game], "subjects": [subject], **keys}
-    rungs = climbed(strategy)
-    if rungs is not None:
-        several = ", ".join(rung.name for rung in rungs)
-        raise TomevalError(f"strategy {strategy!r} stands for several; name one of {several}")
     [cell] = make_experiment(data, where="prompt").cells
     assert isinstance(cell, MatrixCell)
     return cell

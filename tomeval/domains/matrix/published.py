@@ -9,7 +9,6 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import results_path
-from tomeval.domains.matrix.auditing import LITERAL, read_results
 from tomeval.domains.matrix.published_form import (
     METRIC_OF,
     REASONING,
@@ -18,6 +17,7 @@ from tomeval.domains.matrix.published_form import (
     published_name,
     row_names,
 )
+from tomeval.domains.matrix.published_rows import LITERAL, read_results
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.best_of import Choice, bias_note, choose, matches, measure_of
 from tomeval.runs.results import Run
@@ -43,7 +43,7 @@ def beside(
     Parameters
     ----------
     path : path
-        A CSV as `tomeval.audit` reads it, or the name of one that ships: ``reported_results``.
+        A CSV as `published_rows` reads it, or the name of one that ships: ``reported_results``.
     model : str, optional
         The file's model to show beside every language model of the run, whatever its name.
         Default: the model that the run's model is by its name on the Hub.
@@ -239,7 +239,7 @@ def _differ(cell: MatrixRunCell, ours: Mapping[str, Any]) -> list[str]:
     if reacts:
         notes.append(
             f"{ours['partners']}: published ΔToM against partners that react is the share of wrong "
-            "predictions times their mean cost (the rule mean_misprediction of docs/audit.md); "
+            "predictions times their mean cost (mean_misprediction in docs/reproducing.md); "
             "here every wrong prediction counts by its own cost"
         )
     if reacts and ours["reference"] == "horizon":

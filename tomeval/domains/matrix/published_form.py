@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from tomeval.core.resources import read_text, shipped
-from tomeval.domains.matrix.auditing import FUNCTIONAL, LITERAL, TOM
+from tomeval.domains.matrix.published_rows import FUNCTIONAL, LITERAL, TOM
 from tomeval.runs.results import Run
 
 METRIC_OF = {

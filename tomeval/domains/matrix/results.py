@@ -18,7 +18,7 @@ from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.ceilings import attainable_as_played
 from tomeval.domains.matrix.copies import each_once, originals
 from tomeval.domains.matrix.game_sets import Disguise
-from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
+from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.limits import (
     REGRETS,
     Attainable,
@@ -38,7 +38,6 @@ from tomeval.domains.matrix.storing import (
     RECORDED,
     SEAT,
     STATED,
-    read_other_predictions,
     read_played,
     read_stated_probabilities,
 )
@@ -165,26 +164,6 @@ class MatrixRunCell(RunCell):
                 result[step] = _choose(known[text], self.reading, int(recorded[step]), u[step])
         return result
 
-    @held
-    def other_played(self) -> Played:
-        """The same episodes as the player in the partner's seat sees them."""
-        played, game = self.played, mirrored(self.game)
-        reward = game.own[played.partner, played.own]
-        predicted = read_other_predictions(self.store, self.number, len(played.own))
-        other = Played(
-            game,
-            (),
-            played.which,
-            played.lengths,
-            played.partner,
-            played.own,
-            predicted,
-            reward,
-        )
-        if problem := _contradiction(other, 1):
-            raise self.store.damaged(f"cell {self.number}, the partner's seat: {problem}")
-        return other
-
     @property
     def models(self) -> dict[str, str]:
         """Names of the language models, by seat where a player sits in the partner's."""
@@ -309,15 +288,6 @@ class MatrixRunCell(RunCell):
     def payoff_size(self) -> float:
         """The game's own payoff farthest from 0."""
         return float(np.abs(self.game.own).max())
-
-    def groups(self, drawn: int) -> dict[str, str]:
-        """Return the game, and the partner within its game, whatever set it is drawn from.
-
-        A partner is its table: two that play alike are one, whatever they are called. An unknown
-        one has a name only.
-        """
-        known = self.partners[drawn].fingerprint() if self.partners else self.partner_names[drawn]
-        return {"game": self.game.name, "partner": f"{self.game.name}: {known}"}
 
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""

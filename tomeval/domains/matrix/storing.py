@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, COMPLETE, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.played import IntArray
 from tomeval.domains.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
 from tomeval.runs.domain import Block
 from tomeval.runs.schema import Schema
@@ -248,25 +246,6 @@ def other_answers(
     }
 
 
-def read_other_predictions(store: Store, cell: int, steps: int) -> IntArray | None:
-    """Return what the player in the partner's seat predicted, shape (N,), as `read_played` does.
-
-    `steps` is the number of steps of the complete episodes; None if it was not asked.
-    """
-    names = ("seat", "question", "outcome", "value/action")
-    rows = store.read("answers", names, cell, complete=True)
-    said = [
-        NONE if outcome == BACKEND_ERROR else action
-        for seat, question, outcome, action in rows
-        if (seat, question) == (PARTNER, PREDICT)
-    ]
-    if not said:
-        return None
-    if len(said) != steps or any(not isinstance(action, int) for action in said):
-        raise store.damaged(f"cell {cell}: predictions in the partner's seat are not complete")
-    return np.array(said, dtype=np.int64)
-
-
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
     names = ("reactions", "partner_state", "episode", "step")
@@ -334,29 +313,6 @@ def read_asides(
     return [row for row in _asked(store, "", cell, episode) if not row[2].startswith(ours)]
 
 
-def read_predict_outcomes(store: Store, cell: int) -> list[tuple[int, int, str]]:
-    """Return (episode, step, outcome of the literal probe) of a cell's complete episodes.
-
-    In the order of `Played`.
-    """
-    names = ("episode", "step", "predict_outcome")
-    return list(store.read("steps", names, cell, complete=True))
-
-
-def read_replies(store: Store, cell: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield (episode, step, reply) for replies of complete episodes that held an action."""
-    _, rows = store.iterate(
-        "SELECT episode, step, unpacked(record) FROM calls JOIN episodes USING (cell, episode) "
-        f"WHERE cell = ? AND status = ? AND form = '{ACT}' AND seat = '{SEAT}' "
-        "ORDER BY episode, call",
-        (cell, COMPLETE),
-    )
-    for episode, step, record in rows:
-        call = json.loads(record)
-        if call.get("outcome") == VALID and call.get("reply"):
-            yield episode, step, call["reply"]
-
-
 def read_horizons(store: Store) -> list[tuple[int, str | None]]:
     """Return the horizons of a run's cells with their partners' tables as JSON, each pair once."""
     sql = "SELECT DISTINCT horizon, json_extract(definition, '$.partners.tables') FROM cells"
@@ -415,11 +371,6 @@ def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
     tables = "json_array_length(definition, '$.partners.tables')"
     return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))
-
-
-def has_unknown_partners(store: Store) -> bool:
-    """Tell whether any cell's partner has no table: a player, or one of recorded games."""
-    return not all(partners_known(store))
 
 
 @once_each

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import player_kind
 from tomeval.core.plugins import load_plugins
 from tomeval.domains.matrix.games import check_keys
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.steps import Steps
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.llm import scores_predictions
 from tomeval.models import model_name
@@ -22,7 +20,6 @@ from tomeval.runs.domain import Player
 from tomeval.runs.notes import first_names
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.beliefs import spread
-from tomeval.strategies.ladder import climbed
 from tomeval.strategies.parts import called_name
 
 LLM = "llm"
@@ -77,8 +74,6 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
             axes["strategy"] = [one for spec in axes["strategy"] for one in spread(spec)]
         except TomevalError as error:
             raise TomevalError(f"{where}: {error}") from None
-    if kind == LLM and "strategy" in axes:
-        axes["strategy"] = [rung for spec in axes["strategy"] for rung in _rungs(spec, where)]
     for key, values in axes.items():
         if not values:
             raise TomevalError(f"{where}: {key} is an empty list")
@@ -128,15 +123,6 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
     return Player(f"{base}({inside})" if inside else base, kind, options, model, strategy)
 
 
-def _rungs(spec: Any, where: str) -> list[Any]:
-    """Return the strategies that a spec stands for: every rung of a ladder, else the one."""
-    try:
-        rungs = climbed(spec)
-    except TomevalError as error:
-        raise TomevalError(f"{where}: {error}") from None
-    return [spec] if rungs is None else [rung.name for rung in rungs]
-
-
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
@@ -160,29 +146,6 @@ class PartnerPlayer:
 
     name: str
     player: Player
-
-
-class TwoPlayers(NamedTuple):
-    """How two subjects play at one table, which an extension brings as ``matrix partner``.
-
-    `play` is a coroutine: given a setup, an episode, models by seat, and what to call after each
-    step, it returns the steps. `check` raises a `TomevalError` for a setup that cannot be played.
-    """
-
-    play: Callable[..., Coroutine[Any, Any, Steps]]
-    check: Callable[..., None]
-
-
-def two_players() -> TwoPlayers:
-    """Return how two subjects play.
-
-    Raises
-    ------
-    TomevalError
-        The extension that brings it is not installed.
-    """
-    kind: TwoPlayers = player_kind("matrix partner")
-    return kind
 
 
 def is_player(spec: object) -> bool:

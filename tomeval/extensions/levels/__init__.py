@@ -1,17 +1,10 @@
-"""Levels of recursion in Decrypto and orders of theory of mind in matrix games."""
+"""Players of known levels of recursion in Decrypto, and of known orders in matrix games."""
 
 from tomeval.core.extensions import Extension
 
 EXTENSION = Extension(
     name="levels",
-    about="levels of recursion in Decrypto, orders of theory of mind in matrix games: players of "
-    "each, and at which a player stands",
-    tables={
-        "decrypto": "tomeval.extensions.levels.tables:TABLES",
-        "matrix": "tomeval.extensions.levels.orders:TABLES",
-    },
-    figures={"decrypto": {"levels": "tomeval.extensions.levels.figure:levels"}},
-    first_figures=("levels",),
+    about="players of levels of recursion in Decrypto, and of orders of theory of mind",
     subjects={"tom_order": "tomeval.extensions.levels.player:TomOrder"},
     players={"decrypto rsa": "tomeval.extensions.levels.seats:RSA"},
     docs="docs/measures/levels.md",

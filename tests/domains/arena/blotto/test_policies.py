@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Stage
+from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.blotto.allocations import every, result
-from tomeval.domains.arena.games.blotto.policies import POLICIES, fit
+from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.replies import best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
-from tomeval.domains.arena.kinds import Seen
 
 GAME = Blotto(BlottoRules(fields=3, units=5, rounds=9))
 ASK = Ask(1, "allocate")
@@ -214,17 +213,3 @@ def test_boards_that_are_too_large_are_refused():
         POLICIES["mixture"]([[0, 0, 0, 1, 1, 1, 2, 3, 4]], permuted=True).fits(nine)
     with pytest.raises(TomevalError, match=r"divided in 324,540,216 ways, but at most"):
         Blotto(BlottoRules(fields=7, units=75))
-
-
-def test_a_fit_counts_what_was_played():
-    trail = [
-        Stage(State(), {0: (5, 0, 0), 1: (1, 2, 2)}),
-        Stage(State(), {0: (0, 5, 0), 1: (1, 2, 2)}),
-    ]
-    seen = [Seen(1, trail), Seen(0, trail[:1])]
-    mix = fit(GAME, seen).mix(GAME, None)
-    # Two times 1 2 2, once 5 0 0, and one more that is spread over all 21.
-    assert mix.named == pytest.approx({(1, 2, 2): 2 / 4, (5, 0, 0): 1 / 4})
-    assert mix.uniform == pytest.approx(1 / 4)
-    fit(GAME, seen).fits(GAME)
-    assert fit(GAME, []).mix(GAME, None).uniform == 1

@@ -4,7 +4,6 @@ import numpy as np
 
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CodenamesRules
-from tomeval.lexicon.embedding_files import save_embedding
 from tomeval.lexicon.embeddings import Embedding
 
 WORDS = ("alpha", "bravo", "cider", "delta", "ember", "fjord", "gable", "hinge")
@@ -25,8 +24,11 @@ def small_game(folder, counts, seed=0, clues=6, levels=None, **rules):
         vectors = rng.normal(size=(size + clues, 3))
         if levels:
             vectors = rng.integers(levels, size=vectors.shape) + 1.0
-        path = folder / f"{name}{seed}.npz"
-        save_embedding(path, Embedding.of(name, WORDS[:size] + CLUES[:clues], vectors))
+        path = folder / f"{name}{seed}.txt"
+        words = WORDS[:size] + CLUES[:clues]
+        kept = Embedding.of(name, words, vectors).vectors.astype(np.float16)
+        rows = [" ".join([word, *map(str, row)]) for word, row in zip(words, kept, strict=True)]
+        path.write_text("\n".join(rows))
         paths.append(str(path))
     red, blue, neutral, assassin = counts
     made = Codenames(

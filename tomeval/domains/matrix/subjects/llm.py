@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import named
@@ -19,8 +18,6 @@ from tomeval.domains.matrix.asides import asked
 from tomeval.domains.matrix.framing import NONE, framed, prompts_of
 from tomeval.domains.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
 from tomeval.domains.matrix.observation import option_order as option_order_of
-from tomeval.domains.matrix.planned import informed_best
-from tomeval.domains.matrix.responses import best_responses
 from tomeval.domains.matrix.scene import EXAMPLES, MatrixScene
 from tomeval.domains.matrix.steps import DRAW
 from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
@@ -302,26 +299,6 @@ class LLMSubject(Subject, Foresight):
         self._stated = stated(said, belief.share, belief.wording)
         label = self.seat.labels.partner[said.stated]
         return {**self.scene.words.common, "stated": label, "round": self.scene.step}
-
-    async def replies(self) -> dict[str, Any]:
-        """Return the best responses of one round to each of the partner's actions."""
-        best = best_responses(self.seat.game)
-        lines = [
-            {"partner": self.seat.labels.partner[b], "own": self._named(best[:, b])}
-            for b in self.order.partner
-        ]
-        return {**self.scene.words.common, "replies": lines, "round": self.scene.step}
-
-    async def best_reply(self) -> dict[str, Any]:
-        """Return what is best now, to the end of the episode, given the partner's true action."""
-        partner, state = self.seat.door.partner()
-        step, truth = self.scene.step, self.seat.door.next_action()
-        best = informed_best(self.seat.game, partner, self.seat.horizon, step, state, truth)
-        return {**self.scene.words.common, "own": self._named(best), "round": step}
-
-    def _named(self, actions: NDArray[np.bool_]) -> list[str]:
-        """Return the labels of some own actions, in the order of the options."""
-        return [self.seat.labels.own[a] for a in self.order.own if actions[a]]
 
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""

@@ -1,7 +1,7 @@
 """Colonel Blotto: two players divide their units among fields, hidden from each other."""
 
 from tomeval.domains.arena.games.blotto.exact import solver
-from tomeval.domains.arena.games.blotto.policies import POLICIES, fit
+from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.rules import ENDINGS, PRESETS, Blotto, BlottoRules
 from tomeval.domains.arena.games.blotto.wording import BlottoWording
 from tomeval.domains.arena.kinds import Kind
@@ -16,5 +16,4 @@ KIND = Kind(
     solver=solver,
     endings=ENDINGS,
     wording=BlottoWording(),
-    fit=fit,
 )

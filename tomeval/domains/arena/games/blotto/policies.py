@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -23,7 +22,6 @@ from tomeval.domains.arena.games.blotto.equilibrium import MOST, equilibrium
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.planners import Copy, Reply, Shift
 from tomeval.domains.arena.games.blotto.rules import Blotto
-from tomeval.domains.arena.kinds import Seen
 from tomeval.domains.arena.policy import Memory, Policy
 
 PERMUTED = 10_000
@@ -201,19 +199,6 @@ class ByResult(Commander):
             name: Mix.of([tuple(a) for a in getattr(self, name)], noise=self.noise)
             for name in ("won", "lost", "tied", "first")
         }
-
-
-def fit(game: Blotto, seen: Sequence[Seen]) -> Mixture:
-    """Return the mixture of the allocations that a player was seen to play.
-
-    It is the posterior mean under a Dirichlet prior that weighs as much as one allocation, spread
-    evenly over all: of n that were seen each counts 1 / (n + 1), and a uniform draw as much. That
-    it may react is ignored.
-    """
-    counts = Counter(stage.actions[player.seat] for player in seen for stage in player.trail)
-    if not counts:
-        return Mixture([game.evenly], noise=1.0)
-    return Mixture(list(counts), list(map(float, counts.values())), noise=1 / (counts.total() + 1))
 
 
 POLICIES: dict[str, type[Policy]] = {

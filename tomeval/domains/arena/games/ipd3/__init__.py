@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tomeval.domains.arena.games.ipd3.drawn import Drawn
 from tomeval.domains.arena.games.ipd3.exact import solver
-from tomeval.domains.arena.games.ipd3.named import NAMED, fit
+from tomeval.domains.arena.games.ipd3.named import NAMED
 from tomeval.domains.arena.games.ipd3.parameters import Rules
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.games.ipd3.wording import Ipd3Wording
@@ -27,6 +27,5 @@ KIND = Kind(
         "alone": "two players were eliminated",
     },
     wording=Ipd3Wording(),
-    fit=fit,
 )
 """The game, as the arena's registry knows it."""

@@ -5,17 +5,13 @@ Most named players treat each opponent apart, so their tables are for one oppone
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 from tomeval.domains.arena.games.ipd3.machine import Automaton, TableMachine
-from tomeval.domains.arena.games.ipd3.rules import Ipd3
-from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PLACE
 from tomeval.domains.arena.games.ipd3.tables import Draws, Table, probability, table_of
-from tomeval.domains.arena.kinds import Seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,31 +206,3 @@ NAMED: dict[str, type[Automaton]] = {
     "once_bitten": OnceBitten,
 }
 """Machines by name."""
-
-
-def fit(game: Ipd3, seen: Sequence[Seen]) -> Machine:
-    """Return a machine with memory one toward each opponent, fitted to what a player did.
-
-    It cooperates with probabilities that depend on the last moves of the two: its own, then the
-    opponent's. They are the posterior means under a uniform prior, (c + 1) / (n + 2), over both
-    opponents and all games. What is said is ignored.
-    """
-    count: Counter[tuple[str, str]] = Counter()
-    for seat, trail in seen:
-        last = dict.fromkeys(OPPONENTS[seat], "first")
-        for _, actions in trail:
-            if len(actions) < 3:  # a turn to talk
-                continue
-            for other in OPPONENTS[seat]:
-                mine = actions[seat][PLACE[seat][other]][0].upper()
-                theirs = actions[other][PLACE[other][seat]][0].upper()
-                count[last[other], mine] += 1
-                last[other] = mine + theirs
-    states = {
-        name: {
-            "cooperates": (count[name, "C"] + 1) / (count[name, "C"] + count[name, "D"] + 2),
-            "moves": [[f"{own}?{other}???", own + other] for own in "CD" for other in "CD"],
-        }
-        for name in ("first", "CC", "CD", "DC", "DD")
-    }
-    return Machine("first", states, True)

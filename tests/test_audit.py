@@ -1,22 +1,23 @@
-"""Published results that are checked: ``tomeval verify``."""
+"""Published results that are checked: ``experiments/audit.py``."""
 
 from __future__ import annotations
 
-import json
+import runpy
+import subprocess
+import sys
 
 import pytest
 from support import ROOT
 
-from tomeval.domains.matrix.auditing import judge
+from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.responses import RULES
 
-REPORTED = str(ROOT / "experiments" / "reported_results.csv")
+SCRIPT = ROOT / "experiments" / "audit.py"
+judge = runpy.run_path(str(SCRIPT))["judge"]
 
 
-def test_audit_flags_the_one_row_on_both_grounds(tomeval) -> None:
-    code, out, _ = tomeval("verify", REPORTED, "--format", "json")
-    assert code == 1
-    rows = json.loads(out)
+def test_audit_flags_the_one_row_on_both_grounds() -> None:
+    rows, _ = judge("reported_results")
     columns = ["table", "model", "prompting", "game", "partner", "metric", "mean", "ci95"]
     assert [list(row) for row in rows] == [[*columns, "reason"]] * 2
     assert {row["metric"] for row in rows} == {"delta_functional_per_step", "delta_tom_per_step"}
@@ -30,29 +31,28 @@ def test_audit_flags_the_one_row_on_both_grounds(tomeval) -> None:
     assert "3.5000 to 3.5000 under mean_misprediction" in reasons["delta_tom_per_step"]
 
 
-def audited(tomeval, tmp_path, *rows: str) -> tuple[int, list[dict]]:
+def audited(tmp_path, *rows: str) -> list[dict]:
     path = tmp_path / "r.csv"
     path.write_text(
         "table,model,prompting,game,partner,metric,mean,ci95\n" + "\n".join(rows) + "\n"
     )
-    code, out, errors = tomeval("verify", path, "--format", "json")
-    return code, json.loads(out) if code < 2 else [{"reason": errors}]
+    return judge(path)[0]
 
 
-def test_audit_allows_for_rounding_and_no_more(tomeval, tmp_path) -> None:
+def test_audit_allows_for_rounding_and_no_more(tmp_path) -> None:
     # IPD tit for tat: at most 3.02, so 3.0 and 3.02 and (rounded up from 3.02) 3 pass, 3.03 not.
     def row(mean: str) -> str:
         return f"1,m,p,IPD,tit_for_tat,delta_functional_per_step,{mean},0.1"
 
     for mean, code in (("3.02", 0), ("3", 0), ("3.0", 0), ("3.03", 1), ("-0.02", 0), ("-3", 1)):
-        assert audited(tomeval, tmp_path, row(mean))[0] == code, mean
+        assert len(audited(tmp_path, row(mean))) == code, mean
     # ToM 98.6 +- 0.05: 1.35 to 1.45 % errors; in IBS each costs 7 to 10: 0.0945 to 0.145
     tom = "1,m,p,IBS,single_action,tom_percent,98.6,0.3"
     for mean, code in (("0.094", 0), ("0.093", 1), ("0.145", 0), ("0.146", 1), ("0.1", 0)):
         delta = f"1,m,p,IBS,single_action,delta_tom_per_step,{mean},0.1"
-        assert audited(tomeval, tmp_path, tom, delta)[0] == code, mean
-    assert audited(tomeval, tmp_path, "1,m,p,IBS,single_action,tom_percent,100.2,0")[0] == 1
-    assert audited(tomeval, tmp_path, "1,m,p,IBS,single_action,tom_percent,100,")[0] == 0
+        assert len(audited(tmp_path, tom, delta)) == code, mean
+    assert len(audited(tmp_path, "1,m,p,IBS,single_action,tom_percent,100.2,0")) == 1
+    assert len(audited(tmp_path, "1,m,p,IBS,single_action,tom_percent,100,")) == 0
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,9 @@ def test_audit_allows_for_rounding_and_no_more(tomeval, tmp_path) -> None:
         ("1,m,p,IPD,tit_for_tat,tom_percent,1,1\n1,m,p,IPD,tit_for_tat,tom_percent,2,1", "line 3"),
     ],
 )
-def test_bad_results_files(tomeval, tmp_path, row, message) -> None:
-    code, found = audited(tomeval, tmp_path, row)
-    assert code == 2
-    assert message in found[0]["reason"]
+def test_bad_results_files(tmp_path, row, message) -> None:
+    with pytest.raises(TomevalError, match=message):
+        audited(tmp_path, row)
 
 
 @pytest.mark.parametrize(
@@ -84,28 +83,29 @@ def test_bad_results_files(tomeval, tmp_path, row, message) -> None:
         ("0.6", 1),
     ],
 )
-def test_audit_accuses_only_where_no_rule_fits(tomeval, tmp_path, delta, code) -> None:
+def test_audit_accuses_only_where_no_rule_fits(tmp_path, delta, code) -> None:
     rows = [
         "1,m,p,IPD,single_action,tom_percent,90.0,1",
         f"1,m,p,IPD,single_action,delta_tom_per_step,{delta},0.1",
     ]
-    assert audited(tomeval, tmp_path, *rows)[0] == code
+    assert len(audited(tmp_path, *rows)) == code
 
 
-def test_audit_says_which_rules_the_published_rows_follow(tomeval) -> None:
-    # Counted by hand from the file with the costs of docs/audit.md: in the prisoner's dilemma no
-    # row is 0, as best response has it; against tit for tat tabular RMax has 0.070 at 98.0 %,
-    # which is 3.5 an error, and the row that cannot be true fits nothing.
-    fits = {(row["game"], row["partner"]): row for row in judge(REPORTED)[1]}
+def test_audit_says_which_rules_the_published_rows_follow() -> None:
+    # Counted by hand from the file with the costs of docs/reproducing.md: in the prisoner's
+    # dilemma no row is 0, as best response has it; against tit for tat tabular RMax has 0.070 at
+    # 98.0 %, which is 3.5 an error, and the row that cannot be true fits nothing.
+    fits = {(row["game"], row["partner"]): row for row in judge("reported_results")[1]}
     single, reacting = fits["IPD", "single_action"], fits["IPD", "tit_for_tat"]
     assert [single[name] for name in ("rows", *RULES)] == [26, 0, 26, 0]
     assert [reacting[name] for name in ("rows", *RULES)] == [2, 0, 1, 1]
-    _, out, _ = tomeval("verify", REPORTED)
-    assert "mean misprediction" in out.splitlines()[-7]
-
-
-def test_audit_of_a_true_file_is_silent(tomeval, tmp_path) -> None:
-    code, rows = audited(
-        tomeval, tmp_path, "1,m,p,RPS,single_action,delta_functional_per_step,0.5,0.1"
+    done = subprocess.run(
+        [sys.executable, SCRIPT], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (code, rows) == (0, [])
+    assert done.returncode == 1, done.stderr
+    assert "2 rows cannot be true" in done.stdout
+
+
+def test_audit_of_a_true_file_is_silent(tmp_path) -> None:
+    row = "1,m,p,RPS,single_action,delta_functional_per_step,0.5,0.1"
+    assert audited(tmp_path, row) == []

@@ -19,7 +19,6 @@ from tomeval.domains.matrix.play import Setup, check_asides, generator_of, take_
 from tomeval.domains.matrix.record import Record, Turn
 from tomeval.domains.matrix.steps import NONE, Steps
 from tomeval.domains.matrix.storing import PARTNER, SEAT
-from tomeval.domains.matrix.subject_specs import TwoPlayers
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.base import Door, Subject
 from tomeval.models.base import Model
@@ -129,6 +128,3 @@ def check_players(setup: Setup) -> None:
             f"it and {setup.partners.name!r} in the partner's seat are both told the other's move "
             "before they make their own; only one of them can be"
         )
-
-
-DUEL = TwoPlayers(play_duel, check_players)

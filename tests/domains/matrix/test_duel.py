@@ -14,11 +14,8 @@ from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.batch import simulate
-from tomeval.domains.matrix.measures import episode_metrics
-from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
-from tomeval.extensions.fitted.duel import play_duel
-from tomeval.extensions.fitted.tables import fitted_notes, fitted_rows, sides
 from tomeval.models.base import Reply
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
@@ -160,7 +157,6 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
         ("random", {"kind": "rmax", "gama": 0.5}, "did you mean 'gamma'"),
         ("random", {"subject": "rmax", "m": 2}, "unknown key 'm'"),
         ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "'Oracle': it and 'Oracle"),
-        ({"strategy": "Best Reply"}, {"strategy": "QA"}, "has none"),
     ],
 )
 def test_what_cannot_be_played_is_refused_before_anything_is(subject, partner, words):
@@ -184,46 +180,19 @@ def test_listed_options_are_partners_each():
 # What is stored, read back and shown
 
 
-def test_the_partner_s_seat_is_the_subject_s_of_the_mirrored_game(tmp_path):
-    """The same players in exchanged seats of the mirrored game have each other's measures."""
-    with played(tmp_path, subjects=["rmax"], partners=[{"subject": "random"}]) as run:
-        [cell] = run.cells
-        assert isinstance(cell, MatrixRunCell)
-        other, mine = cell.other_played, cell.played
-        rows = fitted_rows(run)
-        stored = run.store.query("SELECT partner_reward FROM steps ORDER BY episode, step")
-        found = list(sides(run))
-    assert other.own.tolist() == mine.partner.tolist()
-    assert other.own_reward.tolist() == [reward for (reward,) in stored]
-    right = episode_metrics(other)["tom_percent"].mean()
-    assert [row["seat"] for row in rows] == ["subject", "partner"]
-    assert [row["player"] for row in rows] == ["rmax", "random"]
-    assert [row["against"] for row in rows] == ["random", "rmax"]
-    assert rows[1]["tom_percent"] == pytest.approx(right)
-    assert np.isfinite(rows[1]["tom_percent_ci95"])
-    assert [side.who for side in found] == ["rmax", "random"]
-
-
-def test_tables_measures_and_transcripts_know_both_seats(tmp_path):
+def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
     partners = [{"subject": "random"}, "tit_for_tat"]
     task = {"games": "IPD", "horizon": 20, "episodes": 12}
     with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
-        names = run.metric_names
         rows = run.rows()
-        notes = fitted_notes(run) + run.domain.show.table_notes(run)
+        notes = run.domain.show.table_notes(run)
         text = "\n".join(transcript_lines(run, 0, 0))
         moves = run.cells[0].moves(0)
         asked = run.store.query(
             "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"
         )
-        report = fitted_rows(run)
-    assert "delta_functional_fitted_per_step" in names
     assert np.isnan(rows[0]["delta_functional_per_step"])
-    assert np.isfinite(rows[0]["delta_functional_fitted_per_step"])
-    known, estimated = (rows[1][f"delta_functional_{name}per_step"] for name in ("", "fitted_"))
-    assert estimated == pytest.approx(known, abs=1e-12)  # tit for tat is recovered exactly
-    assert report[-1]["regret_fitted"] == pytest.approx(report[-1]["delta_functional_per_step"])
-    assert any("is an estimate" in note for note in notes)
+    assert np.isfinite(rows[1]["delta_functional_per_step"])
     assert any("partner's seat" in note for note in notes)
     assert "partner chose " in text
     assert text.count(", predicted ") == 40
@@ -320,20 +289,3 @@ def test_what_another_model_replaces():
     get_domain("matrix").experiment.use_model(data, "pocket-rational")
     [cell] = make_experiment(data, one_model=True).cells
     assert cell.models == {"subject": "pocket-rational", "partner": "pocket"}
-
-
-def test_a_stand_in_is_first_only_where_regret_is_unknown(tmp_path):
-    """Functional first, then literal: in runs without tables, with them, and with both."""
-    literal = ("tom_percent", "delta_tom_best_response_per_step")
-    known, stand_in = "delta_functional_per_step", "delta_functional_fitted_per_step"
-    data = {"games": "IPD", "horizon": 20, "episodes": 20, "subjects": ["random"]}
-    random = {"subject": "random"}
-    for partners, shown in (
-        ([random], (stand_in, *literal)),
-        (["tit_for_tat"], (known, *literal)),
-        ([random, "tit_for_tat"], (known, *literal, stand_in)),
-    ):
-        folder = tmp_path / f"run {len(list(tmp_path.iterdir()))}"
-        with tomeval.run(data | {"partners": partners}, folder) as run:
-            assert run.headline == shown
-            assert run.stands_for(known) == shown[0]

@@ -1,17 +1,22 @@
-"""Audit published results: find rows that cannot be true."""
+"""Audit published results: find rows that cannot be true, whatever the subject was.
+
+    python experiments/audit.py [RESULTS.csv]
+
+Default: the numbers of Riemer et al. 2025 that ship. Exit code 1 if there is any such row. What it
+judges, and what it finds, is in docs/reproducing.md.
+"""
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.csv_files import csv_rows
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import results_path, shown_path
 from tomeval.domains.matrix.games import MatrixGame, get_game
@@ -19,10 +24,15 @@ from tomeval.domains.matrix.limits import regret_limits
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.published_rows import (
+    FUNCTIONAL,
+    LITERAL,
+    TOM,
+    cell_of,
+    read_results,
+)
 from tomeval.domains.matrix.responses import RULES, misjudgement_cost
 
-COLUMNS = ("table", "model", "prompting", "game", "partner", "metric", "mean", "ci95")
-FUNCTIONAL, TOM, LITERAL = "delta_functional_per_step", "delta_tom_per_step", "tom_percent"
 AUDITED = (FUNCTIONAL, TOM, LITERAL)
 
 
@@ -96,7 +106,7 @@ def judge(
     """
     path = results_path(path)
     rows = read_results(path)
-    literal = {_cell(row): row["mean"] for row in rows if row["metric"] == LITERAL}
+    literal = {cell_of(row): row["mean"] for row in rows if row["metric"] == LITERAL}
     tasks: dict[tuple[str, str], tuple[Range, dict[str, Range]]] = {}
     fits: dict[tuple[str, str], dict[str, Any]] = {}
     reports = []
@@ -116,7 +126,7 @@ def judge(
             )
         if row["metric"] == LITERAL and Range.of(row["mean"]).apart(Range(0.0, 100.0)):
             reason = f"ToM % {row['mean']} is not between 0 and 100"
-        if row["metric"] == TOM and (tom := literal.get(_cell(row))):
+        if row["metric"] == TOM and (tom := literal.get(cell_of(row))):
             count = fits.setdefault(
                 key, {"game": key[0], "partner": key[1], "rows": 0, **dict.fromkeys(RULES, 0)}
             )
@@ -181,11 +191,6 @@ def _regrets(game: MatrixGame, partners: PartnerSet, horizon: int) -> Range:
     return Range(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def _cell(row: dict[str, str]) -> tuple[str, ...]:
-    """Return what a row shares with the other metrics of its cell."""
-    return tuple(row[name] for name in ("table", "model", "prompting", "game", "partner"))
-
-
 def _report(row: dict[str, str], reason: str) -> dict[str, Any]:
     """Return the row's own columns, numbers as numbers, and the reason."""
     result: dict[str, Any] = {name: text for name, text in row.items() if name != "line"}
@@ -194,24 +199,20 @@ def _report(row: dict[str, str], reason: str) -> dict[str, Any]:
     return result | {"reason": reason}
 
 
-def read_results(path: Path) -> list[dict[str, str]]:
-    """Read and check a CSV with the columns `COLUMNS`; ``line`` is added to every row."""
-    rows = []
-    seen: dict[tuple[str, ...], int] = {}  # with two ToM %, a cell's ΔToM could belong to either
-    for line, row in csv_rows(path, COLUMNS):
-        where = f"{shown_path(path)}, line {line}"
-        for name in ("mean", "ci95"):
-            if not _is_number(row[name]) and not (name == "ci95" and row[name] == ""):
-                raise TomevalError(f"{where}: {name} {row[name]!r} is not a number")
-        first = seen.setdefault((*_cell(row), row["metric"]), line)
-        if first != line:
-            raise TomevalError(f"{where}: the same cell and metric as line {first}")
-        rows.append({**row, "line": str(line)})
-    return rows
+def main(results: str = "reported_results") -> None:
+    """Print what cannot be true, and how many rows each rule can produce."""
+    rows, fits = judge(results)
+    for row in rows:
+        where = ", ".join(str(row[key]) for key in ("model", "prompting", "game", "partner"))
+        print(f"table {row['table']}: {where}: {row['metric']}\n  {row['reason']}")
+    print(f"{len(rows)} rows cannot be true\n\nΔToM/T that each rule can produce:")
+    for fit in fits:
+        print(", ".join(f"{name} {value}" for name, value in fit.items()))
+    sys.exit(bool(rows))
 
 
-def _is_number(text: str) -> bool:
+if __name__ == "__main__":
     try:
-        return math.isfinite(Decimal(text)) and np.isfinite(float(text))
-    except (InvalidOperation, ValueError):
-        return False
+        main(*sys.argv[1:])
+    except TomevalError as error:
+        sys.exit(f"audit: {error}")
