@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.files import check_readable
 from tomeval.core.unpacking import check_unpacked
 from tomeval.lexicon.embeddings import SHIPPED, Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists, shipped_vocabulary
@@ -214,6 +215,7 @@ def _checked_dimensions(path: Path, dimensions: int) -> int:
 
 
 def _opened(path: Path) -> IO[bytes]:
+    check_readable(path)
     return _Unpacked(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
