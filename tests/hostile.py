@@ -15,7 +15,7 @@ PLANTED = (
     "<img src=x onerror='window.planted = 2'><svg onload='window.planted = 3'>"
     "{{ 7 * 7 }} <!-- ]]> &lt;b&gt; \u202e gnirts \U0001f3b2"
 )
-NASTY = "<b onclick='window.planted = 4'>Bold & \"quoted\"</b>"
+NASTY = "<b onclick='window.planted = 4'>Bold & \"quoted\"<b>"
 GAME = """\
 name = "<i>PD</i>"
 title = "A game & a <script>window.planted = 5</script>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import re
@@ -19,6 +20,7 @@ from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.printing import notes_handler, show, tell_wrapped
 from tomeval.core.shipped import SHIPPED
+from tomeval.core.text import excerpt
 from tomeval.core.unpacking import OPTION, USUAL, allowing
 
 PANELS: dict[str, dict[str, str | dict[str, str]]] = {
@@ -270,6 +272,11 @@ def main() -> None:
     logging.lastResort = notes_handler(logging.WARNING)  # who logs may repeat what a server said
     try:
         typer.main.get_command(app)()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        tell_wrapped(f"tomeval: {excerpt(str(error.filename))}: the name is too long")
+        sys.exit(2)
     except TomevalError as error:
         tell_wrapped("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
         sys.exit(2)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extensions import named, part
+from tomeval.core.files import check_readable
 from tomeval.core.text import check_text
 
 MAX_TOML = 32_000_000
@@ -88,6 +89,7 @@ def results_path(results: str | Path) -> Path:
 def read_text(path: Path) -> str:
     """Read a UTF-8 text file; a missing or unreadable one is a `TomevalError` that names it."""
     try:
+        check_readable(path)
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise TomevalError(f"{path}: no such file") from None

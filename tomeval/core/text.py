@@ -131,8 +131,9 @@ def check_text(value: Any, where: str) -> None:
     elif isinstance(value, int) and value.bit_length() > 1024:
         raise TomevalError(f"{where}: a whole number of {value.bit_length():,} bits")
     elif isinstance(value, str) and (refused := _REFUSED.search(value)):
+        what = "lone surrogate" if "\ud800" <= refused[0] <= "\udfff" else "control character"
         raise TomevalError(
-            f"{where}: {value!r} holds the control character U+{ord(refused[0]):04X}, "
+            f"{where}: {value!r} holds the {what} U+{ord(refused[0]):04X}, "
             "which no text here may hold"
         )
 

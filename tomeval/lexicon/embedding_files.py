@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.files import check_readable
 from tomeval.lexicon.embeddings import SHIPPED, Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists, shipped_vocabulary
 
@@ -96,6 +97,7 @@ def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[n
     """
     vectors: dict[str, NDArray[np.float64]] = {}
     dimensions: int | None = None
+    check_readable(path)
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), start=1):
             if len(line) == _MAX_LINE:
@@ -127,6 +129,7 @@ def read_word2vec(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.fl
     A missing header, an early end and a rest after the last word are a `TomevalError`.
     """
     vectors: dict[str, NDArray[np.float64]] = {}
+    check_readable(path)
     with path.open("rb") as file:
         header = file.readline(200).split()
         if len(header) != 2 or not all(field.isdigit() for field in header):

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import unknown
 from tomeval.core.files import write_bytes, write_text
+from tomeval.core.resources import read_text
 from tomeval.core.text import markdown, visible
 from tomeval.plots.drawing import Drawing
 from tomeval.plots.settings import in_style
@@ -136,11 +137,6 @@ def write_captions(drawings: Sequence[Drawing], folder: Path, formats: Sequence[
 
 def _sections(path: Path) -> dict[str, str]:
     """Return the sections of an earlier file by name of the picture; none if there is no file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise TomevalError(f"{path}: cannot be read ({error})") from None
+    text = read_text(path) if path.exists() else ""
     parts = text.removeprefix(_TITLE).split("\n## ")[1:]
     return {part.split("\n", 1)[0].strip(): f"## {part.strip()}" for part in parts}

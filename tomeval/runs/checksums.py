@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
+from tomeval.core.resources import read_text
 from tomeval.runs.database import Damaged, Database
 
 SEAL = "run.seal"
@@ -64,8 +66,8 @@ def holds(data: Mapping[str, Any]) -> bool:
 def read_signed(path: Path) -> Any:
     """Return what a JSON file holds; None if it cannot be read or is not what was written."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_text(path))
+    except (TomevalError, ValueError, RecursionError):
         return None
     parts = data if isinstance(data, list) else [data]
     return data if all(isinstance(part, dict) and holds(part) for part in parts) else None
@@ -86,8 +88,8 @@ def is_sealed(store: Path, sealed: str) -> bool:
 def read_seal(folder: Path) -> str:
     """Return the text of a folder's seal; empty without one."""
     try:
-        return (folder / SEAL).read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        return read_text(folder / SEAL)
+    except TomevalError:
         return ""
 
 

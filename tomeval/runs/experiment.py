@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,12 +27,13 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extensions import part, parts
 from tomeval.core.outcomes import ON_INVALID
 from tomeval.core.resources import experiment_path, read_toml, shown_path
-from tomeval.core.text import check_text
+from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
 from tomeval.models.naming import use_aliases
 from tomeval.runs.domain import Cell, Domain, get_domain
 
 DEFAULT_DOMAIN = "matrix"
+_LONGEST_NAME = 200
 
 
 class ExtraTable(BaseModel):
@@ -125,6 +127,17 @@ class Experiment(BaseModel):
     _base: Path | None = None
     _where: str = "experiment"
     _one_model: bool = False
+
+    @field_validator("name")
+    @classmethod
+    def _of_a_folder(cls, value: str) -> str:
+        fits = 0 < len(value.encode(errors="replace")) <= _LONGEST_NAME
+        if not fits or re.search(r"[/\s]", value.replace(" ", "")) or not value.strip(" ."):
+            raise ValueError(
+                f"must be the name of a folder (at most {_LONGEST_NAME} bytes, no / and no line "
+                f"break), is {excerpt(value)!r}"
+            )
+        return value
 
     @field_validator("seed", "on_invalid", mode="before")
     @classmethod

@@ -1,7 +1,7 @@
 """Prompt templates: files with a front matter, rendered in a sandbox.
 
 The sandbox gives no way to Python's inside, and there is no loader, so a template from a stranger
-reaches no file. What it makes is capped; one that works without end is stopped by its user.
+reaches no file. What it makes, and the work and memory that it takes, are limited.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import part, parts
 from tomeval.core.resources import read_text, shipped
 from tomeval.core.text import check_text
+from tomeval.strategies.sandbox import Sandbox
 
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill", "instead")
@@ -34,9 +34,10 @@ CHOSEN = "frame/"
 
 # What expressions of a template can raise.
 _FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
+_FAILURES += (MemoryError,)
 
 # What parsing can raise: of jinja2, and of Python for what is nested too deeply.
-_NO_TEMPLATE = (jinja2.TemplateSyntaxError, RecursionError, SyntaxError, MemoryError)
+_NO_TEMPLATE = (jinja2.TemplateSyntaxError, SyntaxError, TomevalError, *_FAILURES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +99,7 @@ class Prompts:
         self._shipped = shipped("prompts") / domain
         self._more = [part / domain for part in more]
         self._folders = [*([folder] if folder else []), self._shipped, *self._more]
-        self._env = ImmutableSandboxedEnvironment(
-            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
-        del self._env.filters["random"], self._env.globals["lipsum"]  # chance is none of a prompt's
+        self._env = Sandbox()
         self._cache: dict[str, Template] = {}
         self._sha256 = ""
         if folder is not None:
@@ -160,23 +158,21 @@ class Prompts:
 
     def _run(self, name: str, template: jinja2.Template, values: dict[str, Any]) -> str:
         pieces, size = [], 0
+        self._env.begin()
         try:
             for piece in template.generate(values):
                 size += len(piece)
                 if size > _MAX_TEXT:
-                    raise TomevalError(
-                        f"prompt {name!r}: cannot be rendered: it makes more than "
-                        f"{_MAX_TEXT:,} characters"
-                    )
+                    raise TomevalError(f"it makes more than {_MAX_TEXT:,} characters")
                 pieces.append(piece)
-        except (jinja2.TemplateError, *_FAILURES) as error:
+        except (TomevalError, jinja2.TemplateError, *_FAILURES) as error:
             why = str(error) or type(error).__name__
             raise TomevalError(f"prompt {name!r}: cannot be rendered: {why}") from None
         return "".join(pieces).strip()
 
     def path(self, name: str) -> Path:
         """Return the file of a template."""
-        path = next((p for f in self._folders if (p := f / f"{name}.j2").is_file()), None)
+        path = next((p for f in self._folders if (p := f / f"{name}.j2").exists()), None)
         if path is None:
             raise unknown("prompt template", name, self.names())
         return path
@@ -216,6 +212,7 @@ class Prompts:
         return Template(name, data["title"], data["source"], data["version"], sha256, *compiled)
 
     def _compile(self, text: str) -> jinja2.Template:
+        self._env.begin()  # constants are computed here
         template = self._env.from_string(text)
         # A chain of two tables is walked entry by entry whenever a prompt is rendered.
         template.globals = dict(template.globals)

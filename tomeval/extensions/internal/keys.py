@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import installed, missing
+from tomeval.core.resources import read_text
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.storing import PARTNER
 from tomeval.extensions.internal.questions import ACT, QUESTIONS, plain
@@ -198,7 +199,7 @@ def size_of(name: str, base: Path | None = None) -> tuple[int, int] | None:
         return BLOCKS, WIDTH
     if (path := config_file(name, base)) is None:
         return None
-    config = json.loads(path.read_text(encoding="utf-8"))
+    config = json.loads(read_text(path))
     text = config.get("text_config") or config
     blocks = text.get("num_hidden_layers", text.get("n_layer"))
     width = text.get("hidden_size", text.get("n_embd"))

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.resources import read_text
 from tomeval.domains.arena.games import textarena_kind
 from tomeval.domains.arena.kinds import Kind
 from tomeval.domains.arena.wording import Wording
@@ -162,11 +163,7 @@ def _read_lines(
     if strangers := [name for name in columns if name not in FIELDS]:
         near = did_you_mean(strangers[0], FIELDS)
         raise TomevalError(f"unknown field {strangers[0]!r}{near}; known: {', '.join(FIELDS)}")
-    try:
-        texts = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise TomevalError(f"{path}: cannot be read ({why})") from None
+    texts = read_text(path).split("\n")
     theirs = {ours: columns.get(ours, ours) for ours in FIELDS}
     for number, text in enumerate(texts, 1):
         if not text.strip():

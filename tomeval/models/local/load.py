@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from tomeval.core.credentials import check_code
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import LOCAL, installed, need
+from tomeval.core.resources import read_text
 from tomeval.models import check_options
 from tomeval.models.base import LocalModel, Opening
 
@@ -208,8 +209,8 @@ def why_not_loaded(repo: str, error: Exception) -> str:
 def configured_context(path: Path) -> int | None:
     """Return the longest sequence that a ``config.json`` names, or None."""
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        config = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise TomevalError(f"{path}: cannot be read: {error}") from None
     return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
 
