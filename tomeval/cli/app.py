@@ -256,8 +256,7 @@ def _options(
         typer.Option(
             OPTION,
             min=1,
-            help="The most memory, in MB, that one file of others may take unpacked: tables of "
-            "steps, word vectors.",
+            help="Memory limit for one imported file, in MB: logs of steps, word vectors.",
         ),
     ] = USUAL,
 ) -> None:

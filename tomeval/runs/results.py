@@ -6,6 +6,7 @@ import copy
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -248,10 +249,11 @@ class Run:
 
     @cached_property
     def headline(self) -> tuple[str, ...]:
-        """The measures that are shown first, of those with a value in any cell."""
+        """The domain's first measures that have a value in any cell; if none has, others."""
         names = [self.stands_for(name) for name in self.domain.show.headline]
         names += self._stand_ins.values()
-        return tuple(name for name in dict.fromkeys(names) if self._has(name))
+        shown = tuple(name for name in dict.fromkeys(names) if self._has(name))
+        return shown or tuple(islice(filter(self._has, self.measures), _FIRST))
 
     @property
     def _stand_ins(self) -> dict[str, str]:
@@ -452,6 +454,7 @@ def joined_rows(
     return filled(of_runs)
 
 
+_FIRST = 4  # so many other measures are shown where those of the headline have no value
 _SET = ("seed", "on_invalid")
 _FACTS = ("model", "seed", "reference", "on_invalid")
 
