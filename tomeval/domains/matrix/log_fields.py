@@ -25,11 +25,11 @@ FIELDS = (*REQUIRED, *OPTIONAL, *WHO_PLAYED)
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
 
-NAMING = ("own_action", "partner_action", "predicted_action", "game", "partner", "seat")
+_ACTIONS = ("own_action", "partner_action", "predicted_action")
+NAMING = (*_ACTIONS, "game", "partner", "seat")
 """Fields that hold names, for which a file may have texts of its own."""
 
-NUMERIC = ("step", "own_action", "partner_action", "predicted_action")
-NUMERIC += ("own_reward", "partner_reward")
+NUMERIC = (*_ACTIONS, "step", "own_reward", "partner_reward")
 """Fields that may hold numbers, with decimal commas where no comma separates cells."""
 
 UNKNOWN = "unknown"
