@@ -255,7 +255,7 @@ def _options(
         typer.Option(
             OPTION,
             min=1,
-            help="The most memory, in MB, that one table of steps of others may take unpacked.",
+            help="Memory limit for one imported file, in MB.",
         ),
     ] = USUAL,
 ) -> None:

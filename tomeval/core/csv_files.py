@@ -12,6 +12,9 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_text
 from tomeval.core.text import excerpt
 
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
+"""What may stand between cells, in words."""
+
 
 class Table(NamedTuple):
     """A table, open for reading.
@@ -22,10 +25,13 @@ class Table(NamedTuple):
     rows : iterator of (int, dict or str)
         Line and cells of each row, or in place of the cells why it has none that can be told
         apart.
+    separator : str
+        What stands between cells.
     """
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[int, dict[str, str] | str]]
+    separator: str
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -45,12 +51,20 @@ def check_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> 
             raise TomevalError(
                 f"{path}: missing column {column!r}{did_you_mean(column, header)}; "
                 f"it has: {excerpt(', '.join(header), 400) or 'none'}"
+                + "; cells are separated by a comma, semicolon, tab or |"
+                * (len(header) == 1)
             )
 
 
 def read_csv(path: Path) -> Table:
-    """Open a CSV file; a header with a name twice, and what is no CSV, is a `TomevalError`."""
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
+    """Open a CSV file; a header with a name twice, and what is no CSV, is a `TomevalError`.
+
+    Cells are separated by commas; where the header has none, by its semicolons, tabs or ``|``.
+    """
+    text = read_text(path)
+    header_line = text.partition("\n")[0]
+    separator = "," if "," in header_line else max(SEPARATORS, key=header_line.count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
 
     def not_csv(error: csv.Error) -> TomevalError:
         return TomevalError(f"{path}, line {reader.line_num}: not valid CSV: {error}")
@@ -73,4 +87,4 @@ def read_csv(path: Path) -> Table:
     if twice := [name for name in header if header.count(name) > 1]:
         raise TomevalError(f"{path}: a column name appears twice: {excerpt(twice[0])!r}")
     reader.fieldnames = header
-    return Table(tuple(header), rows())
+    return Table(tuple(header), rows(), separator)

@@ -6,6 +6,7 @@ import copy
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -248,8 +249,9 @@ class Run:
 
     @cached_property
     def headline(self) -> tuple[str, ...]:
-        """The measures that are shown first, of those with a value in any cell."""
-        return tuple(name for name in self.domain.show.headline if self._has(name))
+        """The domain's first measures that have a value in any cell; if none has, others."""
+        shown = tuple(name for name in self.domain.show.headline if self._has(name))
+        return shown or tuple(islice(filter(self._has, self.measures), _FIRST))
 
     @cached_property
     def scores(self) -> tuple[str, ...]:
@@ -450,6 +452,7 @@ def joined_rows(
     return filled(of_runs)
 
 
+_FIRST = 4  # so many other measures are shown where those of the headline have no value
 _SET = ("seed", "on_invalid")
 _FACTS = ("model", "seed", "reference", "on_invalid")
 

@@ -77,7 +77,7 @@ def test_bad_input_is_one_message(tomeval, log) -> None:
     assert not (log.parent / "run").exists()
     code, out, errors = tomeval("import", log, *HOW, "--skip-bad", "--out", log.parent / "run")
     assert code == 0
-    assert "left out: 1 matches, 3 of 72 rows of games.csv" in errors
+    assert "left out: 1 match, 3 of 72 rows of games.csv" in errors
     assert "line 2, match '0' (3 rows): their 'X' is neither" in errors
 
 
@@ -86,7 +86,7 @@ def test_bad_input_is_one_message(tomeval, log) -> None:
     [
         (("--map", "own_action"), "--map 'own_action': write FIELD=COLUMN"),
         (("--map", "step=rund"), "--map: 'step' is given twice"),
-        (("--partner", "unknown"), "--partner and a column for it do not go together"),
+        (("--partner", "unknown"), "--partner and --map partner=COLUMN cannot be combined"),
         (("--labels", "neutrl"), "did you mean 'neutral'?"),
         (("--value", "=C"), "--value '=C': write TEXT=MEANING"),
     ],
@@ -105,7 +105,7 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
     assert "games.csv: 24 matches, 72 steps, 8 cells" in errors
     code, out, errors = tomeval("table", run, "--format", "json")
     assert code == 0
-    assert "no ΔFunctional and no foresight" in errors
+    assert "ΔFunctional and foresight cannot be computed" in errors
     row = next(row for row in json.loads(out) if row["partners"] == "unknown")
     assert row["delta_functional_per_step"] is None
     assert row["hindsight_constant_regret_per_step"] is not None

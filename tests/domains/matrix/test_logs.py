@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,7 @@ def test_the_column_player(tmp_path) -> None:
         "always(0)",
     )[0]
     assert known["delta_functional_per_step"] == 7
-    with pytest.raises(TomevalError, match=r"line 2: seat 'colum' is no seat \(did you mean 'col"):
+    with pytest.raises(TomevalError, match=r"line 2: seat 'colum' is not a seat \(did you"):
         tomeval.score(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
 
 
@@ -136,16 +137,16 @@ def test_what_was_left_out_is_listed(people, caplog) -> None:
     listed = [note for note in caplog.messages if note.startswith(("left", "  "))]
     assert listed[0] == "left out: 2 matches, 4 of 14 rows of people.csv"
     assert listed[1].startswith("  line 8, match '2' (3 rows): choice 'Defct' is neither")
-    assert listed[2].startswith("  line 15, match '1' (1 rows): points '8' is not the payoff 10 of")
+    assert listed[2].startswith("  line 15, match '1' (1 row): points '8' is not the payoff 10 of")
     assert len(listed) == 3
 
 
 @pytest.mark.parametrize(
     ("last", "why"),
     [
-        ("a,1,2,0,0,tit_for_tot", "partner 'tit_for_tot' is no partner: .*did you"),
+        ("a,1,2,0,0,tit_for_tot", "partner 'tit_for_tot' is not a partner: .*did you"),
         ("a,1,2,0", "has another number of fields"),
-        (",1,2,0,0,always(0)", "subject '' names no subject"),
+        (",1,2,0,0,always(0)", "subject '' is empty"),
     ],
 )
 def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, why) -> None:
@@ -158,14 +159,14 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
 @pytest.mark.parametrize("ending", ["json", "jsonl", "parquet"])
 def test_other_forms_of_tables_are_pointed_to_what_reads_them(tmp_path, ending) -> None:
     path = written(tmp_path / f"log.{ending}", "{}")
-    with pytest.raises(TomevalError, match=f"log.{ending}: is no CSV; in Python, pandas reads it"):
+    with pytest.raises(TomevalError, match=f"log.{ending}: is not a CSV file; pandas converts it"):
         tomeval.score(path, "IPD", "unknown")
 
 
 def test_nothing_left(tmp_path) -> None:
     text = "episode,step,own_action,partner_action\n1,1,x,0\n"
     path = written(tmp_path / "log.csv", text)
-    with pytest.raises(TomevalError, match="nothing is left\nleft out: 1 matches, 1 of 1 rows"):
+    with pytest.raises(TomevalError, match="nothing is left\nleft out: 1 match, 1 of 1 row"):
         tomeval.score(path, "IPD", "unknown", skip_bad=True)
 
 
@@ -174,7 +175,7 @@ def test_nothing_left(tmp_path) -> None:
     [
         ({"own_action": "choise"}, "missing column 'choise' (did you mean 'choice'?)"),
         ({"own_acton": "choice"}, "unknown field 'own_acton' (did you mean 'own_action'?)"),
-        ({"own_action": ""}, "the field 'own_action' is needed"),
+        ({"own_action": ""}, "the field 'own_action' is required"),
         ({"own_action": "choice"}, "which game was it?"),
     ],
 )
@@ -204,7 +205,7 @@ def test_a_file_opens_no_other_file(tmp_path) -> None:
         tomeval.score(log)
     spelt = '"{ partners = [""always\\u002etoml""], name = ""+"" }"'
     log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
-    with pytest.raises(TomevalError, match=r"partner .* is a file or a table: name it with --p"):
+    with pytest.raises(TomevalError, match=r"partner .* is a file or a table, which only --p"):
         tomeval.score(log)
     mine = written(tmp_path / "Mine.toml", 'rule = { kind = "sequence", actions = [0] }\n')
     log = written(tmp_path / "log.csv", header + "IPD,Bot,1,1,1,0\n")
@@ -352,3 +353,67 @@ def test_messages_quote_no_more_than_a_reader_needs(tmp_path) -> None:
     with pytest.raises(TomevalError, match="missing column") as caught:
         tomeval.score(path, "IPD", "unknown")
     assert len(str(caught.value)) < 1_000
+
+
+# --- how people write their files -----------------------------------------------------------------
+
+CODED = "episode,step,own_action,partner_action,subject,seat,own_reward\n"
+CODED += "1,1,1,1,1,1,8\n1,2,1,0,1,1,0\n2,1,0,0,0,1,5\n"
+
+
+def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, caplog) -> None:
+    log, values = written(tmp_path / "moves.csv", CODED), {"1": "Cooperate", "0": "Defect"}
+    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
+        assert [cell.player for cell in run.cells] == ["1", "0"]
+        assert run.cells[0].moves(0)["own"] == ["Cooperate", "Cooperate"]
+        assert run.cells[1].moves(0)["own"] == ["Defect"]
+    assert not caplog.records
+
+
+def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
+    log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
+    tomeval.score(log, "IPD", "unknown")
+    assert [record.getMessage() for record in caplog.records] == [
+        "note: actions 0 and 1 were read as Cooperate and Defect, in the game's order; "
+        "--value 1=Cooperate says otherwise"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("separator", "words"), [(";", "semicolons"), ("\t", "tabs"), ("|", "|"), (",", "")]
+)
+@pytest.mark.parametrize("begin", ["", "\ufeff"])
+def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, words, begin) -> None:
+    point = "." if separator == "," else ","
+    rows = ["episode,step,own_action,partner_action,own_reward,subject"]
+    rows += [f"1,1,Cooperate,Cooperate,8{point}0,Ann", "1,2,Defect,Cooperate,10,Ann"]
+    text = rows[0].replace(",", separator) + "\n"
+    text += "\n".join(re.sub(r",(?!0,)", separator, row) for row in rows[1:])
+    log = written(tmp_path / "moves.csv", begin + text)
+    [row] = tomeval.score(log, "IPD", "unknown")
+    assert (row["subject"], row["reward_per_step"]) == ("Ann", 9)
+    told = [f"note: cells are separated by {words}"] * bool(words)
+    assert [record.getMessage() for record in caplog.records] == told
+
+
+def test_another_separator_is_told(tmp_path) -> None:
+    log = written(tmp_path / "moves.csv", "episode step own_action\n1 1 0\n")
+    with pytest.raises(TomevalError, match="cells are separated by a comma, semicolon, tab or"):
+        tomeval.score(log, "IPD", "unknown")
+
+
+def test_a_run_without_first_measures_shows_what_it_has(tmp_path) -> None:
+    log = written(tmp_path / "moves.csv", "episode,step,own_action,partner_action\n1,1,c,d\n")
+    values = {"c": "Cooperate", "d": "Defect"}
+    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
+        assert {"reward_per_step", "hindsight_constant_regret_per_step"} <= {*run.headline}
+        assert all(np.isfinite(run.rows()[0][name]) for name in run.headline)
+        assert "reward/step" in str(run.table())
+
+
+@pytest.mark.parametrize("name", ["roads.nfg", "roads.efg", "Roads.JSON", "a/roads.csv"])
+def test_files_of_other_formats_are_told_what_games_and_partners_are(name) -> None:
+    with pytest.raises(TomevalError, match=r"a game is a file that ends in \.toml; `tomeval init"):
+        tomeval.get_game(name)
+    with pytest.raises(TomevalError, match=r"a partner is a file that ends in \.toml; .*partners"):
+        tomeval.bounds("IPD", name)

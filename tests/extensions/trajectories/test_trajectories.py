@@ -231,10 +231,10 @@ def test_bad_files_are_one_line_that_names_the_place(tmp_path, name):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{'a': 1}", "line 1: no JSON"),
-        ("[1]", "line 1: no JSON object"),
-        ("", "there is no line in it"),
-        ("[" * 100_000, "line 1: no JSON"),
+        ("{'a': 1}", "line 1: not valid JSON"),
+        ("[1]", "line 1: not a JSON object"),
+        ("", "the file is empty"),
+        ("[" * 100_000, "line 1: not valid JSON"),
     ],
 )
 def test_no_json(tmp_path, text, words):

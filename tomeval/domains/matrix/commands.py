@@ -117,8 +117,9 @@ def import_(
         typer.Option(
             "--value",
             hidden=True,
-            help="What a text of the file stands for: TEXT=MEANING, such as TFT=tit_for_tat, C=0 "
-            "or NA= for an empty cell. Repeatable.",
+            help="What a text stands for in actions, predictions, game, partner and seat: "
+            "TEXT=MEANING, such as 1=Cooperate or TFT=tit_for_tat; NA= for an empty cell of any "
+            "field. Repeatable.",
         ),
     ] = None,
     invalid: Annotated[

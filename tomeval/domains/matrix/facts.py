@@ -123,14 +123,17 @@ def recorded_notes(run: Run) -> list[str]:
     cells = [cell for cell in matrix_cells(run) if cell.recorded]
     if not cells:
         return []
-    notes = [
-        "Games played elsewhere: comparisons pair matches of two subjects by their order in the "
-        "log, as nothing says that they met the same chance."
-    ]
+    notes = []
+    if any(cell.chances is None for cell in cells):
+        notes.append(
+            "The imported file has no `seed` column, so episodes cannot be paired by chance: "
+            "comparisons treat players as independent groups, except for a participant who is in "
+            "both."
+        )
     if any(not cell.partners for cell in cells):
         notes.append(
-            "Where the partner is unknown there is no ΔFunctional and no foresight, which need its "
-            "table. Regret in hindsight, with the partner's moves as recorded, is not the same."
+            "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
+            "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional."
         )
     if any(len(set(cell.played.lengths.tolist())) > 1 for cell in cells):
         notes.append(

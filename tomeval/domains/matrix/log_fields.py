@@ -25,11 +25,19 @@ FIELDS = (*REQUIRED, *OPTIONAL, *WHO_PLAYED)
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
 
+_ACTIONS = ("own_action", "partner_action", "predicted_action")
+NAMING = (*_ACTIONS, "game", "partner", "seat")
+"""Fields that hold names, for which a file may have texts of its own."""
+
+NUMERIC = (*_ACTIONS, "step", "own_reward", "partner_reward")
+"""Fields that may hold numbers, with decimal commas where no comma separates cells."""
+
 UNKNOWN = "unknown"
 SEATS = {"row": False, "1": False, "column": True, "2": True}
 """Words for seats, and whether the subject chooses columns of the payoff table."""
 
 _WHOLE = re.compile(r"([0-9]+)\.0+")
+_DECIMAL_COMMA = re.compile(r"([+-]?[0-9]+),([0-9]+)")
 
 
 class CellError(Exception):
@@ -58,7 +66,7 @@ class Reading:
         Columns that tell rows of tables apart: the first one is the subject, the others together
         are the condition. None: `WHO`, as far as there are such columns.
     values : mapping of str to str
-        What a text of the file stands for, in any field.
+        What a text of the file stands for, in the fields `NAMING`; an empty one in all fields.
     invalid : tuple of str
         Texts of actions and predictions that are invalid answers.
     skip_bad : bool
@@ -92,7 +100,7 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
     named = {name: column for name, column in reading.columns.items() if column}
     dropped = {name for name, column in reading.columns.items() if not column}
     if lacking := [name for name in REQUIRED if name in dropped]:
-        raise TomevalError(f"--map: the field {lacking[0]!r} is needed, name its column")
+        raise TomevalError(f"--map: the field {lacking[0]!r} is required: name its column")
     column_of = {name: named.get(name, name) for name in REQUIRED}
     try:
         check_columns(path, header, [*column_of.values(), *named.values(), *(reading.by or ())])
@@ -113,7 +121,7 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
                 f"{name}=COLUMN; the file has: {', '.join(header)}"
             )
         if given is not None and name in named:
-            raise TomevalError(f"--{name} and a column for it do not go together")
+            raise TomevalError(f"--{name} and --map {name}=COLUMN cannot be combined")
         if given is not None:
             column_of.pop(name, None)
     by = reading.by
@@ -162,6 +170,40 @@ def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str
     return names
 
 
+def meaning(name: str, raw: str, values: Mapping[str, str]) -> str:
+    """Return what the text of a field stands for; `values` have texts regardless of case."""
+    text = raw.strip()
+    meant = values.get(text.casefold(), text)
+    if meant and (name not in NAMING or (name == "seat" and meant.casefold() not in SEATS)):
+        return text
+    return meant
+
+
+def with_point(text: str) -> str:
+    """Return a number that has a decimal comma with a point, and any other text as it is.
+
+    Examples
+    --------
+    >>> with_point("-2,50"), with_point("a,b")
+    ('-2.50', 'a,b')
+    """
+    return _DECIMAL_COMMA.sub(r"\1.\2", text) if _DECIMAL_COMMA.fullmatch(text) else text
+
+
+def index_note(read: Mapping[int, str]) -> str:
+    """Return a note on actions, with their labels, that a log has by index.
+
+    Examples
+    --------
+    >>> index_note({1: "Defect", 0: "Cooperate"}).partition(";")[0]
+    "note: actions 0 and 1 were read as Cooperate and Defect, in the game's order"
+    """
+    indices = sorted(read)
+    labels = " and ".join(read[index] for index in indices)
+    said = f"actions {' and '.join(map(str, indices))} were read as {labels}, in the game's order"
+    return f"note: {said}; --value {indices[-1]}={read[indices[0]]} says otherwise"
+
+
 def read_action(column: str, text: str, names: Mapping[str, int]) -> int:
     """Read one action; ``1.0`` is how tables with empty cells write the index 1."""
     folded = text.casefold()
@@ -191,7 +233,8 @@ def read_seat(column: str, text: str) -> bool:
     """Return whether the subject chooses columns."""
     seat = SEATS.get(text.casefold())
     if seat is None:
-        raise CellError(column, text, f"is no seat{did_you_mean(text, SEATS)}; known: row, column")
+        near = did_you_mean(text, SEATS)
+        raise CellError(column, text, f"is not a seat{near}; known: row, column")
     return seat
 
 
@@ -201,4 +244,4 @@ def check_opens_nothing(column: str, text: str, field: str) -> None:
     Whoever wrote a log must not choose what is read here.
     """
     if ".toml" in text.casefold() or "{" in text:
-        raise CellError(column, text, f"is a file or a table: name it with --{field}")
+        raise CellError(column, text, f"is a file or a table, which only --{field} may name")

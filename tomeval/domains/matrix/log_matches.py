@@ -66,7 +66,8 @@ class LogCell:
 class Log:
     """A log that was read: what is left of it, and what was left out.
 
-    `rows` is how many the file has, `unplayed` how many of them stand after an invalid move.
+    `rows` is how many the file has, `unplayed` how many of them stand after an invalid move, `said`
+    notes on how the file was read.
     """
 
     path: Path
@@ -74,6 +75,7 @@ class Log:
     cells: list[LogCell]
     left_out: list[Match]
     unplayed: int
+    said: list[str]
 
     def notes(self) -> list[str]:
         """Return what the log holds, in one line, and lines on what was left out and why."""
@@ -81,22 +83,34 @@ class Log:
         steps = sum(len(match.steps) for cell in self.cells for match in cell.matches.values())
         void = f", {matches[VOID]:,} of them void" if matches[VOID] else ""
         notes = [
-            f"{self.path.name}: {matches.total():,} matches{void}, {steps:,} steps, "
-            f"{len(self.cells):,} cells"
+            f"{self.path.name}: {counted(matches.total(), 'match', 'es')}{void}, "
+            f"{counted(steps, 'step')}, {counted(len(self.cells), 'cell')}"
         ]
         if self.left_out:
             lost = sum(len(match.lines) for match in self.left_out)
             notes.append(
-                f"left out: {len(self.left_out):,} matches, {lost:,} of {self.rows:,} rows of "
-                f"{self.path.name}"
+                f"left out: {counted(len(self.left_out), 'match', 'es')}, {lost:,} of "
+                f"{counted(self.rows, 'row')} of {self.path.name}"
             )
         for match in self.left_out:
             assert match.fault is not None
             line, why = match.fault
-            notes.append(f"  line {line}, match {match.name!r} ({len(match.lines)} rows): {why}")
+            rows = counted(len(match.lines), "row")
+            notes.append(f"  line {line}, match {match.name!r} ({rows}): {why}")
         if self.unplayed:
             notes.append(
-                f"note: {self.unplayed:,} rows stand after an invalid move, with which a match is "
-                "void"
+                f"note: {counted(self.unplayed, 'row')} after an invalid move not read: the match "
+                "is void from there"
             )
-        return notes
+        return notes + self.said
+
+
+def counted(count: int, noun: str, plural: str = "s") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "match", "es"), counted(2, "match", "es")
+    ('1 match', '2 matches')
+    """
+    return f"{count:,} {noun}{plural * (count != 1)}"

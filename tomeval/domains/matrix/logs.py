@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.csv_files import read_csv
+from tomeval.core.csv_files import SEPARATORS, read_csv
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import NOT_ASKED, VALID, VOID
 from tomeval.core.unpacking import check_unpacked
 from tomeval.domains.matrix.attribution import ImpossibleError, attribute
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import (
+    NUMERIC,
     UNKNOWN,
     WHO_PLAYED,
     CellError,
@@ -21,10 +22,13 @@ from tomeval.domains.matrix.log_fields import (
     action_names,
     check_opens_nothing,
     find_columns,
+    index_note,
+    meaning,
     read_action,
     read_number,
     read_seat,
     seen_from,
+    with_point,
 )
 from tomeval.domains.matrix.log_matches import INVALID, Log, LogCell, LogStep, Match
 from tomeval.domains.matrix.partner_specs import get_partner_set
@@ -53,9 +57,8 @@ def read_log(path: Path, reading: Reading) -> Log:
     """
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson", ".parquet"):
         raise TomevalError(
-            f"{path}: is no CSV; in Python, pandas reads it and writes one: "
-            "read_json(FILE), with lines=True for a row per line, or read_parquet(FILE), then "
-            ".to_csv(OTHER, index=False)"
+            f"{path}: is not a CSV file; pandas converts it: read_json(FILE), with lines=True for "
+            "a row per line, or read_parquet(FILE), then .to_csv(OTHER, index=False)"
         )
     if path.is_file():
         check_unpacked(path.stat().st_size, str(path))
@@ -72,6 +75,7 @@ class _Reader:
         self.cells: dict[tuple[str | None, ...], LogCell] = {}
         self.games: dict[str, MatrixGame] = {}
         self.partners: dict[tuple[str, str], PartnerSet | None] = {}
+        self.indices: dict[str, dict[int, str]] = {}
 
     def read(self) -> Log:
         """Read all rows, then find who played."""
@@ -108,7 +112,10 @@ class _Reader:
             cell.matches = {name: one for name, one in cell.matches.items() if not one.fault}
         cells = [cell for cell in self.cells.values() if cell.matches]
         left_out.sort(key=lambda match: match.fault or ())
-        log = Log(self.path, count, cells, left_out, unplayed)
+        said = [index_note(read) for read in self.indices.values()]
+        if self.table.separator != ",":
+            said.append(f"note: cells are separated by {SEPARATORS[self.table.separator]}")
+        log = Log(self.path, count, cells, left_out, unplayed, list(dict.fromkeys(said)))
         if not cells:
             raise TomevalError("\n".join([f"{self.path}: nothing is left", *log.notes()[1:]]))
         return log
@@ -124,11 +131,13 @@ class _Reader:
     def _text(self, row: dict[str, str], name: str) -> str:
         """Return the text of a field; empty if the file does not have it."""
         column = self.columns.of.get(name)
-        return "" if column is None else self._meant(row[column])
+        if column is None:
+            return ""
+        text = self._meant(row[column], name)
+        return with_point(text) if self.table.separator != "," and name in NUMERIC else text
 
-    def _meant(self, raw: str) -> str:
-        text = raw.strip()
-        return self.values.get(text.casefold(), text)
+    def _meant(self, raw: str, name: str = "") -> str:
+        return meaning(name, raw, self.values)
 
     def _named(self, row: dict[str, str], name: str) -> str:
         """Return a cell that names a game or a partner; only the user may mean a file by it."""
@@ -144,7 +153,7 @@ class _Reader:
         if self.columns.subject:
             subject = self._meant(row[self.columns.subject])
             if not subject:
-                raise CellError(self.columns.subject, "", "names no subject")
+                raise CellError(self.columns.subject, "", "is empty, but every row needs a subject")
         said = [self._meant(row[name]) for name in self.columns.condition]
         partners = self._partners(row, game)
         condition = ", ".join(said) if said else None
@@ -156,11 +165,11 @@ class _Reader:
         participant, seed = (self._text(row, field) for field in WHO_PLAYED)
         match = cell.matches.setdefault(name, Match(name, participant, seed))
         if match is not next(reversed(cell.matches.values())):
-            raise CellError("", "", f"episode {name!r} continues after another one began")
+            raise CellError("", "", f"rows of episode {name!r} stand apart: another began")
         for field, text in zip(WHO_PLAYED, (participant, seed), strict=True):
             if (began := getattr(match, field)) != text:
                 column = self.columns.of[field]
-                raise CellError(column, text, f"but match {name!r} began in {began!r}")
+                raise CellError(column, text, f"differs from {began!r} where {name!r} began")
         return cell, match
 
     def _game(self, row: dict[str, str]) -> MatrixGame:
@@ -171,7 +180,7 @@ class _Reader:
             try:
                 game = self.games[text] = self.games.get(text) or get_game(text)
             except TomevalError as error:
-                raise CellError(of["game"], text, f"is no game: {error}") from None
+                raise CellError(of["game"], text, f"is not a game: {error}") from None
         return seen_from(game, "seat" in of and read_seat(of["seat"], self._text(row, "seat")))
 
     def _partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
@@ -190,7 +199,7 @@ class _Reader:
                 if given is not None:
                     raise
                 column = self.columns.of["partner"]
-                raise CellError(column, text, f"is no partner: {error}") from None
+                raise CellError(column, text, f"is not a partner: {error}") from None
             self.partners[text, game.name] = partners
         return self.partners[text, game.name]
 
@@ -202,7 +211,7 @@ class _Reader:
         own, act = self._action(cell, row, "own_action", "own")
         partner, heard = self._action(cell, row, "partner_action", "partner")
         if heard != VALID:
-            raise CellError(self.columns.of["partner_action"], "", "is no move")
+            raise CellError(self.columns.of["partner_action"], "", "is no action")
         predicted, predict = NONE, NOT_ASKED
         empty_is_invalid = "" in self.invalid and "predicted_action" in self.columns.of
         if self._text(row, "predicted_action") or empty_is_invalid:
@@ -219,7 +228,12 @@ class _Reader:
         if text.casefold() in self.invalid and name != "partner_action":
             return NONE, INVALID
         labels = cell.game.label_set(self.reading.labels) if self.reading.labels else None
-        return read_action(column, text, action_names(cell.game, labels, side)), VALID
+        action = read_action(column, text, action_names(cell.game, labels, side))
+        label = getattr(labels or cell.game.label_set(), side)[action]
+        by_index = text[:1].isdigit() and text.casefold() != label.casefold()
+        if by_index and row[column].strip().casefold() not in self.values:
+            self.indices.setdefault(cell.game.name, {}).setdefault(action, label)
+        return action, VALID
 
     def _check_number(self, match: Match, text: str) -> None:
         """Raise unless the step follows on."""

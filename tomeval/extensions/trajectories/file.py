@@ -146,7 +146,7 @@ def read_trajectories(
                 raise
             left.append(Left(name, len(lines), str(error)))
     if not matches and not left:
-        raise TomevalError(f"{path}: there is no line in it")
+        raise TomevalError(f"{path}: the file is empty")
     return matches, left
 
 
@@ -173,10 +173,10 @@ def _read_lines(
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
             why = getattr(error, "msg", "nested too deeply")
-            yield None, TomevalError(f"{where}: no JSON ({why})")
+            yield None, TomevalError(f"{where}: not valid JSON ({why})")
             continue
         if not isinstance(data, dict):
-            yield None, TomevalError(f"{where}: no JSON object")
+            yield None, TomevalError(f"{where}: not a JSON object")
             continue
         named = {ours: data[name] for ours, name in theirs.items() if name in data}
         game, episode = named.get("game"), named.get("episode")
