@@ -208,6 +208,7 @@ class HttpClient:
                 sent_at = clock()
                 started = sent_at if started is None else started
                 try:
+                    self.patience.told.check()
                     data = await self._attempt(path, body, timeout)
                     self._limiter.succeeded()
                     self.patience.heard()
@@ -218,6 +219,7 @@ class HttpClient:
                         self._limiter.overloaded(round_)
                 finally:
                     self._limiter.release()
+                self.patience.told.check()
                 wait = delay(trouble.wait, attempt, self._timing.random())
                 spent = clock() - started
                 if probing:

@@ -110,7 +110,7 @@ class Patience:
     ) -> None:
         self.name, self.budget, self._timeout, self._timing = name, budget, timeout, timing
         self.told = told or Waiting()
-        self.told.patience = budget
+        self.told.patience = timeout
         self._given_up = 0  # requests in a row
         self._gone: ServerGone | None = None
         self._told_at = -math.inf
@@ -174,7 +174,7 @@ class Patience:
         until = time.monotonic() + wait
         self.told.pauses(trouble, until)
         try:
-            await self._timing.sleep(wait)
+            await self.told.unless_stopped(self._timing.sleep(wait))
         finally:
             self.told.resumes(until)
 
@@ -248,7 +248,7 @@ class AdaptiveLimiter:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         (self._waiting.appendleft if first else self._waiting.append)(waiter)
         try:
-            await waiter
+            await self._told.unless_stopped(waiter)
         except asyncio.CancelledError:
             if waiter.cancelled():
                 with suppress(ValueError):
