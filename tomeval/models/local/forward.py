@@ -228,7 +228,10 @@ class PlainEngine:
         live = [text for text in texts if not text.result.ended]  # a second try may find some ended
         beyond = min((text.length for text in live), default=0) > self.switch
         live = [text for text in live if beyond or text.length <= self.switch]
-        output, mask = self.begin(live) if live else (None, None)
+        output: Any = None
+        mask: Any = None
+        if live:
+            output, mask = self.begin(live)
         while live:
             tokens = choose(
                 output.logits[:, -1],
