@@ -16,6 +16,7 @@ from pathlib import Path
 
 import filelock
 import pytest
+from fake_server import FakeServer
 from support import dump
 from voice_server import VoiceServer
 
@@ -92,7 +93,7 @@ def test_the_first_signal_finishes_what_is_in_flight(tmp_path, number, code) -> 
             errors = stopped.stderr.read()
             assert stopped.wait(60) == code
             held = (
-                "finishing what is in flight, which can take up to 600 s; once more stops at once"
+                "finishing what is in flight, which can take up to 300 s; once more stops at once"
             )
             assert held in errors
         assert errors.strip().endswith("stopped; run the same command again to go on")
@@ -135,6 +136,65 @@ def test_the_second_signal_stops_at_once(tmp_path) -> None:
         server.go.set()
     assert errors.strip().endswith("stopped; run the same command again to go on")
     assert "Traceback" not in errors
+
+
+class TermServer(FakeServer):
+    """Asks this process to stop at the question `after`, which it answers with `status`."""
+
+    def __init__(self, after: int, status: int, of_games: bool = True) -> None:
+        super().__init__("plain")
+        self.after, self.status, self.of_games = after, status, of_games
+        self.asked = Counter[str]()
+        self._one = threading.Lock()
+
+    def experiment(self, **options):
+        model = {"name": f"openai:toy@{self.url}", "scoring": "off", **options}
+        played = {"subjects": {"strategy": "QA"}, "labels": "neutral", "model": model}
+        return make_experiment({**TABULAR, **played})
+
+    def post(self, path, body):
+        with self._one:
+            text = json.dumps(body, sort_keys=True)
+            self.asked[text] += ("game" in text) >= self.of_games
+            if self.asked.total() == self.after:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.3)
+                if self.status != 200:
+                    return self.status, {"error": {"message": "slow down"}}
+        return super().post(path, body)
+
+
+@pytest.mark.parametrize("status", [200, 429, 503])
+@pytest.mark.parametrize("at_a_time", [1, 16])
+def test_after_the_first_term_nothing_is_sent_or_sent_again(tmp_path, status, at_a_time) -> None:
+    """What waits for its turn or for a second try is given up; the reply in flight is kept."""
+    with TermServer(2, status) as server:
+        model = {"name": f"openai:toy@{server.url}", "scoring": "off", "concurrency": at_a_time}
+        made = make_experiment(
+            {**TABULAR, "subjects": {"strategy": "QA"}, "labels": "neutral", "model": model}
+        )
+        begun = time.monotonic()
+        with pytest.raises(SystemExit, match="143"):
+            run_experiment(made, tmp_path / "run", startup_test=False)
+        assert time.monotonic() - begun < 10
+        # Those that were on their way when the signal came are answered, and no others are sent.
+        assert server.asked.total() == 2 if at_a_time == 1 else server.asked.total() <= 6
+        asked, server.after = +server.asked, 0
+        server.asked.clear()
+        run_experiment(made, tmp_path / "run", startup_test=False)
+        again = sum((asked & server.asked).values())
+    assert again == (status != 200)
+
+
+def test_a_term_while_a_server_is_tested_ends_the_test(tmp_path) -> None:
+    with TermServer(1, 429, of_games=False) as server:
+        model = {"name": f"openai:toy@{server.url}", "scoring": "off"}
+        made = make_experiment(
+            {**TABULAR, "subjects": {"strategy": "QA"}, "labels": "neutral", "model": model}
+        )
+        with pytest.raises(SystemExit, match="143"):
+            run_experiment(made, tmp_path / "run")
+        assert server.asked.total() == 1
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])

@@ -26,6 +26,10 @@ _PATTERNS = {
     "an authorization header": re.compile(rb"\bBearer [A-Za-z0-9._~+/-]{20,}"),
 }
 _NAMES = {"key", "apikey", "token", "secret", "password", "passwd", "authorization", "credential"}
+_ALSO = {"auth", "bearer", "cookie", "passphrase", "passcode", "pwd"}  # of fields, not of paths
+_JOINED = re.compile(r"(access|api|auth|bearer|client|private|secret|user)(key|token|secret)")
+_HOLDS = re.compile(r"[\W_]*(headers?|value)[\W_]*$", re.IGNORECASE)  # such as auth_header
+_SCHEMA = {"properties", "patternProperties", "definitions", "$defs"}  # whose fields hold no values
 _HARMLESS = {"prompt_cache_key"}  # of OpenAI: which requests share a cache
 _ADDRESS = re.compile(r"https?://[^\s'\"<>\\\x00-\x1f\x7f-\x9f]+")
 _WORD = re.compile(r"[A-Z]?[a-z]+\d{0,4}|[A-Z]+\d{0,4}|v?\d+[A-Za-z]{0,2}")
@@ -65,7 +69,8 @@ def without_credentials(text: str) -> str:
 def credential_among(options: Any, unkept: Collection[str] = ()) -> tuple[str, str] | None:
     """Return where nested options seem to hold a credential, and why; None if they hold none.
 
-    Paths of addresses may be unreadable (see `opaque_part`) at the places `unkept`.
+    A name counts for all below it, but in JSON schemas. Paths of addresses may be unreadable (see
+    `opaque_part`) at the places `unkept`.
 
     Examples
     --------
@@ -78,7 +83,8 @@ def credential_among(options: Any, unkept: Collection[str] = ()) -> tuple[str, s
         if isinstance(value, bool) or value in (None, ""):
             continue
         keys = [key for key in field.split(".") if not key.isdecimal()]
-        if keys and _is_secret(keys[-1]):
+        schema = next((n for n, key in enumerate(keys) if key in _SCHEMA), len(keys))
+        if any(_is_secret(_HOLDS.sub("", key), _ALSO) for key in [*keys[:schema], *keys[-1:]]):
             return field, "its name is that of a credential"
         if secret := credential_in(str(value).encode(errors="replace")):
             return field, f"it holds {secret}"
@@ -125,12 +131,13 @@ def opaque_part(url: str) -> str:
     return ""
 
 
-def _is_secret(name: str) -> bool:
-    """Tell whether a name, in any way of writing, ends in that of a credential."""
+def _is_secret(name: str, also: Collection[str] = ()) -> bool:
+    """Tell whether a name, in any way of writing and numbered or not, ends in a credential's."""
     if name in _HARMLESS:
         return False
-    parts = re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
-    return bool(parts) and parts[-1].removesuffix("s" * (parts[-1] != "tokens")) in _NAMES
+    parts = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    last = parts[-1].removesuffix("s" * (parts[-1] != "tokens")) if parts else ""
+    return last in _NAMES or last in also or _JOINED.fullmatch(last) is not None
 
 
 _HOSTS: list[str] = []

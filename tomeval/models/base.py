@@ -252,6 +252,9 @@ class Model(ABC):
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""
 
+    def stop(self) -> None:  # noqa: B027 (for those who wait before they ask)
+        """Begin no request and repeat none; those under way end by themselves."""
+
     async def close(self) -> None:  # noqa: B027
         """Release what `start` took."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+
+from tomeval.models.base import Stopped
 
 SILENT = 30.0
 """Seconds without a reply after which that is worth saying."""
@@ -35,7 +39,9 @@ class Waiting:
     at_a_time : int
         So many requests are made at a time.
     patience : float
-        Seconds after which a request is given up.
+        Seconds after which a request that is under way is given up.
+    stopped : bool
+        Whether nothing is sent any more.
     """
 
     model: str = ""
@@ -47,7 +53,35 @@ class Waiting:
     heard: float = math.inf
     at_a_time: int = 0
     patience: float = 0.0
+    stopped: bool = False
+    _waits: set[asyncio.Future[Any]] = field(default_factory=set)
     _again: list[float] = field(default_factory=list)
+
+    def stop(self) -> None:
+        """Have nothing sent any more; what waits to be sent ends at once."""
+        self.stopped = True
+        for wait in self._waits:
+            wait.cancel()
+
+    def check(self) -> None:
+        """Raise `Stopped` if nothing is to be sent any more."""
+        if self.stopped:
+            raise Stopped("stopped")
+
+    async def unless_stopped(self, wait: Awaitable[Any]) -> None:
+        """Wait before something is sent; `Stopped`, at once, if it is not to be sent any more."""
+        future = asyncio.ensure_future(wait)
+        self._waits.add(future)
+        try:
+            if not self.stopped:
+                await future
+        except asyncio.CancelledError:
+            if not self.stopped:
+                raise
+        finally:
+            self._waits.discard(future)
+            future.cancel()
+        self.check()
 
     def pauses(self, trouble: str, until: float) -> None:
         """Hear that a request waits to be sent again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -118,12 +118,17 @@ def play_with_models(
         Once it is asked to stop, no call is made any more; those under way are waited for.
     """
 
+    def stop() -> None:
+        schedule.clear()
+        for model in opened.values():
+            if isinstance(model, Model):
+                model.stop()
+
     async def play() -> None:
         async with started(opened) as lines, _nothing_left():
             for key, model in opened.items():  # by the name that cells have
                 keeper.check_revision(shown_name(json.loads(key)), model.revision)
             await watch.ready(opened)
-            stopping.on_request = schedule.clear
             if stopping.asked:
                 return
             most = concurrency if schedule.more else min(concurrency, len(schedule))
@@ -135,11 +140,27 @@ def play_with_models(
                 raise stopped
 
     try:
-        run_loop(play())
+        run_loop(_hearing(stopping, stop, play()))
     except BaseExceptionGroup as errors:
         # The first thing that went wrong is what the user should read.
         raise _first(errors) from None
+    except Stopped:
+        stopping.check()  # nothing else was wrong
+        raise
     stopping.check()
+
+
+async def _hearing(
+    stopping: Stopping, stop: Callable[[], None], work: Coroutine[Any, Any, None]
+) -> None:
+    """Await work; call `stop` in its loop, which may sleep, when the run is asked to stop."""
+    stopping.on_request = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+    try:
+        if stopping.asked:  # before anybody listened
+            stop()
+        await work
+    finally:
+        stopping.on_request = lambda: None
 
 
 class Lines:

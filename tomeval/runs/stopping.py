@@ -48,7 +48,7 @@ class Stopping:
 
     def __init__(self) -> None:
         self.signal = 0
-        self.on_request: Callable[[], None] = lambda: None
+        self.on_request: Callable[[], object] = lambda: None
         self.what = IN_FLIGHT
         self.patience = 0.0
         self.say: Callable[[str], None] = _write

@@ -25,11 +25,7 @@ from tomeval.models.base import (  # noqa: E402
 from tomeval.models.local.cache import SlotCache, tree_attention  # noqa: E402
 from tomeval.models.local.control import splits_at_lines  # noqa: E402
 from tomeval.models.local.forward import PlainEngine  # noqa: E402
-from tomeval.models.local.prefix import (  # noqa: E402
-    PrefixEngine,
-    prefix_engine,
-    trial,
-)
+from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
 from tomeval.models.local.tasks import (  # noqa: E402
     LabelQuery,
     Task,
@@ -38,6 +34,7 @@ from tomeval.models.local.tasks import (  # noqa: E402
 )
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 from tomeval.models.local.tree import Block  # noqa: E402
+from tomeval.models.local.trials import prefix_engine, trial  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -165,7 +162,7 @@ def test_the_trial_finds_a_wrong_mask(models, monkeypatch, caplog):
     assert trial(engine, plain) < 1e-4
     monkeypatch.setattr(engine._forward, "_window", 10_000)
     assert trial(engine, plain) > 1e-4
-    monkeypatch.setattr("tomeval.models.local.prefix.trial", lambda *_: 0.5)
+    monkeypatch.setattr("tomeval.models.local.trials.trial", lambda *_: 0.5)
     with caplog.at_level(logging.WARNING):
         assert prefix_engine(plain) is plain
     assert "encoded whole" in caplog.text

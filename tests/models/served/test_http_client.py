@@ -82,6 +82,32 @@ def test_retry_after_as_a_date_is_waited_out():
     assert clock.slept == [pytest.approx(31.5)]
 
 
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"retry-after-ms": "20"}, 0.021),
+        ({"Retry-After-Ms": "1500", "Retry-After": "30"}, 1.575),
+        ({"retry-after-ms": "soon", "Retry-After": "2"}, 2.1),
+        ({"Retry-After": "0.25"}, 0.2625),
+        ({"retry-after-ms": "0"}, 0.75),  # as without a header
+    ],
+)
+def test_a_wait_is_about_as_long_as_the_server_asks_for(headers, wait):
+    clock = FakeTime()
+    with FakeServer() as server:
+        server.faults.append({"status": 429, "headers": headers})
+        post(server, clock=clock)
+    assert clock.slept == [pytest.approx(wait)]
+
+
+def test_a_server_that_keeps_asking_for_milliseconds_is_given_longer():
+    clock = FakeTime()
+    with FakeServer() as server:
+        server.faults.extend({"status": 429, "headers": {"retry-after-ms": "20"}} for _ in range(7))
+        post(server, clock=clock)
+    assert clock.slept == pytest.approx([0.021] * 5 + [0.042, 0.084])
+
+
 @pytest.mark.parametrize("value", ["soon", "nan", "", "Fri, 99 Foo 2020"])
 def test_an_unreadable_retry_after_is_no_wait_stated(value):
     assert retry_after(value, now=0.0) is None

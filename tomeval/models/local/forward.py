@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tomeval.models.base import BackendError, ContextExceeded
-from tomeval.models.local.load import require
+from tomeval.models.local.load import require, rope_switch
 from tomeval.models.local.tasks import (
     Decoding,
     Generated,
@@ -86,6 +86,17 @@ class PlainEngine:
     A batch of a transformers causal `model` has at most `batch_tokens` tokens, padding and room for
     new tokens counted; the number is halved when a device runs out of memory. `context` is the
     longest sequence that the model takes; `threads` are those of its passes.
+
+    Attributes
+    ----------
+    mixed : bool
+        Whether a batch may hold prompts of different lengths, padded on the left.
+    cached : bool
+        Whether a text goes on from the model's cache; else every token reads all before it.
+    switch : float
+        The longest sequence that is read with a model's short rotary factors: longer ones are read
+        with others from their first token on, so a batch lies on one side, and no cache is used
+        across. Infinite for most models.
     """
 
     def __init__(
@@ -102,7 +113,9 @@ class PlainEngine:
         self.threads = threads or Threads(model)
         self._known = set(inspect.signature(model.forward).parameters)
         # Recurrent state would run through padding: such models get batches of one length.
-        self._ragged = not getattr(model, "_is_stateful", False)
+        self.mixed = not getattr(model, "_is_stateful", False)
+        self.cached = True
+        self.switch = rope_switch(model.config)
 
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
         """Score token sequences after prefixes.
@@ -129,16 +142,19 @@ class PlainEngine:
     def generate(self, tasks: Sequence[Task]) -> list[Generated]:
         """Generate texts, finished ones leaving their batch; errors as for `score`."""
         self.check([len(task.ids) + 1 for task in tasks])
-        results: dict[int, Generated] = {}
-        numbered = list(enumerate(tasks))
-        for batch in self._batches(
-            numbered,
-            lambda pair: len(pair[1].ids),
-            lambda pair: len(pair[1].ids) + pair[1].sampling.max_tokens,
-        ):
-            done = self._halving([task for _, task in batch], self._decode_batch)
-            results.update(zip((index for index, _ in batch), done, strict=True))
-        return [results[index] for index in range(len(tasks))]
+        texts = [Decoding(task, self.context) for task in tasks]
+        self.finish(texts)
+        return [text.result for text in texts]
+
+    def finish(self, texts: Sequence[Decoding]) -> None:
+        """Write texts to their ends, in a batch of its own from where one passes `switch`."""
+        while live := [text for text in texts if not text.result.ended]:
+            for batch in self._batches(
+                live,
+                lambda text: text.length,
+                lambda text: len(text.task.ids) + text.task.sampling.max_tokens,
+            ):
+                self._halving(batch, self._decode_batch)
 
     def slots(self) -> None:
         """Return None: nothing is kept."""
@@ -162,8 +178,11 @@ class PlainEngine:
         widest = 0
         for item in sorted(items, key=length, reverse=True):
             wider = max(widest, cost(item))
-            mixed = not self._ragged and batch and length(item) != length(batch[0])
-            if batch and (mixed or wider * (len(batch) + 1) > self.batch_tokens):
+            apart = batch and (
+                (length(item) > self.switch) != (length(batch[0]) > self.switch)
+                or (not self.mixed and length(item) != length(batch[0]))
+            )
+            if batch and (apart or wider * (len(batch) + 1) > self.batch_tokens):
                 yield batch
                 batch, wider = [], cost(item)
             batch.append(item)
@@ -204,32 +223,40 @@ class PlainEngine:
             for row, best in zip(batch, likeliest, strict=True)
         ]
 
-    def _decode_batch(self, tasks: list[Task]) -> list[Generated]:
-        torch = self._torch
-        texts = [Decoding(task, self.context) for task in tasks]
-        live = texts
-        ids, mask = self._pad([task.ids for task in tasks])
-        output = self._forward(ids, mask, 1)
-        while True:
+    def _decode_batch(self, texts: list[Decoding]) -> list[Decoding]:
+        """Write texts until they end or pass `switch`."""
+        live = [text for text in texts if not text.result.ended]  # a second try may find some ended
+        beyond = min((text.length for text in live), default=0) > self.switch
+        live = [text for text in live if beyond or text.length <= self.switch]
+        output: Any = None
+        mask: Any = None
+        if live:
+            output, mask = self.begin(live)
+        while live:
             tokens = choose(
                 output.logits[:, -1],
                 [row.task.sampling for row in live],
                 [float(row.source.random()) for row in live],
             )
             kept = [i for i, token in enumerate(tokens) if not live[i].take(token)]
-            if not kept:
-                return [row.result for row in texts]
-            index = torch.tensor(kept, device=mask.device) if len(kept) < len(live) else None
+            kept = [i for i in kept if beyond or live[i].length <= self.switch]
+            index = self._torch.tensor(kept, device=mask.device) if len(kept) < len(live) else None
             live = [live[i] for i in kept]
-            output, mask = self._next(output, mask, live, index)
+            if live:
+                output, mask = self.next(output, mask, live, index)
+        return texts
 
-    def _next(self, output: Any, mask: Any, live: list[Decoding], kept: Any) -> tuple[Any, Any]:
+    def begin(self, texts: Sequence[Decoding]) -> tuple[Any, Any]:
+        """Read all of some texts; return the model's output and the mask."""
+        ids, mask = self._pad([text.ids for text in texts])
+        return self._forward(ids, mask, 1), mask
+
+    def next(self, output: Any, mask: Any, live: Sequence[Decoding], kept: Any) -> tuple[Any, Any]:
         """Run the last token of every live row; `kept`, where given, are the rows that go on."""
         torch = self._torch
         cache = getattr(output, "past_key_values", None)
-        if cache is None:  # a model without a cache that we know reads everything again
-            ids, mask = self._pad([[*row.task.ids, *row.result.tokens] for row in live])
-            return self._forward(ids, mask, 1), mask
+        if cache is None or not self.cached:
+            return self.begin(live)
         if kept is not None:
             cache.reorder_cache(kept)
             mask = mask[kept]
@@ -253,11 +280,13 @@ class PlainEngine:
 
     def _forward(self, ids: Any, mask: Any, keep: int, **more: Any) -> Any:
         """Run the model on the last columns of the mask; padding has no position of its own."""
-        positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-        options: dict[str, Any] = {"use_cache": True, **more}
-        for name, value in (("position_ids", positions), ("logits_to_keep", keep)):
-            if name in self._known:
-                options[name] = value
+        options: dict[str, Any] = {"use_cache": self.cached, **more}
+        if (
+            "position_ids" in self._known and self.mixed
+        ):  # else the model's own, whose first may be 2
+            options["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        if "logits_to_keep" in self._known:
+            options["logits_to_keep"] = keep
         with self.threads.taking(ids.numel()):
             return self.model(input_ids=ids, attention_mask=mask, **options)
 

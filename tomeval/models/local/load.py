@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import re
 import threading
 from collections.abc import Iterable, Iterator
@@ -220,6 +221,26 @@ def context_length(config: Any) -> int | None:
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     values = [getattr(text, name, None) for name in _CONTEXT_NAMES]
     return next((int(value) for value in values if isinstance(value, int) and value > 0), None)
+
+
+def rope_switch(config: Any) -> float:
+    """Return the longest sequence that is read with a model's short rotary factors; else infinity.
+
+    Such are 128k variants of Phi-3: beyond a length all tokens turn by the long factors. Of kinds
+    of layers with ropes of their own the first to switch counts. Dynamic scaling only begins beyond
+    `context_length`, where no prompt gets; other kinds do not depend on the length.
+    """
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    ropes = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    usual = getattr(text, "original_max_position_embeddings", None) or math.inf
+    return min(
+        (
+            rope.get("original_max_position_embeddings") or usual
+            for rope in (ropes, *ropes.values())
+            if isinstance(rope, dict) and "long_factor" in rope
+        ),
+        default=math.inf,
+    )
 
 
 POCKET = {"pocket": "main", "pocket-rational": "rational"}

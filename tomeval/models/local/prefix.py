@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import logging
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tomeval.models.base import Sampling
 from tomeval.models.local.cache import SlotCache, usual_memory
 from tomeval.models.local.forward import PlainEngine, halving
 from tomeval.models.local.load import require
 from tomeval.models.local.tasks import (
     Decoding,
-    Engine,
     Generated,
     LabelQuery,
     Row,
@@ -25,9 +21,7 @@ from tomeval.models.local.tasks import (
     choose,
     rows,
 )
-from tomeval.models.local.tree import Block, Branch, Lane, TreeForward, attention_kinds, supported
-
-logger = logging.getLogger(__name__)
+from tomeval.models.local.tree import Block, Branch, Lane, TreeForward
 
 MAX_ROWS = 256
 """Episodes in one forward pass, at most."""
@@ -91,11 +85,16 @@ class PrefixEngine:
         """Score token sequences after prefixes; errors as for `PlainEngine.score`."""
         parts = [row for index, query in enumerate(queries) for row in rows(index, query)]
         self.plain.check([len(row.ids) for row in parts])
+        far = sorted({row.query for row in parts if len(row.ids) > self.plain.switch})
         work: dict[str, Work] = {}
         for row in parts:
+            if row.query in far:
+                continue
             name = queries[row.query].group or f"alone {row.query} {next(self._alone)}"
             work.setdefault(name, Work(name)).labels.append(row)
         results: list[Any] = [None] * len(queries)
+        for query, scored in zip(far, self.plain.score([queries[i] for i in far]), strict=True):
+            results[query] = scored
         for batch in self._batches(list(work.values())):
             for query, logprobs, processed, argmax in halving(
                 batch, self._score, self._shrink, "episode"
@@ -110,14 +109,18 @@ class PrefixEngine:
     def generate(self, tasks: Sequence[Task]) -> list[Generated]:
         """Generate texts; errors as for `PlainEngine.generate`."""
         self.plain.check([len(task.ids) + 1 for task in tasks])
+        texts = [Decoding(task, self.plain.context) for task in tasks]
         work: dict[str, Work] = {}
         for index, task in enumerate(tasks):
+            if len(task.ids) > self.plain.switch:
+                continue
             name = task.group or f"alone {next(self._alone)}"
             work.setdefault(name, Work(name)).tasks.append((index, task))
-        results: dict[int, Generated] = {}
         for batch in self._batches(list(work.values())):
-            results.update(self._halving(batch, self._generate))
-        return [results[index] for index in range(len(tasks))]
+            for index, text in self._halving(batch, self._generate):
+                texts[index] = text
+        self.plain.finish(texts)  # those that are or become longer than its `switch`
+        return [text.result for text in texts]
 
     def slots(self) -> int:
         """Return how many groups have room in the caches, at the length that they have now."""
@@ -207,8 +210,8 @@ class PrefixEngine:
             self._forget(item)
         return result
 
-    def _generate(self, batch: list[Work]) -> list[tuple[int, Generated]]:
-        """Return (index, text) of a batch."""
+    def _generate(self, batch: list[Work]) -> list[tuple[int, Decoding]]:
+        """Return (index, text) of a batch; one that passes the switch of `plain` is not ended."""
         batch, slots, logits = self._feed(batch)
         lanes = [Lane.of(item.block) for item in batch]
         branches, nodes, owners = [], [], []
@@ -226,7 +229,7 @@ class PrefixEngine:
         result = []
         for index, text, item, _ in owners:
             text.result.processed = len(item.block.tokens) // len(item.tasks)
-            result.append((index, text.result))
+            result.append((index, text))
         return result
 
     def _write(self, branches: list[Branch], logits: Any, slots: Any, lanes: list[Lane]) -> None:
@@ -239,6 +242,7 @@ class PrefixEngine:
                 [float(branch.text.source.random()) for branch in live],
             )
             live = [b for b, token in zip(live, tokens, strict=True) if not b.text.take(token)]
+            live = [b for b in live if b.text.length <= self.plain.switch]
             if not live:
                 return
             needed = sorted({branch.row for branch in live})
@@ -254,69 +258,3 @@ class PrefixEngine:
         """Free the slot of a request that belongs to no group."""
         if item.group.startswith("alone "):
             self.cache.forget(item.group)
-
-
-logger = logging.getLogger(__name__)
-
-TOLERANCE = 1e-4
-"""Largest difference of log-probabilities in float32; narrower types are allowed their rounding."""
-
-_LONGEST_TRIAL = 600
-_NARROW_TOLERANCE = 0.25
-
-
-def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
-    """Return an engine that reuses prefixes, or the plain one and a line in the log that says why.
-
-    `memory` is as for `PrefixEngine`.
-    """
-    reason = supported(plain.model)
-    if not reason:
-        engine = PrefixEngine(plain, memory)
-        difference = trial(engine, plain)
-        wide = plain.model.dtype in (require("torch").float32, require("torch").float64)
-        if difference <= (TOLERANCE if wide else _NARROW_TOLERANCE):
-            return engine
-        reason = f"reused and plain log-probabilities differ by {difference:.2g} nats"
-    logger.warning("prefixes are not reused, every prompt is encoded whole: %s", reason)
-    return plain
-
-
-def trial(engine: PrefixEngine, plain: PlainEngine) -> float:
-    """Return the largest difference of log-probabilities over a short made-up play.
-
-    Two episodes of different length, longer than the sliding window if that is short, with
-    branches, a roll-back and a text in between; the caches are empty afterwards.
-    """
-    _, window = attention_kinds(plain.model.config)
-    length = min((window or 0) + 16, _LONGEST_TRIAL)
-    if plain.context is not None:
-        length = max(1, min(length, plain.context - 24))
-    rng = random.Random(0)
-    vocabulary = int(plain.model.config.get_text_config().vocab_size)
-
-    def tokens(count: int) -> tuple[int, ...]:
-        return tuple(rng.randrange(vocabulary) for _ in range(count))
-
-    chains = {"one": tokens(length), "two": tokens(max(1, length - 5))}
-    worst = 0.0
-    for _ in range(2):
-        queries = [
-            LabelQuery(chain + tokens(2), (tokens(1), tokens(2), tokens(3)), group=group)
-            for group, chain in chains.items()
-            for _ in range(2)
-        ]
-        for mine, other in zip(engine.score(queries), plain.score(queries), strict=True):
-            pairs = zip(mine.logprobs, other.logprobs, strict=True)
-            worst = max(worst, *(abs(a - b) for a, b in pairs))
-        sampling = Sampling(temperature=1.0, max_tokens=2)
-        engine.generate(
-            [
-                Task(chain + tokens(1), sampling, 1, frozenset(), lambda _: False, group)
-                for group, chain in chains.items()
-            ]
-        )
-        chains = {group: chain + tokens(3) for group, chain in chains.items()}
-    engine.cache.clear()
-    engine.processed = 0
-    return worst

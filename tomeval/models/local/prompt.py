@@ -49,7 +49,8 @@ class PromptCodec:
     Raises
     ------
     TomevalError
-        A template is wanted and there is none, or it cannot be rendered.
+        A template is wanted and there is none, it cannot be rendered, or it does not show what a
+        message says.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class PromptCodec:
         self._switch: dict[bool, bool | None] = {False: thinking, True: thinking}  # by "scoring"
         self._opens = {False: False, True: False}
         self._glue = ""
+        self._parts = False  # whether the template takes a message's text as a list of parts
         self.thinks = False  # whether prompts of generated replies make the model think
         self.turn_ends: frozenset[int] = frozenset()  # tokens that the template ends an answer with
         # Who writes the tokens that a sequence starts with: template, added or none.
@@ -214,7 +216,10 @@ class PromptCodec:
         """Render messages with the chat template, without tokenising."""
         # Two names are in use for the switch; a template ignores what it does not know.
         options = {} if switch is None else {"enable_thinking": switch, "thinking": switch}
-        chat = [{"role": role, "content": content} for role, content in messages]
+        chat: list[dict[str, Any]] = [
+            {"role": role, "content": [{"type": "text", "text": text}] if self._parts else text}
+            for role, text in messages
+        ]
         try:
             return str(
                 self.tokenizer.apply_chat_template(
@@ -226,9 +231,21 @@ class PromptCodec:
 
     def _probe(self, system: str) -> None:
         """Find out by rendering what the template supports."""
+        self._parts = not self._shows("user")
+        if self._parts and not self._shows("user"):
+            self._apply([Message("user", _PROBE)], self.thinking)  # may say why
+            where = self.tokenizer.name_or_path or "this tokenizer"
+            raise TomevalError(
+                f"the chat template of {where} leaves out what a message says: use another one, or "
+                "chat = false"
+            )
         user = Message("user", "x")
-        if system == "auto" and not self._shows_system(user):
+        if system == "auto" and not self._shows("system"):
             self.system_policy = "merge"
+        if system == "native" and self._shows("system") is False:
+            raise TomevalError(
+                "system = 'native', but the chat template leaves system messages out: use 'merge'"
+            )
         self._probe_thinking(user)
         switch = self._switch[False]
         asked = self._apply([user], switch)
@@ -251,11 +268,13 @@ class PromptCodec:
         ends = [token for token in self.control.encode([tail])[0] if token in self.control.ids]
         self.turn_ends = frozenset(ends[:1])
 
-    def _shows_system(self, user: Message) -> bool:
+    def _shows(self, role: str) -> bool | None:
+        """Tell whether a role's text stands in a rendering; None if it cannot be rendered."""
+        chat = [Message(role, _PROBE), Message("user", "x")][: 1 + (role == "system")]
         try:
-            return _PROBE in self._apply([Message("system", _PROBE), user], self.thinking)
+            return _PROBE in self._apply(chat, self.thinking)
         except TomevalError:
-            return False
+            return None
 
     def _probe_thinking(self, user: Message) -> None:
         """Switch thinking off for scoring where the template can; note what it ignores."""

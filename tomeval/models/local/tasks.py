@@ -262,6 +262,16 @@ class Decoding:
         self.result = Generated()
         self._room = None if context is None else context - len(task.ids)
 
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The prompt and what is written so far."""
+        return (*self.task.ids, *self.result.tokens)
+
+    @property
+    def length(self) -> int:
+        """The number of them."""
+        return len(self.task.ids) + len(self.result.tokens)
+
     def take(self, token: int) -> bool:
         """Add a token; return whether the text has ended."""
         result = self.result

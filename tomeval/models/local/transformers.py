@@ -25,7 +25,6 @@ from tomeval.models.base import (
 )
 from tomeval.models.local.forward import PlainEngine, Threads
 from tomeval.models.local.load import LOADED, Loaded, context_length, load
-from tomeval.models.local.prefix import prefix_engine
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import (
     Engine,
@@ -37,6 +36,7 @@ from tomeval.models.local.tasks import (
     exclusive,
     extensions,
 )
+from tomeval.models.local.trials import prefix_engine, settle
 
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind
 
@@ -140,8 +140,9 @@ class TransformersModel(LocalModel):
         self._threads = Threads(self.model, how.threads)
         plain = PlainEngine(self.model, how.batch_tokens or usual, self._context, self._threads)
         self.engine: Engine = plain
-        if how.prefix_reuse:
-            with self._threads.taking():
+        with self._threads.taking():
+            settle(plain)
+            if how.prefix_reuse:
                 self.engine = prefix_engine(plain, how.cache_memory)
         self._ends = self._end_tokens()
 

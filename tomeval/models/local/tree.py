@@ -296,8 +296,7 @@ class _Arrays:
 def attention_kinds(config: Any) -> tuple[tuple[str, ...], int | None]:
     """Return the kinds of attention layers and the sliding window.
 
-    Kinds that are neither ``full_attention`` nor ``sliding_attention`` are returned as they are;
-    `supported` refuses them.
+    Other kinds are returned as they are, see `odd_kinds`.
     """
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     window = getattr(text, "sliding_window", None)
@@ -307,10 +306,16 @@ def attention_kinds(config: Any) -> tuple[tuple[str, ...], int | None]:
     return tuple(sorted(set(kinds))), window
 
 
+def odd_kinds(config: Any) -> list[str]:
+    """Return the kinds of layers that are neither ``full_attention`` nor ``sliding_attention``."""
+    kinds, _ = attention_kinds(config)
+    return [kind for kind in kinds if kind not in ("full_attention", "sliding_attention")]
+
+
 def supported(model: Any) -> str:
     """Return why a model's cache cannot be branched and rolled back, or an empty text."""
     kinds, window = attention_kinds(model.config)
-    unknown = [kind for kind in kinds if kind not in ("full_attention", "sliding_attention")]
+    unknown = odd_kinds(model.config)
     if unknown or getattr(model, "_is_stateful", False):
         return f"its layers keep a state that cannot be rolled back ({', '.join(unknown)})"
     if "sliding_attention" in kinds and not isinstance(window, int):

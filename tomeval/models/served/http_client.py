@@ -30,12 +30,12 @@ from tomeval.models.served.http_reading import (
     Unreadable,
     as_json,
     as_text,
+    asked_wait,
     is_filtered,
     message_of,
     page_title,
     read_body,
     reason_of,
-    retry_after,
 )
 from tomeval.models.served.keys import is_loopback, read_key
 from tomeval.models.served.limits import Budget, Price, SelfTest, read_usage
@@ -209,6 +209,7 @@ class HttpClient:
                 sent_at = clock()
                 started = sent_at if started is None else started
                 try:
+                    self.patience.told.check()
                     data = await self._attempt(path, body, timeout)
                     self._limiter.succeeded()
                     self.patience.heard()
@@ -219,6 +220,7 @@ class HttpClient:
                         self._limiter.overloaded(round_)
                 finally:
                     self._limiter.release()
+                self.patience.told.check()
                 wait = delay(trouble.wait, attempt, self._timing.random())
                 spent = clock() - started
                 if probing:
@@ -313,7 +315,7 @@ class HttpClient:
         if status in (400, 413, 422, 500) and TooLong.is_said_in(text):
             raise TooLong(url, message)
         if status in OVERLOAD or (status >= 500 and status != 501):
-            wait = retry_after(response.headers.get("retry-after"), self._timing.now())
+            wait = asked_wait(response.headers, self._timing.now())
             page = wait is None and page_title(text) is not None  # of a proxy before no server
             raise Trouble(f"HTTP {status}: {message[:EXCERPT]}", status, wait, page=page)
         raise Refused(url, status, message, is_filtered(text))

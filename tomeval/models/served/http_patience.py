@@ -36,7 +36,8 @@ UNUSABLE_PATIENCE = 30.0
 """Seconds for replies that came, and are paid for, but cannot be used."""
 
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 60.0  # seconds; a minute, because rate limits are per minute
-_LEAST_ASKED = 1.0  # seconds; a server that asks for less has said nothing, or its clock is wrong
+_LEAST_ASKED = 0.01  # seconds; a server that asks for less has said nothing
+_SHORT, _AT_WORD = 1.0, 5  # seconds, of which so many waits are as asked, further ones longer
 _MOST_JITTER = 10.0  # seconds on top of what a server asks for
 _FIRST_CONTACT = 5.0  # seconds in which a server that is not there may come up
 _TEST_PATIENCE = 60.0  # seconds for a fault during the start-up test, unless it asks for waiting
@@ -65,7 +66,7 @@ class Timing:
 
 
 def delay(asked: float | None, attempt: int, chance: float) -> float:
-    """Return the seconds to wait after a failed attempt.
+    """Return the seconds to wait after a failed attempt: as asked, else longer each time.
 
     Examples
     --------
@@ -73,8 +74,12 @@ def delay(asked: float | None, attempt: int, chance: float) -> float:
     [1.0, 2.0, 4.0, 60.0]
     >>> delay(20.0, 1, 1.0), delay(0.0, 3, 1.0)
     (22.0, 4.0)
+    >>> [delay(0.02, attempt, 0.0) for attempt in (1, 5, 7, 99)]
+    [0.02, 0.02, 0.08, 1.0]
     """
     if asked is not None and asked >= _LEAST_ASKED:
+        if asked < _SHORT:  # a server that keeps saying so is not asked a thousand times
+            asked = min(_SHORT, asked * 2.0 ** min(max(attempt - _AT_WORD, 0), 10))
         return asked + min(0.1 * asked, _MOST_JITTER) * chance
     longest = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0 ** min(attempt - 1, 10))
     return longest * (0.5 + 0.5 * chance)
@@ -105,7 +110,7 @@ class Patience:
     ) -> None:
         self.name, self.budget, self._timeout, self._timing = name, budget, timeout, timing
         self.told = told or Waiting()
-        self.told.patience = budget
+        self.told.patience = timeout
         self._given_up = 0  # requests in a row
         self._gone: ServerGone | None = None
         self._told_at = -math.inf
@@ -169,7 +174,7 @@ class Patience:
         until = time.monotonic() + wait
         self.told.pauses(trouble, until)
         try:
-            await self._timing.sleep(wait)
+            await self.told.unless_stopped(self._timing.sleep(wait))
         finally:
             self.told.resumes(until)
 
@@ -243,7 +248,7 @@ class AdaptiveLimiter:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         (self._waiting.appendleft if first else self._waiting.append)(waiter)
         try:
-            await waiter
+            await self._told.unless_stopped(waiter)
         except asyncio.CancelledError:
             if waiter.cancelled():
                 with suppress(ValueError):

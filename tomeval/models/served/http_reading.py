@@ -11,6 +11,7 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -177,6 +178,20 @@ class TooLong(ContextExceeded):
         False
         """
         return cls._SAID.search(text) is not None
+
+
+def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds that a server asks to wait, or None if it asks for none.
+
+    Examples
+    --------
+    >>> asked_wait({"retry-after-ms": "20", "retry-after": "1"}, now=0)
+    0.02
+    """
+    milliseconds = retry_after(headers.get("retry-after-ms"), now)
+    if milliseconds is not None:
+        return milliseconds / 1000
+    return retry_after(headers.get("retry-after"), now)
 
 
 def retry_after(value: str | None, now: float) -> float | None:

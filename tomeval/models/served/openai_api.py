@@ -195,6 +195,10 @@ class OpenAIModel(Model):
             raise TomevalError(self._refusal())
         test.passed()
 
+    def stop(self) -> None:
+        """See `Model.stop`."""
+        self._client.patience.told.stop()
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
