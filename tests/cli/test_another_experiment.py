@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support import SMALL
 
+from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 
@@ -40,3 +41,34 @@ def test_every_reader_tells(tomeval, folders, tmp_path, caplog, command) -> None
     path.unlink()
     assert tomeval(*given)[0] == 0
     assert caplog.text.count(f"{path}: missing; how many episodes there are to be") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ([], "mine"),
+        (["scripted:one"], "mine"),  # the experiment's own
+        (["scripted:two"], "mine-scripted-two"),
+        (["scripted:two", "scripted:o/th ree@main"], "mine-scripted-two-th-ree-main"),
+    ],
+)
+def test_another_model_has_a_run_folder_of_its_own(
+    tomeval, tmp_path, monkeypatch, given, folder
+) -> None:
+    for name in ("one", "two", "o/th ree@main"):
+        monkeypatch.setitem(SCRIPTS, name, lambda request: "Final answer: J")
+    monkeypatch.chdir(tmp_path)
+    lines = ['name = "mine"', 'games = "IPD"', 'labels = "neutral"', "horizon = 1", "episodes = 1"]
+    lines += ['subjects = [{ strategy = "QA" }]', 'model = "scripted:one"']
+    Path("e.toml").write_text("\n".join(lines), encoding="utf-8")
+    options = [word for name in given for word in ("--model", name)]
+    code, _, errors = tomeval("run", "e.toml", *options)
+    assert code == 0
+    assert [path.name for path in Path("runs").iterdir()] == [folder]
+    note = f"note: the model by --model has a run folder of its own: runs/{folder}\n"
+    assert (note in errors) == (folder != "mine")
+    assert f"runs/{folder}: 0 episodes played" in tomeval("run", "e.toml", *options)[2]  # resumes
+    if folder != "mine":
+        assert tomeval("run", "e.toml")[0] == 0
+        code, _, errors = tomeval("run", "e.toml", *options, "--out", "runs/mine")
+        assert (code, "holds another experiment" in errors) == (2, True)

@@ -59,7 +59,8 @@ def run(
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="The run folder. Default: runs/NAME, of a shard runs/NAME-K-of-N.",
+            help="The run folder. Default: runs/NAME, with another model by --model "
+            "runs/NAME-MODEL, of a shard with -K-of-N.",
         ),
     ] = None,
     shard: Annotated[
@@ -140,11 +141,13 @@ def run(
 
         tell_notes(own_numbers(loaded, overrides))
     tell_notes(_contexts(loaded))
-    named = loaded.name if part is None else loaded.name + part.suffix
+    folder = out or str(Path("runs") / (loaded.folder_name + (part.suffix if part else "")))
+    if out is None and loaded.folder_name != loaded.name:
+        tell_notes([f"the model by --model has a run folder of its own: {folder}"])
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
-            out or str(Path("runs") / named),
+            folder,
             part=part,
             workers=workers,
             engine=engine,

@@ -213,6 +213,18 @@ def brief_names(names: Iterable[str]) -> list[str]:
     return [kept.get(name, name) for name in full]
 
 
+def short_file_name(names: Iterable[str]) -> str:
+    """Return models' names as a part of a file's name: no kind, owner or address, 60 characters.
+
+    Examples
+    --------
+    >>> short_file_name(["openai:meta-llama/Llama-3.1-8B@http://127.0.0.1:8000/v1", "hf:org/m@v2"])
+    'Llama-3.1-8B-m-v2'
+    """
+    own = [name.rstrip("/").rpartition("/")[2] for name in brief_names(names)]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(own)).strip("-.")[:60].rstrip("-.") or "model"
+
+
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
     """Return JSON-ready data in which texts that are keys of `names` are replaced."""
     if not names:

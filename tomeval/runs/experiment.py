@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import re
@@ -29,7 +30,7 @@ from tomeval.core.outcomes import ON_INVALID
 from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
-from tomeval.models.naming import use_aliases
+from tomeval.models.naming import short_file_name, use_aliases
 from tomeval.runs.domain import Cell, Domain, get_domain
 
 DEFAULT_DOMAIN = "matrix"
@@ -73,7 +74,8 @@ class Experiment(BaseModel):
     domain : str
         The kind of game.
     name : str
-        What the run is called; its default folder is ``runs/NAME``.
+        What the run is called; its default folder is ``runs/NAME``, and ``runs/NAME-MODEL`` where
+        ``--model`` names another model than the experiment.
     seed : int or list
         What everything that is drawn derives from.
     episodes : int
@@ -127,6 +129,7 @@ class Experiment(BaseModel):
     _base: Path | None = None
     _where: str = "experiment"
     _one_model: bool = False
+    _models_instead: list[str] = []
 
     @field_validator("name")
     @classmethod
@@ -156,6 +159,12 @@ class Experiment(BaseModel):
     @classmethod
     def _known_policy(cls, value: list[str]) -> list[str]:
         return among("policy", value, cls.POLICIES)
+
+    @property
+    def folder_name(self) -> str:
+        """The name of its default run folder; another model than its own has one of its own."""
+        models = self._models_instead
+        return f"{self.name}-{short_file_name(models)}" if models else self.name
 
     @property
     def base(self) -> Path | None:
@@ -334,6 +343,7 @@ def load_experiment(
         for override in overrides:
             override_key(data, override, tables)
         given = [model] if isinstance(model, str) else list(model or ())
+        unchanged = copy.deepcopy(data)
         for name in given:
             if name not in _aliases(data):
                 model_name(name)
@@ -353,6 +363,7 @@ def load_experiment(
         if what := other_kind(data):
             raise TomevalError(f"{where}: {what}") from None
         raise
+    experiment._models_instead = given if data != unchanged else []
     if given and not any(cell.models for cell in experiment.cells):
         raise TomevalError(f"{where}: no player is a language model, so --model replaces nothing")
     return experiment
