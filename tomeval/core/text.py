@@ -191,8 +191,11 @@ def both_ends(text: str, most: int = 200) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def wrapped(text: str, indent: int = 0) -> str:
-    """Return a text in lines that fit a terminal of 80 columns, of which wide letters take two."""
+def wrapped(text: str, indent: int = 0, most: int | None = None) -> str:
+    """Return a text in lines that fit a terminal of 80 columns, of which wide letters take two.
+
+    With `most`, that many lines of it at most, which then end in dots.
+    """
     wide = "".join(c + "\0" * (unicodedata.east_asian_width(c) in "WF") for c in text)
     return textwrap.fill(
         wide,
@@ -200,4 +203,6 @@ def wrapped(text: str, indent: int = 0) -> str:
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + 2),
         break_on_hyphens=False,
+        max_lines=most,
+        placeholder=" ...",
     ).replace("\0", "")
