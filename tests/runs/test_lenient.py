@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
 import pytest
 from every_domain import experiment, good
 from support import scripts
 
-from tomeval.report.notices import lenient_rows
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import Reply
+from tomeval.report.notices import REASONS, invalid_rows, lenient_rows
 from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -49,3 +54,79 @@ def test_the_fault_of_what_cannot_be_read_is_told(tmp_path):
     with Run(tmp_path) as run:
         assert fault in " ".join("\n".join(closing(run).lines).split())
         assert fault in "\n".join(transcript_lines(run, 0, 0))
+
+
+@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
+def test_the_longest_lenient_reply_is_shown(domain, tmp_path):
+    long = f"On reflection {'I am not sure, ' * 20}so I change my answer to the other one."
+
+    replies = []
+
+    def said(text):
+        replies.append(text)
+        return f"{text}\n\n{long if len(replies) == 2 else 'Ok.'}"
+
+    play(domain, tmp_path, said)
+    with Run(tmp_path) as run:
+        (row,) = lenient_rows(run)
+        assert row["said"].endswith(long[-200:])
+
+
+def ask(domain, folder, said, **options):
+    """Play with `lenient = "ask"`; return the outcomes of all answers, and the calls' faults."""
+    data = experiment(domain, "scripted:rule", episodes=2)
+    table = data["subjects"][0] if domain == "matrix" else data["players"]["m"]
+    table |= {"lenient": "ask", **options}
+    with scripts(rule=said):
+        run_experiment(make_experiment(data), folder)
+    with Run(folder) as run:
+        rows = run.store.query("SELECT outcome, attempts FROM asked WHERE seat != 'partner'")
+        calls = run.store.query("SELECT unpacked(record) FROM calls")
+        return Counter(rows), [json.loads(record).get("fault") for (record,) in calls]
+
+
+@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
+def test_a_lenient_answer_can_be_asked_for_again(domain, tmp_path):
+    fine = good(domain)
+    polite = "\nOn reflection I change my answer to the other one."
+    found, faults = ask(
+        *(domain, tmp_path),
+        lambda request: fine(request) + (polite if request.attempt == 1 else ""),
+        temperature=1.0,
+    )
+    assert found["valid", 2] > 0
+    assert {outcome for outcome, _ in found} == {"valid"}
+    assert "the answer is not in the exact form asked for" in faults
+    with Run(tmp_path) as run:
+        assert {row["lenient_rate"] for row in run.rows()} == {0.0}
+
+
+def test_an_answer_that_stays_lenient_is_invalid(tmp_path):
+    found, _ = ask("matrix", tmp_path, lambda request: "Final answer: J (scratch that)")
+    assert found["unparsable", 2] == 2
+
+
+def test_the_key_is_checked():
+    data = experiment("matrix", "scripted:rule")
+    data["subjects"][0]["lenient"] = "aks"
+    with pytest.raises(TomevalError, match=r"lenient.*'aks'.*did you mean 'ask'"):
+        make_experiment(data)
+
+
+@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(""), "empty"),
+        (Reply(" \n\u200b", "J, I think."), "empty"),
+        (Reply("<think>Final answer: J</think>"), "empty"),
+        (Reply("Final answer: J", finish="refusal"), "refusal"),
+    ],
+)
+def test_empty_and_refused_replies_are_counted_as_such(domain, reply, reason, tmp_path):
+    with scripts(rule=lambda request: reply):
+        run_experiment(make_experiment(experiment(domain, "scripted:rule", episodes=2)), tmp_path)
+    with Run(tmp_path) as run:
+        assert run.status()[0][reason] == run.status()[0]["void"] == 2
+        assert f"{reason}" in " ".join(closing(run).lines)
+        assert invalid_rows(run)[0]["counts"][REASONS.index(reason)] == 2

@@ -36,9 +36,9 @@ def waits(monkeypatch):
 
 
 def play(folder, domain, script, *, episodes=12, concurrency=32, **more) -> int:
+    options = {k: more.pop(k) for k in ("progress", "on_counts", "go_on") if k in more}
     with scripts(rule=script):
         made = make_experiment(experiment(domain, "scripted:rule", episodes=episodes, **more))
-        options = {k: more.pop(k) for k in ("progress", "on_counts") if k in more}
         return run_experiment(made, folder, concurrency=concurrency, **options)
 
 
@@ -120,7 +120,8 @@ def test_a_stopped_cell_is_tried_again(tmp_path, domain) -> None:
     play(tmp_path / "run", domain, void_in(domain, range(99)))
     assert statuses(tmp_path / "run") == dict.fromkeys(range(10), "void")
     play(tmp_path / "run", domain, void_in(domain, range(10)), stop_after_voids=0)
-    play(tmp_path / "whole", domain, void_in(domain, range(10)), stop_after_voids=0)
+    whole = {"stop_after_voids": 0, "go_on": True}
+    play(tmp_path / "whole", domain, void_in(domain, range(10)), **whole)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
     sessions = json.loads((tmp_path / "run" / "sessions.json").read_text())
     assert [session["stop_after_voids"] for session in sessions] == [5, 5, 0]
@@ -155,7 +156,8 @@ def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
         (Reply("", "Hm, J or", finish="length"), "had not finished thinking: raise max_tokens"),
         (Reply("Final answer: Z"), "illegal (qa"),
         (Reply("I cannot", finish="refusal"), "declined: reword the question"),
-        (Reply(""), "no line begins with 'Final answer:': \"\" (3 times)"),
+        (Reply(""), 'empty (qa, at most 512 tokens): "" (3 times)'),
+        (Reply("", "Hm."), "nothing stands outside of its thinking: raise max_tokens"),
     ],
 )
 def test_it_says_which_setting_would_read_them(tmp_path, caplog, reply, words) -> None:

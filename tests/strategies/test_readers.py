@@ -138,7 +138,8 @@ def test_accepted(text):
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        ("", "unparsable"),
+        ("", "empty"),
+        (" \n\u200b", "empty"),
         ("I choose J.", "unparsable"),
         ("Their answer: J", "unparsable"),
         ("The answer is close to J", "illegal"),
@@ -146,8 +147,8 @@ def test_accepted(text):
         ("Answer: J\n\\boxed{F}", "unparsable"),
         ("Final answer: J\nUnless F is better.", "unparsable"),
         ('Final answer: {"partner": "J"}', "illegal"),
-        ("<think>Final answer: J</think>", "unparsable"),
-        ("Final answer: J</think>", "unparsable"),
+        ("<think>Final answer: J</think>", "empty"),
+        ("Final answer: J</think>", "empty"),
         ("Final answer:", "illegal"),
         ("Final answer: ...", "illegal"),
         ("Final answer: J or F", "illegal"),
@@ -319,6 +320,77 @@ def test_awkward_labels(said, labels, expected):
     assert read(f"{MARKER} {said}", labels) == expected
 
 
+@pytest.mark.parametrize("sign", "'’‘‛ʼ′´＇")
+def test_apostrophes_are_those_of_ascii(sign):
+    for label, said in ((f"Don{sign}t", "Don't"), ("Don't", f"Don{sign}t")):
+        assert read(f"{MARKER} {said}", ("Dare", label)) == label
+        assert read(f"{MARKER} Dare\nI {said} know.", ("Dare", label)) == "unparsable"
+
+
+@pytest.mark.parametrize("sign", "-‐‑‒–—−－")
+def test_hyphens_are_those_of_ascii(sign):
+    labels = ("Stay-in", "Go")
+    assert read(f"{MARKER} Stay{sign}in", labels) == "Stay-in"
+    assert read(f"{MARKER} Stay-in", (f"Stay{sign}in", "Go")) == f"Stay{sign}in"
+    assert read(f"{MARKER} Go\nstay{sign}in is close.", labels) == "unparsable"
+    assert read(f"{MARKER} Go – it pays", labels) == read(f"{MARKER} Go—it pays", labels) == "Go"
+
+
+@pytest.mark.parametrize("quoted", ['"yes"', "“yes”", "„yes“", "«yes»", "＂yes＂", "”yes”"])
+def test_quotes_are_those_of_ascii(quoted):
+    assert read(f"{MARKER} {quoted}", ('"yes"', "no")) == '"yes"'
+    assert read(f"{MARKER} {quoted}", ("yes", "no")) == "yes"
+    text = '{"pair": [1, 2]}'.replace('"', quoted[0], 1).replace('"', quoted[-1], 1)
+    assert JsonShape("pair", int, 2, tuple).read(text, "stop").value == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "expected"),
+    [
+        (("左", "右"), "左", "左"),
+        (("左", "右"), "左。因为对方总是选左。", "左"),
+        (("左", "右"), "左，因为对方总是选左", "左"),
+        (("左", "右"), "左\n但是右更好", "unparsable"),
+        (("选项A", "选项B"), "选项A\n我想选选项B吧", "unparsable"),
+        (("J", "F"), "J\n还是F更好", "unparsable"),
+        (("ซ้าย", "ขวา"), "ซ้าย", "ซ้าย"),
+        (("ซ้าย", "ขวา"), "ซ้าย\nแต่ขวาดีกว่า", "unparsable"),
+        (("ឆ្វេង", "ស្តាំ"), "ឆ្វេង\nប៉ុន្តែស្តាំល្អជាង", "unparsable"),
+        # words beside a label are read in English only
+        (("左", "右"), "我选择左", "illegal"),
+        (("左", "右"), "不选左", "illegal"),
+        (("左", "右"), "I choose 左", "左"),
+    ],
+)
+def test_scripts_without_spaces(labels, said, expected):
+    assert read(f"{MARKER} {said}", labels) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Final answer: J\nOn reflection I change my answer to the other one.",
+        "Final answer: J (scratch that)",
+        "**Final answer:** J",
+        "J",
+    ],
+)
+def test_lenient_answers_are_refused_under_strict(text):
+    assert Labels(JF).read(text, "stop").lenient
+    read = Labels(JF).read(text, "stop", strict=True)
+    assert read[:3] == ("unparsable", None, "the answer is not in the exact form asked for")
+    exact = f"Well.\n{MARKER} J"
+    assert Labels(JF).read(exact, "stop", strict=True) == ("valid", 0, "", False)
+
+
+def test_lenient_objects_are_refused_under_strict():
+    shape = JsonShape("code", int, 3, list)
+    text = f'{MARKER} {{"code": [2, 4, 1], "valid": false}}'
+    assert shape.read(text, "stop").lenient
+    assert shape.read(text, "stop", strict=True).outcome == "unparsable"
+    assert shape.read(f'{MARKER} {{"code": [2, 4, 1]}}', "stop", strict=True).value == [2, 4, 1]
+
+
 def test_thinking_is_set_aside():
     assert without_thinking("a<think>b") is None
     assert without_thinking("a<think>b</think> c") == " c"
@@ -334,7 +406,7 @@ FRAMES = {
     "**@**": "valid",
     "<think>@</think>@": "valid",
     "@\n\n": "valid",
-    "": "unparsable",
+    "": "empty",
     "?": "unparsable",
     "@\n@": "valid",
     "**@**\n@": "valid",
@@ -347,7 +419,7 @@ FRAMES = {
     "So @": "valid",
     "So they say: @": "unparsable",
     "@\nOr not.": "valid",
-    "@</think>": "unparsable",
+    "@</think>": "empty",
     "<think>@": "truncated",
     "@<think>": "truncated",
 }

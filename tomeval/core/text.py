@@ -258,7 +258,13 @@ def least_room(text: str, level: int = 1) -> int:
     return max(cell_len(part.rstrip()) for part in parts)
 
 
-def wrapped(text: str, indent: int = 0) -> str:
-    """Return a text in lines that fit the terminal, and one of 80 columns."""
-    room = min(79, get_terminal_size().columns)
-    return "\n".join(wrap(" " * indent + text, room, " " * (indent + 2)))
+def wrapped(text: str, indent: int = 0, most: int | None = None) -> str:
+    """Return a text in lines that fit the terminal, and one of 80 columns.
+
+    With `most`, that many lines of it at most, which then end in dots.
+    """
+    room, after = min(79, get_terminal_size().columns), " " * (indent + 2)
+    lines = wrap(" " * indent + text, room, after)
+    if most is not None and len(lines) > most:
+        lines = [*lines[: most - 1], wrap(lines[most - 1], room - 4)[0] + " ..."]
+    return "\n".join(lines)

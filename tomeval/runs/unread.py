@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -55,14 +55,8 @@ class FirstQuestions:
         for text, (job, *others) in list(replies.items())[:_REPLIES]:
             more = f" and {len(others)} more" if others else ""
             where = f"{excerpt(name(job[0]), 60)}, episode {job[1]}{more}"
-            lines += _lines(f"{where}: {text}", _LINES[0])
+            lines.append(wrapped(f"{where}: {text}", 2, _LINES[0]))
         for remedy in list(dict.fromkeys(advice(unread) for _, unread in first))[:_REMEDIES]:
-            lines += _lines(f"-> {remedy}", _LINES[1])
-        lines += _lines("-> --go-on plays on all the same; everything is kept in the run folder", 1)
+            lines.append(wrapped(f"-> {remedy}", 2, _LINES[1]))
+        lines.append("  -> --go-on plays on all the same; everything is kept in the run folder")
         return "\n".join(lines)
-
-
-def _lines(text: str, most: int) -> Sequence[str]:
-    """Return a text in lines of a terminal; of a long one the first."""
-    lines = wrapped(text, 2).split("\n")
-    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][:75]} ..."]

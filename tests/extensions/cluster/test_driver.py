@@ -22,6 +22,9 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.live import Live
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.unread import UnreadError
+
+GO_ON = {"go_on": True}
 
 
 @pytest.fixture(autouse=True)
@@ -179,6 +182,13 @@ def test_an_error_of_the_input_stops_the_run_with_its_line(tmp_path) -> None:
 
     with pytest.raises(TomevalError, match=r"replica \d on .*: no such file"):
         play(tmp_path / "run", FakeEngine(change=change))
+
+
+def test_a_run_that_nobody_can_read_stops(tmp_path) -> None:
+    more = {"domain": "matrix", "games": ["IPD", "RPS", "IBS"], "episodes": 12}
+    with pytest.raises(UnreadError, match="none of the first 8 answers could be read"):
+        play(tmp_path / "run", FakeEngine(), script=lambda request: "Hm.", **more)
+    play(tmp_path / "run", FakeEngine(), script=lambda request: "Hm.", options=GO_ON, **more)
 
 
 def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path, caplog) -> None:

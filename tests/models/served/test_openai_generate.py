@@ -103,6 +103,7 @@ def test_long_seeds_fit_every_server_and_stay_different():
         ({"content": "<think>x</think>J"}, "<think>x</think>J", None, "stop"),
         ({"content": "", "finish_reason": "content_filter"}, "", None, "refusal"),
         ({"content": None, "refusal": "I will not."}, "", None, "refusal"),
+        ({"content": [{"type": "refusal", "refusal": "No."}]}, "", None, "refusal"),
         ({"content": "x", "finish_reason": None}, "x", None, "stop"),
         ({"content": [{"type": "text", "text": "J"}]}, "J", None, "stop"),
     ],
@@ -115,7 +116,8 @@ def test_reply_shapes(message, text, reasoning, finish):
     with FakeServer() as server:
         reply = with_model(server, shaped)
     assert (reply.text, reply.reasoning, reply.finish) == (text, reasoning, finish)
-    assert reply.details.get("refusal") == message.get("refusal")
+    said = message.get("refusal") or ("No." if isinstance(message["content"], list) else None)
+    assert reply.details.get("refusal") == (said if finish == "refusal" else None)
 
 
 UNUSABLE = [
@@ -174,6 +176,28 @@ def test_stop_texts_cut_the_reply_where_the_server_cannot():
         reply = with_model(server, cut)
     assert (reply.text, reply.finish) == ("J", "stop")
     assert reply.details["dropped"] == ["stop"]
+
+
+def test_a_refusal_that_is_cut_stays_one():
+    def cut(model):
+        server.reply = {"content": "J\nand more", "finish_reason": "content_filter"}
+        return model.generate(request(stop=("\n",)))
+
+    with FakeServer() as server:
+        server.reject = {"stop": "'stop' is not supported with this model"}
+        assert with_model(server, cut).finish == "refusal"
+
+
+def test_the_error_of_a_content_filter_is_a_refusal():
+    error = {"message": "The response was filtered.", "code": "content_filter", "param": "prompt"}
+
+    def filtered(model):
+        server.faults.append({"status": 400, "body": {"error": error}})
+        return model.generate(request())
+
+    with FakeServer() as server:
+        reply = with_model(server, filtered)
+    assert (reply.text, reply.finish) == ("", "refusal")
 
 
 def test_a_strict_server_is_mended_at_the_start_and_not_again(caplog):

@@ -14,7 +14,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.game import ERRORS, ArenaGame
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.policy import Policy
-from tomeval.domains.seated.players import LLM, SeatedPlayer, check_options
+from tomeval.domains.seated.players import IF_SET, LLM, SeatedPlayer, check_options
 from tomeval.runs.experiment import located
 
 PLANNER, RANDOM = "planner", "random"
@@ -124,7 +124,11 @@ def player_from_table(
         raise TomevalError(f"kind: name a kind of player, or give a 'model'; has {has}")
     if kind == LLM:
         model, chosen = ArenaPlayer.model_and_options({**defaults, **entry})
-        options = {field.name: getattr(chosen, field.name) for field in fields(chosen)}
+        options = {
+            field.name: value
+            for field in fields(chosen)
+            if (value := getattr(chosen, field.name)) != field.default or field.name not in IF_SET
+        }
         strategy = options["strategy"] if isinstance(options["strategy"], str) else ""
         return ArenaPlayer(name, LLM, options, model, strategy, base=base)
     rate, error = entry.pop("error_rate", 0.0), entry.pop("error", "format")

@@ -22,7 +22,7 @@ from tomeval.domains.decrypto.embedding_players import (
 from tomeval.domains.decrypto.game import CODES, EncoderView, View
 from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.seats import Seat
-from tomeval.domains.seated.players import LLM, LLM_DEFAULTS, SeatedPlayer, check_options
+from tomeval.domains.seated.players import IF_SET, LLM, LLM_DEFAULTS, SeatedPlayer, check_options
 from tomeval.domains.seated.seats import Chair
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
 
-TRUNCATION = ("top_p", "top_k", "min_p")
-"""Options that stand in a player's definition only if they cut anything."""
+RARE = ("top_p", "top_k", "min_p", *IF_SET)
+"""Options that stand in a player's definition only if they are not the default."""
 
-LLM_OPTIONS = (*(name for name in LLM_DEFAULTS if name not in TRUNCATION), "max_attempts")
-LLM_OPTIONS += TRUNCATION
+LLM_OPTIONS = (*(name for name in LLM_DEFAULTS if name not in RARE), "max_attempts")
+LLM_OPTIONS += RARE
 """Options of a language-model player beside its model."""
 
 KIND_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -195,7 +195,7 @@ def player_from_table(
             option: value
             for option in LLM_OPTIONS
             if (value := getattr(chosen, option)) != getattr(type(chosen), option)
-            or option not in TRUNCATION
+            or option not in RARE
         }
         return DecryptoPlayer(name, LLM, options, model, base=base)
     if kind == "embedding":

@@ -12,7 +12,7 @@ import numpy as np
 
 from tomeval.core.csv_files import check_columns
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.text import excerpt
+from tomeval.core.text import ascii_signs, excerpt
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
 from tomeval.domains.matrix.partners import PartnerSet
 
@@ -150,7 +150,7 @@ def seen_from(game: MatrixGame, column_seat: bool) -> MatrixGame:
 
 @cache
 def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str, int]:
-    """Return every way to write an action: indices, and labels without regard to case.
+    """Return every way to write an action: indices, and labels but for case and kinds of quotes.
 
     Where a named label set uses numbers as labels, they are labels and indices are not read.
     """
@@ -161,7 +161,7 @@ def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str
         names = {}
     for label_set in sets:
         for index, label in enumerate(getattr(label_set, side)):
-            known = names.setdefault(label.casefold(), index)
+            known = names.setdefault(ascii_signs(label).casefold(), index)
             if known != index:
                 raise TomevalError(
                     f"game {game.name}: {label!r} names different actions in different label sets "
@@ -206,7 +206,7 @@ def index_note(read: Mapping[int, str]) -> str:
 
 def read_action(column: str, text: str, names: Mapping[str, int]) -> int:
     """Read one action; ``1.0`` is how tables with empty cells write the index 1."""
-    folded = text.casefold()
+    folded = ascii_signs(text).casefold()
     action = names.get(folded)
     if action is None and (whole := _WHOLE.fullmatch(folded)):
         action = names.get(whole[1])

@@ -24,8 +24,8 @@ class SeatedExperiment(Experiment):
     ----------
     players : dict
         Tables by name: ``kind``, which may be left out if ``model`` is given, and options.
-    strategy, memory, temperature, probe_temperature, top_p, top_k, min_p, max_tokens, prompts,
-    system
+    strategy, memory, temperature, probe_temperature, top_p, top_k, min_p, max_tokens, lenient,
+    prompts, system
         Defaults of language-model players. A domain adds the key ``model``.
     """
 
@@ -38,6 +38,7 @@ class SeatedExperiment(Experiment):
     top_k: int = 0
     min_p: float = 0.0
     max_tokens: int | dict[str, int] = 0
+    lenient: str = "take"
     prompts: str = ""
     system: str = ""
 

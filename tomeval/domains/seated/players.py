@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 LLM = "llm"
 
 LLM_DEFAULTS: tuple[str, ...] = ("strategy", "memory", "temperature", "probe_temperature")
-LLM_DEFAULTS += ("top_p", "top_k", "min_p", "max_tokens", "prompts", "system")
+LLM_DEFAULTS += ("top_p", "top_k", "min_p", "max_tokens", "lenient", "prompts", "system")
 """Options of language models that an experiment can set for all of them."""
+
+IF_SET = ("lenient",)
+"""Options that stand in a player's definition only if they are not the default."""
 
 
 @dataclass(frozen=True, eq=False)

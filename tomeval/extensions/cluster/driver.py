@@ -180,8 +180,8 @@ class Driver:
                 self._filler.stepped(*job, steps)
         for key, asked in said.asked.items():
             self._filler.count_of(key).add(asked)
-        for job, *what in said.settled:
-            self._filler.settled(*job, *what)
+        for job, key, outcome, call in said.settled:
+            self._filler.settled(*job, key, outcome, call)
         for _ in range(said.again):
             self._filler.asked_again()
 

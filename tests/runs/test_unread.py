@@ -1,0 +1,171 @@
+"""A run whose first replies cannot be read stops, and says why on one screen."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from every_domain import episode_of, experiment, good
+from support import scripts
+from typer.testing import CliRunner
+
+from tomeval.cli.app import app
+from tomeval.models.base import Reply
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.unread import FIRST, UnreadError
+
+MATRIX = {
+    "games": ["IPD", "RPS", "IBS"],
+    "partners": "tit_for_tat",
+    "labels": "neutral",
+    "horizon": 3,
+    "episodes": 6,
+    "subjects": [{"strategy": ["QA", "CoT"], "max_attempts": 2}],
+    "model": "scripted:rule",
+}
+
+
+class Counting:
+    """A script that counts its calls."""
+
+    def __init__(self, say):
+        self.say, self.calls = say, 0
+
+    def __call__(self, request):
+        self.calls += 1
+        return self.say(request) if callable(self.say) else self.say
+
+
+def play(folder, data, say, **options):
+    """Play; return the error or None, and how many calls were made."""
+    script = Counting(say)
+    with scripts(rule=script):
+        try:
+            run_experiment(make_experiment(data), folder, **options)
+        except UnreadError as error:
+            return str(error), script.calls
+    return None, script.calls
+
+
+@pytest.mark.parametrize("policy", ["void", "random"])
+def test_the_first_questions_are_the_same_at_any_concurrency(tmp_path, policy):
+    data, screens = MATRIX | {"on_invalid": policy}, set()
+    for number in (1, 3, 32):
+        folder = tmp_path / f"{number}"
+        screen, calls = play(folder, data, "I would rather not.", concurrency=number)
+        assert calls == 2 * FIRST  # each was asked twice
+        screens.add(screen)
+        with Run(folder) as run:  # what was measured is there
+            (kept,) = run.store.query("SELECT COUNT(*) FROM calls")[0]
+            (waiting,) = run.store.query("SELECT COUNT(*) FROM answered")[0]
+            assert kept + waiting >= 2 * FIRST
+    (screen,) = screens
+    assert screen.startswith("none of the first 8 answers could be read: the run stops\n")
+    assert '"I would rather not."' in " ".join(screen.split())
+    assert "-> there is no answer in the form asked for" in screen
+    assert "--go-on" in screen
+
+
+def width(line):
+    return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda request: "我不知道。\n" * 300,
+        lambda request: "\x1b[2J\u202e" * 200,
+        lambda request: Reply("<think>" + "x" * 5000, finish="length"),
+        lambda request: Reply("", finish="refusal"),
+        lambda request: f"{request.seed} " * 100,
+    ],
+)
+def test_all_of_it_fits_one_screen(tmp_path, say):
+    screen, _ = play(tmp_path / "run", MATRIX, say)
+    lines = f"tomeval: {screen}".split("\n")
+    assert len(lines) <= 24
+    assert max(map(width, lines)) <= 80
+    assert all(line.startswith("  ") for line in lines[1:])
+    assert "\x1b" not in screen
+    assert "\u202e" not in screen
+    assert "-> --go-on" in lines[-1]
+
+
+def test_a_run_goes_on_where_one_answer_could_be_read(tmp_path):
+    def say(request):  # of the eight first episodes, in the last one
+        return good("matrix")(request) if episode_of(request) == 3 else "Hm."
+
+    data = MATRIX | {"games": "IPD", "on_invalid": "void"}
+    for number in (1, 32):
+        screen, _ = play(tmp_path / f"{number}", data, say, concurrency=number)
+        assert screen is None
+
+
+def test_a_retry_that_is_read_counts(tmp_path):
+    screen, _ = play(
+        tmp_path / "run",
+        MATRIX | {"games": "IPD"},
+        lambda request: good("matrix")(request) if request.attempt == 2 else "Hm.",
+    )
+    assert screen is None
+
+
+def test_go_on_plays_all_and_a_resumed_run_counts_anew(tmp_path):
+    screen, calls = play(tmp_path / "run", MATRIX, "Hm.")
+    assert screen
+    assert calls == 2 * FIRST
+    screen, calls = play(tmp_path / "run", MATRIX, "Hm.")  # eight more
+    assert screen
+    assert calls == 2 * FIRST
+    screen, _ = play(tmp_path / "run", MATRIX, "Hm.", go_on=True)
+    assert screen is None
+    play(tmp_path / "whole", MATRIX, "Hm.", go_on=True)
+    with Run(tmp_path / "run") as run, Run(tmp_path / "whole") as whole:
+        sql = "SELECT cell, episode, status FROM episodes ORDER BY cell, episode"
+        assert set(run.store.query(sql)) >= set(whole.store.query(sql))
+
+
+def test_a_run_with_answers_that_were_read_is_not_stopped(tmp_path):
+    data = MATRIX | {"games": "IPD"}
+    assert play(tmp_path / "run", data | {"episodes": 1}, good("matrix"))[0] is None
+    screen, _ = play(tmp_path / "run", data | {"episodes": 6}, "Hm.")
+    assert screen is None
+
+
+@pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])
+def test_every_kind_of_game_stops(tmp_path, domain):
+    more = {"episodes": 12, "stop_after_voids": 0}
+    if domain == "arena":
+        players = {
+            "m": {"model": "scripted:rule", "max_attempts": 2},
+            "tft": {"kind": "tit_for_tat"},
+        }
+        lineups = [{"game": "g", "subject": "m", "others": ["tft", "tft"]}]
+        data = {"domain": "arena", "players": players, "lineups": lineups, **more}
+        data["games"] = {"g": {"game": "ipd3"}}
+    else:
+        data = experiment(domain, "scripted:rule", **more)
+    screen, calls = play(tmp_path / "run", data, "Hm.")
+    assert screen
+    assert '"Hm."' in " ".join(screen.split())
+    assert calls <= 10 * FIRST  # so often does a table of the arena ask
+
+
+def test_the_command_ends_with_code_1(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ['games = ["IPD", "RPS", "IBS"]', 'partners = "tit_for_tat"', 'labels = "neutral"']
+    lines += ["horizon = 3", "episodes = 6", 'model = "scripted:rule"']
+    lines += ["[[subjects]]", 'strategy = ["QA", "CoT"]']
+    (tmp_path / "e.toml").write_text("\n".join(lines), encoding="utf-8")
+    with scripts(rule=lambda request: Reply("", finish="refusal")):
+        stopped = CliRunner().invoke(app, ["run", "e.toml", "--out", "run"])
+        assert stopped.exit_code == 1
+        assert "tomeval: none of the first 8 answers could be read" in stopped.output
+        assert "reword the question (prompts), or take another model" in " ".join(
+            stopped.output.split()
+        )
+        went_on = CliRunner().invoke(app, ["run", "e.toml", "--out", "run", "--go-on"])
+        assert "none of the first" not in went_on.output
+        assert went_on.exit_code == 1  # no cell has a complete episode
