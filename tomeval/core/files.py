@@ -101,6 +101,9 @@ def replacing(path: Path, *, own: bool = False) -> Iterator[Path]:
         os.replace(draft, target)
     except OSError as error:
         raise TomevalError(f"{path}: cannot be written ({error.strerror or error})") from None
+    except UnicodeEncodeError as error:
+        text = error.object[error.start : error.end]
+        raise TomevalError(f"{path}: cannot be written ({text!r} cannot be encoded)") from None
     finally:
         with suppress(OSError):
             draft.unlink()
@@ -138,7 +141,9 @@ def _kind(path: Path) -> str | None:
 
 def write_text(path: Path, text: str, *, own: bool = False) -> Path:
     """Replace a text file in one step, UTF-8 with plain line ends, and return its path."""
-    return write_bytes(path, text.encode("utf-8"), own=own)
+    with replacing(path, own=own) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+    return path
 
 
 def write_bytes(path: Path, data: bytes, *, own: bool = False) -> Path:

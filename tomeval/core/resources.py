@@ -40,7 +40,7 @@ def experiment_path(experiment: str | Path) -> Path:
         There is neither; names the nearest shipped experiment.
     """
     path = Path(experiment)
-    if path.is_file() or path.name != str(experiment):
+    if (path.exists() and not path.is_dir()) or path.name != str(experiment):
         return path
     name = path.name.removesuffix(".toml")
     file = shipped("experiments") / f"{name}.toml"
@@ -75,7 +75,7 @@ def results_path(results: str | Path) -> Path:
         There is neither; names the shipped results.
     """
     path = Path(results)
-    if path.is_file() or path.name != str(results):
+    if (path.exists() and not path.is_dir()) or path.name != str(results):
         return path
     name = path.name.removesuffix(".csv")
     if name not in PUBLISHED:
