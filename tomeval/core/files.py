@@ -113,13 +113,13 @@ def _there(target: Path, path: Path) -> str | None:
     """Return the `_kind` of the file that an output would replace; empty if nothing is lost."""
     check_outside(path)
     try:
-        found = target.stat()
+        status = target.stat()
     except FileNotFoundError:
         return ""
-    if not stat.S_ISREG(found.st_mode):
-        what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise TomevalError(f"{path}: cannot be written (is {what})")
-    return _kind(target) if found.st_size else ""
+    return _kind(target) if status.st_size else ""
 
 
 def _kind(path: Path) -> str | None:

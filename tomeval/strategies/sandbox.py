@@ -129,7 +129,7 @@ def _filtered(node: Any, name: str) -> nodes.Filter:
 
 def _widths(text: str) -> int:
     """Return how wide a text can become as a format: its length and the numbers in it."""
-    return len(text) + sum(int(found.lstrip("0")[:9] or 0) for found in _NUMBER.findall(text))
+    return len(text) + sum(int(width.lstrip("0")[:9] or 0) for width in _NUMBER.findall(text))
 
 
 def _product(values: Iterable[Any]) -> int:
