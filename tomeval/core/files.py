@@ -101,6 +101,9 @@ def replacing(path: Path, *, own: bool = False) -> Iterator[Path]:
         os.replace(draft, target)
     except OSError as error:
         raise TomevalError(f"{path}: cannot be written ({error.strerror or error})") from None
+    except UnicodeEncodeError as error:
+        text = error.object[error.start : error.end]
+        raise TomevalError(f"{path}: cannot be written ({text!r} cannot be encoded)") from None
     finally:
         with suppress(OSError):
             draft.unlink()
@@ -110,13 +113,13 @@ def _there(target: Path, path: Path) -> str | None:
     """Return the `_kind` of the file that an output would replace; empty if nothing is lost."""
     check_outside(path)
     try:
-        found = target.stat()
+        status = target.stat()
     except FileNotFoundError:
         return ""
-    if not stat.S_ISREG(found.st_mode):
-        what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise TomevalError(f"{path}: cannot be written (is {what})")
-    return _kind(target) if found.st_size else ""
+    return _kind(target) if status.st_size else ""
 
 
 def _kind(path: Path) -> str | None:
@@ -138,7 +141,9 @@ def _kind(path: Path) -> str | None:
 
 def write_text(path: Path, text: str, *, own: bool = False) -> Path:
     """Replace a text file in one step, UTF-8 with plain line ends, and return its path."""
-    return write_bytes(path, text.encode("utf-8"), own=own)
+    with replacing(path, own=own) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+    return path
 
 
 def write_bytes(path: Path, data: bytes, *, own: bool = False) -> Path:

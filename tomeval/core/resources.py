@@ -40,7 +40,7 @@ def experiment_path(experiment: str | Path) -> Path:
         There is neither; names the nearest shipped experiment.
     """
     path = Path(experiment)
-    if path.is_file() or path.name != str(experiment):
+    if (path.exists() and not path.is_dir()) or path.name != str(experiment):
         return path
     name = path.name.removesuffix(".toml")
     file = shipped("experiments") / f"{name}.toml"
@@ -76,7 +76,9 @@ def results_path(results: str | Path) -> Path:
     """
     path = Path(results)
     name = path.name.removesuffix(".csv")
-    if path.is_file() or (path.name != str(results) and name not in PUBLISHED):
+    if (path.exists() and not path.is_dir()) or (
+        path.name != str(results) and name not in PUBLISHED
+    ):
         return path
     if path.name != str(results):
         raise TomevalError(f"{path}: no such file; {name!r} alone names the one that ships")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import check_readable
 from tomeval.runs.journal import IN_PLACE, ROLLBACK, WAL, Copy, fitting_journal, has_log, needs_copy
 from tomeval.runs.schema import readable, unpacked
 
@@ -66,8 +65,6 @@ class Database:
         self._journal = WAL if schema is None else fitting_journal(path.parent)
         self._copy: Copy | None = None
         with ExitStack() as unless_opened, self.reporting():
-            if path.exists():
-                check_readable(path)
             mode = "mode=rwc" if schema is not None else _reading_mode(path)
             if schema is None and needs_copy(path):
                 self._copy = Copy(path)

@@ -66,7 +66,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Call, unless the arguments are too large."""
         method = getattr(obj, "__wrapped__", obj)  # the sandbox wraps `format`
         owner = getattr(method, "__self__", None)
-        owned = (owner,) if isinstance(owner, str | list | tuple | dict) else ()
+        owned: tuple[Any, ...] = (owner,) if isinstance(owner, str | list | tuple | dict) else ()
         if isinstance(owner, str) and method.__name__ in ("format", "format_map"):
             owned = (_widths(owner),)
         self._spend(_CALL + _product((*owned, *args, *kwargs.values())))
@@ -74,7 +74,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         """Put what is counted in place of loops, lists and concatenations."""
-        return self._visited(super()._parse(source, name, filename))
+        parsed: nodes.Template = self._visited(super()._parse(source, name, filename))
+        return parsed
 
     def _visited(self, node: Any) -> Any:
         for field, value in node.iter_fields():
@@ -128,7 +129,7 @@ def _filtered(node: Any, name: str) -> nodes.Filter:
 
 def _widths(text: str) -> int:
     """Return how wide a text can become as a format: its length and the numbers in it."""
-    return len(text) + sum(int(found.lstrip("0")[:9] or 0) for found in _NUMBER.findall(text))
+    return len(text) + sum(int(width.lstrip("0")[:9] or 0) for width in _NUMBER.findall(text))
 
 
 def _product(values: Iterable[Any]) -> int:
@@ -145,7 +146,7 @@ def _size(value: Any) -> int:
     while left and size <= MOST:
         one = left.pop()
         if isinstance(one, Namespace):
-            one = one._Namespace__attrs  # type: ignore[attr-defined]
+            one = one._Namespace__attrs
         size += len(one) if isinstance(one, str) else _STEP
         if isinstance(one, list | tuple):
             left += one

@@ -33,8 +33,10 @@ CHOSEN = "frame/"
 """The folder of templates that an option of players names: own ones come in addition."""
 
 # What expressions of a template can raise.
-_FAILURES = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
-_FAILURES += (MemoryError,)
+_FAILURES = (
+    *(TypeError, ValueError, AttributeError, ArithmeticError, LookupError),
+    *(RecursionError, MemoryError),
+)
 
 # What parsing can raise: of jinja2, and of Python for what is nested too deeply.
 _NO_TEMPLATE = (jinja2.TemplateSyntaxError, SyntaxError, TomevalError, *_FAILURES)
