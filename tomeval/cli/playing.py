@@ -142,12 +142,12 @@ def run(
         tell_notes(own_numbers(loaded, overrides))
     tell_notes(_contexts(loaded))
     folder = out or str(Path("runs") / (loaded.folder_name + (part.suffix if part else "")))
-    if out is None and loaded.folder_name != loaded.name:
-        tell_notes([f"the model by --model has a run folder of its own: {folder}"])
+    apart = out is None and loaded.folder_name != loaded.name
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
             folder,
+            notes=[f"the model by --model has a run folder of its own: {folder}"] if apart else [],
             part=part,
             workers=workers,
             engine=engine,
@@ -201,9 +201,10 @@ def play_into(
     max_cost: float | None = None,
     log: Sequence[str] = (),
     verbose: bool = False,
+    notes: Sequence[str] = (),
     **how: Any,
 ) -> None:
-    """Play an experiment into a folder, show how it goes, and print the outcome.
+    """Play an experiment into a folder, show how it goes, and print the outcome and the notes.
 
     `how` are further arguments of `tomeval.runs.runner.run_experiment`.
 
@@ -246,6 +247,7 @@ def play_into(
         tell(f"tomeval: {unread}")  # its lines begin with blanks and fit a terminal
         raise typer.Exit(1)
     tell(f"{out}: {played} episodes played")
+    tell_notes(notes)
     for line in live.closing:
         tell(folded(line, sys.stderr))
     if not _close(Path(out), part):

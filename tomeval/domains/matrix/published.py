@@ -76,9 +76,9 @@ def beside(
     for row in published:
         key = (row["model"], _strategy(row["prompting"]), row["game"], row["partner"])
         index.setdefault(key, []).append(row)
-    for who, prompting, *task in [*index]:
+    for name, prompting, *cell_of in [*index]:
         if prompting == REASONING:
-            index.setdefault((who, "QA", *task), index[who, prompting, *task])
+            index.setdefault((name, "QA", *cell_of), index[name, prompting, *cell_of])
     rows: list[dict[str, Any]] = []
     unmatched: dict[str, int] = {}
     notes: list[str] = []

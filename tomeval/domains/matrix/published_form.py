@@ -66,7 +66,7 @@ def as_published(
 
 def row_names(run: Run, table: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what published tables call each row's subject, unless two would be called the same."""
-    kinds = {cell.columns["subject"]: cell.definition["kind"] for cell in run.cells}
+    kinds = {str(cell.columns["subject"]): cell.definition["kind"] for cell in run.cells}
     names = [_printed(row, kinds) for row in table]
     owners: dict[tuple[str, str], set[str]] = {}
     for row, name in zip(table, names, strict=True):
