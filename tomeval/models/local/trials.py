@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import math
 import random
@@ -161,9 +162,16 @@ def _tokens(plain: PlainEngine, rng: random.Random, count: int) -> tuple[int, ..
 
 
 def _alone(plain: PlainEngine, ids: tuple[int, ...]) -> Any:
-    """Return what comes after some tokens as the model itself has it, without mask and cache."""
-    read = require("torch").tensor([ids], device=plain.model.get_input_embeddings().weight.device)
-    return plain.model(input_ids=read, use_cache=False).logits[0, -1].float().log_softmax(-1)
+    """Return what comes after some tokens as the model has it, given only what it needs."""
+    torch = require("torch")
+    read = torch.tensor([ids], device=plain.model.get_input_embeddings().weight.device)
+    places = torch.arange(len(ids), device=read.device)[None]
+    asked = inspect.signature(plain.model.forward).parameters
+    options = {"attention_mask": torch.ones_like(read), "position_ids": places}
+    needed = {k: v for k, v in options.items() if k in asked and asked[k].default is asked[k].empty}
+    return (
+        plain.model(input_ids=read, use_cache=False, **needed).logits[0, -1].float().log_softmax(-1)
+    )
 
 
 def _too_far(plain: PlainEngine, difference: float, narrow: float) -> str:
