@@ -14,9 +14,9 @@ from transformers import AutoModelForCausalLM  # noqa: E402
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
 from tomeval.models.batching import Batcher  # noqa: E402
-from tomeval.models.local import forward as threads_module  # noqa: E402
+from tomeval.models.local import threads as threads_module  # noqa: E402
 from tomeval.models.local.cache import LEAST, usual_memory  # noqa: E402
-from tomeval.models.local.forward import Threads, free_cores  # noqa: E402
+from tomeval.models.local.threads import Threads, free_cores  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 
 

@@ -12,7 +12,8 @@ from tiny import make_config, make_tokenizer  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import ContextExceeded, Message, Prompt, ScoreRequest  # noqa: E402
-from tomeval.models.local.load import Loaded, rope_switch  # noqa: E402
+from tomeval.models.local.architecture import rope_switch  # noqa: E402
+from tomeval.models.local.load import Loaded  # noqa: E402
 from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
 from tomeval.models.local.tasks import LabelQuery, Sampling, Task, rows  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402

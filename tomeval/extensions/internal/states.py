@@ -92,6 +92,7 @@ class Watched:
         self.local, self.model = local, local.model if model is None else model
         self.blocks = _blocks(self.model)
         self._plain = PlainEngine(self.model, _ONE_BATCH, local.context_length())
+        self._plain.mixed = local.plain.mixed
 
     @property
     def layers(self) -> int:

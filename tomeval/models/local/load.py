@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import re
 import threading
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ from tomeval.core.extras import LOCAL, installed, need
 from tomeval.core.resources import read_text
 from tomeval.models import check_options
 from tomeval.models.base import LocalModel, Opening
+from tomeval.models.local.architecture import context_length
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 _TEXTS = (".json", ".txt", ".model", ".jinja", ".tiktoken", ".py")
@@ -30,8 +30,6 @@ second one that loads beside it fails or is left with weights that are drawn at 
 
 LOADED = ("dtype", "device", "device_map", "quantization", "local_files_only", "trust_remote_code")
 """The options of `tomeval.models.local.transformers.LocalOptions` that say how to load."""
-
-_CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len")
 
 
 class Loaded(NamedTuple):
@@ -214,33 +212,6 @@ def configured_context(path: Path) -> int | None:
     except (ValueError, RecursionError) as error:
         raise TomevalError(f"{path}: cannot be read: {error}") from None
     return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
-
-
-def context_length(config: Any) -> int | None:
-    """Return the longest sequence that a configuration names, or None."""
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    values = [getattr(text, name, None) for name in _CONTEXT_NAMES]
-    return next((int(value) for value in values if isinstance(value, int) and value > 0), None)
-
-
-def rope_switch(config: Any) -> float:
-    """Return the longest sequence that is read with a model's short rotary factors; else infinity.
-
-    Such are 128k variants of Phi-3: beyond a length all tokens turn by the long factors. Of kinds
-    of layers with ropes of their own the first to switch counts. Dynamic scaling only begins beyond
-    `context_length`, where no prompt gets; other kinds do not depend on the length.
-    """
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    ropes = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
-    usual = getattr(text, "original_max_position_embeddings", None) or math.inf
-    return min(
-        (
-            rope.get("original_max_position_embeddings") or usual
-            for rope in (ropes, *ropes.values())
-            if isinstance(rope, dict) and "long_factor" in rope
-        ),
-        default=math.inf,
-    )
 
 
 POCKET = {"pocket": "main", "pocket-rational": "rational"}

@@ -23,8 +23,9 @@ from tomeval.models.base import (
     Usage,
     thinking_room,
 )
-from tomeval.models.local.forward import PlainEngine, Threads
-from tomeval.models.local.load import LOADED, Loaded, context_length, load
+from tomeval.models.local.architecture import context_length
+from tomeval.models.local.forward import PlainEngine
+from tomeval.models.local.load import LOADED, Loaded, load
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import (
     Engine,
@@ -36,6 +37,7 @@ from tomeval.models.local.tasks import (
     exclusive,
     extensions,
 )
+from tomeval.models.local.threads import Threads
 from tomeval.models.local.trials import prefix_engine, settle
 
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind
@@ -72,7 +74,7 @@ class LocalOptions(BaseModel):
     # Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model no
     # more than 512 MiB or eight times its weights, see `tomeval.models.local.cache`.
     cache_memory: int | None = Field(None, ge=0)
-    # Threads of a pass on a CPU, see `tomeval.models.local.forward.Threads`.
+    # Threads of a pass on a CPU, see `tomeval.models.local.threads.Threads`.
     threads: int | None = Field(None, ge=1)
     local_files_only: bool = False  # this and the next as for `from_pretrained`
     trust_remote_code: bool = False
@@ -96,8 +98,8 @@ class TransformersModel(LocalModel):
     ----------
     revision : str
         The Hub's commit, or a hash of the folder.
-    engine : Engine
-        Runs the model; replaceable.
+    engine, plain : Engine
+        Runs the model, replaceable; and the one that reads every prompt whole.
     warnings : list of str
         What the template or the labels do not support as asked.
 
@@ -139,6 +141,7 @@ class TransformersModel(LocalModel):
         usual = 32_768 if self.model.device.type == "cuda" else 8_192
         self._threads = Threads(self.model, how.threads)
         plain = PlainEngine(self.model, how.batch_tokens or usual, self._context, self._threads)
+        self.plain = plain
         self.engine: Engine = plain
         with self._threads.taking():
             settle(plain)

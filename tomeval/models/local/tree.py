@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.prefixes import common_prefix
+from tomeval.models.local.architecture import attention_kinds
 from tomeval.models.local.cache import SlotCache, tree_attention, window_cache
-from tomeval.models.local.forward import Threads
 from tomeval.models.local.load import require
 from tomeval.models.local.tasks import Decoding
+from tomeval.models.local.threads import Threads
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -291,38 +292,3 @@ class _Arrays:
         self.mask: BoolArray = np.zeros((rows, width, length), dtype=bool)
         self.mask[:, :, 0] = True  # a token that sees nothing would become NaN
         self.seen: IntArray = np.zeros((rows, length), np.int64)  # depth of what lies at a place
-
-
-def attention_kinds(config: Any) -> tuple[tuple[str, ...], int | None]:
-    """Return the kinds of attention layers and the sliding window.
-
-    Other kinds are returned as they are, see `odd_kinds`.
-    """
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    window = getattr(text, "sliding_window", None)
-    kinds = getattr(text, "layer_types", None)
-    if kinds is None:
-        kinds = ["sliding_attention"] if window else ["full_attention"]
-    return tuple(sorted(set(kinds))), window
-
-
-def odd_kinds(config: Any) -> list[str]:
-    """Return the kinds of layers that are neither ``full_attention`` nor ``sliding_attention``."""
-    kinds, _ = attention_kinds(config)
-    return [kind for kind in kinds if kind not in ("full_attention", "sliding_attention")]
-
-
-def supported(model: Any) -> str:
-    """Return why a model's cache cannot be branched and rolled back, or an empty text."""
-    kinds, window = attention_kinds(model.config)
-    unknown = odd_kinds(model.config)
-    if unknown or getattr(model, "_is_stateful", False):
-        return f"its layers keep a state that cannot be rolled back ({', '.join(unknown)})"
-    if "sliding_attention" in kinds and not isinstance(window, int):
-        return "its sliding window is not stated"
-    attention = getattr(model.config, "_attn_implementation", None)
-    if attention not in ("sdpa", "eager"):
-        return f"attention {attention!r} takes no tree masks"
-    if "position_ids" not in inspect.signature(model.forward).parameters:
-        return "it takes no positions"
-    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import math
 import random
@@ -12,11 +13,16 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Sampling
+from tomeval.models.local.architecture import (
+    attention_kinds,
+    odd_kinds,
+    supported,
+    text_config,
+)
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import PrefixEngine
 from tomeval.models.local.tasks import Decoding, Engine, LabelQuery, Task
-from tomeval.models.local.tree import attention_kinds, odd_kinds, supported
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +101,7 @@ def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
             engine = PrefixEngine(plain, memory)
             reason = _too_far(plain, trial(engine, plain), _NARROW_TOLERANCE)
         except _FAULTS as error:
-            reason = _said(error)
+            reason = f"its code does not take branches of one: {_said(error)}"
         if not reason:
             if plain.switch < (plain.context or math.inf):
                 logger.warning(
@@ -115,7 +121,7 @@ def trial(engine: PrefixEngine, plain: PlainEngine) -> float:
     are short, with branches, a roll-back and a text in between; the caches are empty afterwards.
     """
     config = plain.model.config
-    named = vars(config.get_text_config()).items()
+    named = vars(text_config(config)).items()
     windows = [attention_kinds(config)[1], *(v for k, v in named if _WINDOW.search(k))]
     length = min(max(w for w in (0, *windows) if isinstance(w, int)) + 16, _LONGEST_TRIAL)
     if plain.context is not None:
@@ -150,14 +156,22 @@ def trial(engine: PrefixEngine, plain: PlainEngine) -> float:
 
 
 def _tokens(plain: PlainEngine, rng: random.Random, count: int) -> tuple[int, ...]:
-    vocabulary = int(plain.model.config.get_text_config().vocab_size)
+    embedded = plain.model.get_input_embeddings().weight.shape[0]
+    vocabulary = int(getattr(text_config(plain.model.config), "vocab_size", embedded))
     return tuple(rng.randrange(vocabulary) for _ in range(count))
 
 
 def _alone(plain: PlainEngine, ids: tuple[int, ...]) -> Any:
-    """Return what comes after some tokens as the model itself has it, without mask and cache."""
-    read = require("torch").tensor([ids], device=plain.model.get_input_embeddings().weight.device)
-    return plain.model(input_ids=read, use_cache=False).logits[0, -1].float().log_softmax(-1)
+    """Return what comes after some tokens as the model has it, given only what it needs."""
+    torch = require("torch")
+    read = torch.tensor([ids], device=plain.model.get_input_embeddings().weight.device)
+    places = torch.arange(len(ids), device=read.device)[None]
+    asked = inspect.signature(plain.model.forward).parameters
+    options = {"attention_mask": torch.ones_like(read), "position_ids": places}
+    needed = {k: v for k, v in options.items() if k in asked and asked[k].default is asked[k].empty}
+    return (
+        plain.model(input_ids=read, use_cache=False, **needed).logits[0, -1].float().log_softmax(-1)
+    )
 
 
 def _too_far(plain: PlainEngine, difference: float, narrow: float) -> str:
