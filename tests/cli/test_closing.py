@@ -94,7 +94,8 @@ def test_a_cell_without_a_complete_episode_is_named(play, tomeval, tmp_path, dom
 
 
 def test_only_a_few_cells_are_named(play, tomeval) -> None:
-    code, _, errors = play("matrix", lambda request: "what?", seed=list(range(8)), episodes=1)
+    seeds = {"seed": list(range(8)), "episodes": 1}
+    code, _, errors = play("matrix", lambda request: "what?", "--go-on", **seeds)
     assert code == 1
     assert "warning: no episode is complete in 8 cells:\n" in errors
     named = re.findall(r"^  cell (\d+): (.*)$", errors, re.MULTILINE)
@@ -453,7 +454,8 @@ def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None
 
 @pytest.mark.parametrize("domain", EXPERIMENTS)
 def test_random_play_in_place_of_every_answer_is_code_one(play, domain) -> None:
-    code, _, errors = play(domain, lambda request: "I would rather not.", on_invalid="random")
+    script = lambda request: "I would rather not."  # noqa: E731
+    code, _, errors = play(domain, script, "--go-on", on_invalid="random")
     assert code == 1
     assert "warning: no answer could be read; what was played says nothing of the player:" in errors
 
