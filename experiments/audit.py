@@ -61,15 +61,16 @@ class Range:
         return f"{self.low:.4f} to {self.high:.4f}"
 
 
-def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
-    """Return the rows of a results file that cannot be true.
+def judge(
+    path: str | Path, horizon: int = 100
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the rows of a results file that cannot be true, and how many each rule can produce.
 
     Parameters
     ----------
     path : path
-        A CSV with the columns ``table, model, prompting, game, partner, metric, mean, ci95``, one
-        number per row; ``metric`` is ``delta_functional_per_step``, ``delta_tom_per_step`` or
-        ``tom_percent`` (rows of other metrics are not audited).
+        A CSV with the columns `COLUMNS`, one number per row; rows of other metrics than `AUDITED`
+        are not judged.
     horizon : int
         Steps per episode of the results.
 
@@ -83,26 +84,17 @@ def audit(path: str | Path, horizon: int = 100) -> list[dict[str, Any]]:
           their partner, so the bounds are the widest over the partners of the set; a stochastic
           partner may fall any way it can.
         - ΔToM/T outside what the same cell's share of mispredictions can cost under each of the
-          rules of `tomeval.domains.matrix.responses.misjudgement_cost`. A row that fits one of
-          them is not listed, whichever rule the others follow; `judge` says which.
+          rules of `tomeval.domains.matrix.responses.misjudgement_cost`.
 
         Every printed number stands for all numbers that round to it.
+    list of dict
+        A row per game and partner: ``rows`` that have both ΔToM/T and ToM %, and for every rule how
+        many of them it fits. A row can fit several rules.
 
     Raises
     ------
     TomevalError
         A missing column, an unknown game or partner, text in place of a number: with the line.
-    """
-    return judge(path, horizon)[0]
-
-
-def judge(
-    path: str | Path, horizon: int = 100
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the reports of `audit`, and how many ΔToM/T each rule can produce.
-
-    The latter has a row per game and partner: ``rows`` that have both ΔToM/T and ToM %, and for
-    every rule how many of them it fits. A row can fit several rules.
     """
     path = results_path(path)
     rows = read_results(path)

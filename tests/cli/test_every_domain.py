@@ -165,7 +165,7 @@ def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
     assert (
         tomeval("export", folder, "--format", "hub", "--set", "repo=a/b", "--out", tmp_path)[0] == 0
     )
-    assert "loss/step" in (tmp_path / "three" / "model-index.yaml").read_text()
+    assert "loss_per_step" in (tmp_path / "cells.csv").read_text().partition("\n")[0]
 
 
 def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:

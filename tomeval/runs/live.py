@@ -26,7 +26,7 @@ from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
 from tomeval.runs.domain import Cell
 from tomeval.runs.remaining import Remaining, Work
-from tomeval.runs.store import LIVE, STORE, Store
+from tomeval.runs.store import LIVE, Store
 from tomeval.runs.tallies import Asked
 from tomeval.runs.writer import this_process
 
@@ -283,32 +283,3 @@ def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[
     finally:
         live.over = over
         write()
-
-
-def read_live(folder: Path, experiment: str) -> State | None:
-    """Return what a folder's file says; None if there is none.
-
-    Raises
-    ------
-    TomevalError
-        It cannot be read, is no such file, or is of another experiment than the one of this hash.
-    """
-    from pydantic import TypeAdapter, ValidationError
-
-    path = folder / LIVE
-    try:
-        state = TypeAdapter(State).validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TomevalError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValidationError as error:
-        (first, *_) = error.errors()
-        where = "".join(f"{part}: " for part in first["loc"])
-        raise TomevalError(f"{path}: {where}{first['msg']}") from None
-    if experiment and state.experiment != experiment:
-        raise TomevalError(
-            f"{path}: is of another experiment than {STORE} ({state.name!r}); the next "
-            "`tomeval run` into the folder writes it anew"
-        )
-    return state
