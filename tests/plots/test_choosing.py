@@ -26,12 +26,12 @@ def opened(tmp_path_factory):
         yield run
 
 
-FOUR = ["literal_against_functional", "forest_regret", "forest_tom", "decomposition"]
+FIRST = ["plane", "forest_regret", "forest_tom", "literal_against_functional", "decomposition"]
 
 
-def test_four_pictures_of_matrix_games_and_their_captions(opened, tmp_path) -> None:
+def test_first_pictures_of_matrix_games_and_their_captions(opened, tmp_path) -> None:
     files = [path.name for path in plot_run(opened, tmp_path)]
-    assert files == [*(f"{stem}.png" for stem in FOUR), "captions.md"]
+    assert files == [*(f"{stem}.png" for stem in FIRST), "captions.md"]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
 
 
@@ -116,8 +116,8 @@ def test_captions_say_what_every_file_shows(opened, tmp_path) -> None:
     plot_run(opened, tmp_path, formats=["png", "pdf"])
     text = (tmp_path / "captions.md").read_text(encoding="utf-8")
     sections = text.split("\n## ")[1:]
-    assert [section.split("\n")[0] for section in sections] == FOUR
-    for stem, section, drawing in zip(FOUR, sections, draw(opened), strict=True):
+    assert [section.split("\n")[0] for section in sections] == FIRST
+    for stem, section, drawing in zip(FIRST, sections, draw(opened), strict=True):
         assert f"Files: `{stem}.png`, `{stem}.pdf`" in section
         assert f"]({stem}.png)" in section
         assert "3 complete episodes each" in section
@@ -131,7 +131,7 @@ def test_captions_of_earlier_pictures_stay_as_long_as_these(opened, tmp_path) ->
     plot_run(opened, tmp_path)
     plot_run(opened, tmp_path, only=["tom"], formats=["svg"])
     headings = _headings(tmp_path)
-    assert headings[:4] == FOUR
+    assert headings[: len(FIRST)] == FIRST
     assert len(headings) == 8
     (tmp_path / "decomposition.png").unlink()
     plot_run(opened, tmp_path, only=["forest_tom"])
@@ -151,9 +151,10 @@ def test_progress_names_every_figure_before_it_is_drawn(opened, tmp_path) -> Non
 
     plot_run(opened, tmp_path, on_figure=note)
     assert told == [
-        ("literal_against_functional", 1, 3, 0),
-        ("forest", 2, 3, 1),
-        ("decomposition", 3, 3, 3),
+        ("plane", 1, 4, 0),
+        ("forest", 2, 4, 1),
+        ("literal_against_functional", 3, 4, 3),
+        ("decomposition", 4, 4, 4),
     ]
 
 

@@ -288,7 +288,7 @@ def test_cells_without_episodes_are_left_out(tmp_path) -> None:
         "episodes": 4,
         "horizon": 2,
     }
-    with tomeval.run(experiment, tmp_path / "run") as run:
+    with tomeval.run(experiment, tmp_path / "run", go_on=True) as run:
         assert not run.cells[1].played.episodes
         drawings = draw(run, every=True)
         assert {d.name for d in drawings} == set(figures_of(run)) - NEED_MORE

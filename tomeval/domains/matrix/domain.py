@@ -262,7 +262,7 @@ MATRIX = Domain(
         lines=episode_lines,
         first_table="cells",
         figures=FIGURES,
-        first_figures=("plane", "literal_against_functional", "forest", "decomposition"),
+        first_figures=("plane", "forest", "literal_against_functional", "decomposition"),
         figures_by=("regret", "tom"),
         figures_of_curves={  # a share has no sum
             "regret": ("window", "running", "cumulative"),

@@ -20,6 +20,7 @@ from tomeval.plots.drawing import (
     measured,
     sample_words,
 )
+from tomeval.plots.families import all_words
 from tomeval.plots.settings import in_style, small
 from tomeval.plots.style import add_head, new_figure
 from tomeval.runs.measures import SCORES
@@ -49,7 +50,7 @@ def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     seen = [cell for cell in matrix_cells(run) if has_values(cell, PAIR)]
     if not seen:
         return []
-    title = "Does a player use what it knows?"
+    title = f"Knows and uses: {all_words(seen)}"
     figure = _figure(seen, Looks(run.cells), options, title)
     caption = _caption(run, seen, options)
     return [Drawing(NAME, NAME, figure, title, caption, _describe(seen, options))]
@@ -63,8 +64,9 @@ def _caption(run: Run, seen: Sequence[MatrixRunCell], options: Options) -> str:
     words = [
         "Knows: how well it predicts its partner. Uses: how well it does what follows from its "
         f"own prediction. Both 0 at chance and 100 at the best attainable; a point per player and "
-        f"task, means over {sample_words(seen)} with {interval_words(options)}. Lines: half of "
-        "what can be had, which the words of the regions compare with."
+        f"task, {all_words(seen)}, means over {sample_words(seen)} with "
+        f"{interval_words(options)}. Lines: half of what can be had, which the words of the regions "
+        "compare with."
     ]
     if beyond:
         words.append(f"{beyond} of {len(seen)} points lie beyond the frame and are on its edge.")
@@ -92,7 +94,7 @@ def _figure(cells: Sequence[MatrixRunCell], looks: Looks, options: Options, titl
         _point(axes, cell, looks.of(cell), options)
     ends = LOW - _MARGIN, HIGH + _MARGIN
     axes.set(xlim=ends, ylim=ends, xticks=range(-20, 101, 20), yticks=range(-20, 101, 20))
-    axes.set_xlabel("knows: predicts its partner (0 chance, 100 best attainable)")
+    axes.set_xlabel("knows: predicts its partner\n(0 chance, 100 best attainable)")
     axes.set_ylabel("uses: does what follows from its prediction")
     add_head(figure, title, looks.handles(cells))
     return figure
