@@ -86,6 +86,12 @@ def names_allowed() -> Iterator[None]:
         yield
 
 
+def folder_name(text: str) -> str:
+    """Return what of a text the name of an experiment may hold."""
+    kept = "".join(text.replace("/", "").splitlines())
+    return kept.encode()[:190].decode(errors="ignore")
+
+
 def hostile_run(folder: Path, text: str) -> Path:
     """Play a small run whose names, labels, replies and reasons for failure hold a text."""
     printed = "".join(char for char in text if char.isprintable())[:40].strip()
@@ -108,7 +114,7 @@ def hostile_run(folder: Path, text: str) -> Path:
     said, text = text, _storable(text)
     name = f"scripted:{text}"
     data = {
-        "name": f"run {text}",
+        "name": folder_name(f"run {text}"),
         "games": [str(game)],
         "partners": ["single_action", "tit_for_tat"],
         "horizon": 3,

@@ -91,7 +91,7 @@ def documented() -> list[str]:
         (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("runs.md", "measures.md")
     )
     leading, last = re.findall(r"`((?:subject|reference), [^`]+)`", runs)
-    table = measures.partition("| column |")[2].partition("\n\n")[0]
+    table = measures.partition("| score, 0 at chance")[2].partition("\n\nThree more")[0]
     names = re.findall(r"^\| `(\w+)` \|", table, re.M)
     ends = ("", "_ci95", "_ci95_low", "_ci95_high")
     columns = [f"{name}{end}" for name in names for end in ends]
@@ -204,8 +204,8 @@ def test_plot_and_export(tomeval, folder, tmp_path) -> None:
     drawn = {path.split("/")[-1].split("_")[0] for path in out.split()}
     assert drawn == {"regret", "tom", "profiles", "captions.md"}  # nobody to compare with
     assert err.endswith(
-        "note: --by subject does not apply to forest, literal_against_functional, decomposition, "
-        "which were not drawn\n"
+        "note: --by subject does not apply to forest, plane, literal_against_functional, "
+        "decomposition, which were not drawn\n"
     )
     code, out, err = tomeval(*plot, "--by", "subject", "--only", "forest")
     assert (code, out) == (2, "")

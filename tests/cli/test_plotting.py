@@ -29,9 +29,10 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
     code, out, err = tomeval("plot", run, "--out", tmp_path)
     assert code == 0
     assert names(out) == [
-        "literal_against_functional.png",
+        "plane.png",
         "forest_regret.png",
         "forest_tom.png",
+        "literal_against_functional.png",
         "decomposition.png",
         "captions.md",
     ]
@@ -46,7 +47,7 @@ def test_all_of_them(tomeval, run, tmp_path) -> None:
     assert code == 0
     assert {name.split("_")[0] for name in names(out)} == {
         *("forest", "differences", "profiles", "regret", "tom", "literal"),
-        *("decomposition.png", "captions.md"),
+        *("plane.png", "decomposition.png", "captions.md"),
     }
     assert "not drawn" not in err
 
@@ -69,7 +70,7 @@ def test_only_the_named_cells_and_measures(tomeval, run, tmp_path) -> None:
         (("--where", "game=IPX"), "did you mean 'IPD'?"),
         (
             ("--metric", "tomm"),
-            "unknown metric 'tomm' (did you mean 'tom'?); known: tom_percent, ",
+            "unknown metric 'tomm' (did you mean 'tom'?); known: knows_percent, ",
         ),
         (("--metric", "regret", "--only", "tom"), "--metric delta_functional_per_step does"),
         (("--column", "wide"), "unknown column 'wide'; known: screen, single, double"),

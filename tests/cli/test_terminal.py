@@ -60,5 +60,6 @@ def test_a_table_fits_the_terminal(places, monkeypatch, capsys, command) -> None
             there.setattr(sys.stdout, "isatty", lambda: True)
             code, shown, errors = call(there, capsys, *words)
         assert code == 0, errors
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", shown)  # what is bold
         assert max(map(cell_len, shown.splitlines())) <= width
         assert set(_NUMBER.findall(shown)) <= set(_NUMBER.findall(piped))

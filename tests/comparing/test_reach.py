@@ -91,7 +91,7 @@ def test_a_task_is_one_with_and_without_a_model(tmp_path) -> None:
         "on_invalid": "random",
     }
     with scripts(one=lambda request: "A"):
-        tomeval.run(experiment | {"model": "scripted:one"}, tmp_path / "one").close()
+        tomeval.run(experiment | {"model": "scripted:one"}, tmp_path / "one", go_on=True).close()
     found = compare(tmp_path / "one", "subject", "rmax", metrics=["reward_per_step"])
     assert found.scopes == ("all tasks", "RPS, tit_for_tat", "IPD, tit_for_tat")
     assert found.covered.tolist() == [[2, 2, 2], [1, 1, 1], [1, 1, 1]]
@@ -107,7 +107,7 @@ def test_with_two_models_a_bare_pair_counts_once(tmp_path) -> None:
     }
     with scripts(one=lambda request: "A", two=lambda request: "B"):
         model = ["scripted:one", "scripted:two"]
-        tomeval.run(experiment | {"model": model}, tmp_path / "two").close()
+        tomeval.run(experiment | {"model": model}, tmp_path / "two", go_on=True).close()
     found = compare(tmp_path / "two", "strategy", "rmax", metrics=["reward_per_step"])
     bare = found.levels.index("fictitious_play")
     assert found.covered[0].tolist() == [2 if k == bare else 4 for k in range(3)]

@@ -69,8 +69,8 @@ def episodes(run: Run, cell: RunCell) -> Iterator[Episode]:
 
 
 def values(cell: RunCell) -> list[dict[str, float]]:
-    """Return, for every complete episode, the measures that have a value."""
-    metrics = cell.metrics()
+    """Return, for every complete episode, what it adds to the mean of each measure, if anything."""
+    metrics = {name: cell.totals(name).parts for name in cell.names}
     return [
         {name: float(column[i]) for name, column in metrics.items() if math.isfinite(column[i])}
         for i in range(len(cell.episodes))
