@@ -88,8 +88,8 @@ def names_allowed() -> Iterator[None]:
 
 def folder_name(text: str) -> str:
     """Return what of a text the name of an experiment may hold."""
-    kept = "".join(text.replace("/", "").splitlines())
-    return kept.encode()[:190].decode(errors="ignore")
+    kept = "".join(c for c in text if c == " " or not (c == "/" or c.isspace()))
+    return kept.encode(errors="replace")[:190].decode(errors="ignore")
 
 
 def hostile_run(folder: Path, text: str) -> Path:

@@ -897,7 +897,6 @@ def assert_no_secret(folder, *texts):
     for path in Path(folder).rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
-            # What a server said of a key is kept in live.json, without the key.
             assert b"Bearer" not in path.read_bytes().replace(b"Bearer ***", b""), path
     assert not any(KEY in text for text in texts)
 

@@ -80,7 +80,7 @@ def test_a_folder_holds_no_more_than_it_needs_also_once_it_was_read(tmp_path) ->
     with tomeval.Run(tmp_path / "run") as read:
         assert read.rows()
     files = {path.name for path in (tmp_path / "run").iterdir()} - {"run.lock"}
-    assert files == {"run.sqlite", "run.seal", "experiment.json", "sessions.json", "live.json"}
+    assert files == {"run.sqlite", "run.seal", "experiment.json", "sessions.json"}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

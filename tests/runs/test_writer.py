@@ -59,13 +59,6 @@ def test_a_process_of_another_host_by_its_touches(
     assert writer_of(tmp_path) == Writer("process 1 on elsewhere", there, sure)
 
 
-def test_the_state_that_a_run_writes_is_a_touch_too(tmp_path, monkeypatch) -> None:
-    on(monkeypatch, "nfs4")
-    name(tmp_path, "process 1 on elsewhere", TOUCHED + 5)
-    (tmp_path / "live.json").touch()
-    assert writer_of(tmp_path).there
-
-
 def test_a_lock_that_is_seen_to_be_held_is_proof(tmp_path, monkeypatch) -> None:
     on(monkeypatch, "ext4")  # such as by a container, which has a host name of its own
     name(tmp_path, "process 1 on elsewhere", TOUCHED + 5)

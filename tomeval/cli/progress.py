@@ -178,8 +178,11 @@ def percent(state: State) -> str:
 
 
 def left_words(state: State) -> str:
-    """Return the time left, or how a run ended or is about to."""
-    return state.over or ("stopping" if state.note else time_left(state.left, state.unseen))
+    """Return the time left, or that the run has ended or is about to."""
+    if state.note:
+        return "stopping"
+    finished = state.total and state.steps == state.total
+    return "finished" if finished else time_left(state.left, state.unseen)
 
 
 def _models(state: State) -> tuple[dict[str, list[str]], list[str]]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
 from tomeval.core.text import both_ends, wrapped
-from tomeval.core.ticking import Ticking
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
@@ -38,7 +37,6 @@ class Told(NamedTuple):
     """Who is told how a run goes, and how many episodes play at a time."""
 
     live: Live
-    shown: Ticking
     slots: int
     progress: Progress | None
     on_counts: OnCounts | None
@@ -369,7 +367,6 @@ class Filler:
 
     def _tell_steps(self) -> None:
         self.live.steps, self.live.total = self.steps_done + self.under_way, self.total
-        self._told.shown.step(self.live.asking)
         if self._told.progress:
             self._told.progress(self.live.steps, self.total)
 

@@ -34,7 +34,6 @@ from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
     HOLDER,
-    LIVE,
     LOCK,
     SESSIONS,
     STORE,
@@ -64,7 +63,7 @@ def make_folder(folder: Path) -> None:
         raise TomevalError(f"{folder}: is a file, not a run folder")
     if folder.is_dir() and not (folder / STORE).exists():
         # A run that was killed at its very start leaves some of these files.
-        drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER, LIVE)}
+        drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER)}
         names = {path.name for path in folder.iterdir()} - {*BEGUN, *drafts}
         others = {name for name in names if not name.startswith(PROBE)}
         if others:

@@ -1,4 +1,4 @@
-"""What is true of a run while it plays, for a display and for the file ``live.json`` of its folder.
+"""What is true of a run while it plays, for a display.
 
 The run writes, a display reads, from another thread if it likes. Counts are of all sessions of the
 folder, but for the retries of requests, which are of this one.
@@ -8,32 +8,22 @@ from __future__ import annotations
 
 import json
 import logging
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from tomeval.core.errors import TomevalError
-from tomeval.core.files import write_text
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.text import excerpt
-from tomeval.core.ticking import Ticking
 from tomeval.models.base import Reply, Scores
-from tomeval.models.naming import brief_names, said_without_address, shown_name
+from tomeval.models.naming import brief_names, shown_name
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
 from tomeval.runs.domain import Cell
 from tomeval.runs.remaining import Remaining, Work
-from tomeval.runs.store import LIVE, Store
+from tomeval.runs.store import Store
 from tomeval.runs.tallies import Asked
-from tomeval.runs.writer import this_process
 
 logger = logging.getLogger(__name__)
-
-EVERY = 2.0
-"""Seconds between two states that are written."""
 
 LONGEST = 300
 """Characters of what servers and machines said."""
@@ -132,13 +122,6 @@ class ModelCount:
 class State:
     """What is shown of a run; no prompt, no reply and no address of a server."""
 
-    name: str = ""
-    experiment: str = ""  # its hash, as the store has it
-    process: str = ""  # who plays it
-    began: float = 0.0  # this session, in seconds since 1970
-    written: float = 0.0
-    over: str = ""  # ``finished``, ``stopped`` or ``failed``
-    why: str = ""
     steps: int = 0  # done; those of episodes that end early count as done
     total: int = 0  # steps in all
     counts: Counts = field(default_factory=Counts)
@@ -228,7 +211,7 @@ class Live(State):
     def now(self) -> State:
         """Bring the time left, and what is waited for, up to date."""
         left, self.unseen = self.remaining.left()
-        self.left, self.written = left if self.total else None, time.time()
+        self.left = left if self.total else None
         self.replicas = self.replica_lines()
         for key, count in list(self.models.items()):
             count.left, count.unseen = self.remaining.left(key)
@@ -244,42 +227,3 @@ def _players(cell: Cell) -> tuple[tuple[str, str, str], ...]:
         for seat, who in cell.seats.items()
         if who
     )
-
-
-@contextmanager
-def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[Ticking]:
-    """Write how a run goes into its folder inside the block, and at its end how it ended.
-
-    Yield what is to be told of every step. What keeps the file from being written is logged once.
-    """
-    live.name, live.experiment, live.process = name, experiment, this_process()
-    live.began, live.over, live.why = time.time(), "", ""
-    told: list[str] = []
-
-    def write() -> None:
-        state = asdict(live.now())
-        state["models"] = {model["name"]: model for model in state["models"].values()}
-        try:
-            write_text(folder / LIVE, json.dumps(state), own=True)
-        except TomevalError as error:
-            if not told:
-                logger.warning(
-                    "%s; the run goes on, tomeval status --follow does not see it", error
-                )
-            told.append(str(error))
-
-    write()
-    over = "failed"
-    try:
-        with Ticking(EVERY, write) as ticking:
-            yield ticking
-        over = "finished"
-    except (KeyboardInterrupt, SystemExit):
-        over = "stopped"
-        raise
-    except Exception as error:
-        live.why = excerpt(said_without_address(error) or type(error).__name__, LONGEST)
-        raise
-    finally:
-        live.over = over
-        write()

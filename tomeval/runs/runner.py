@@ -44,7 +44,7 @@ from tomeval.runs.folder import (
     note_share,
     planned,
 )
-from tomeval.runs.live import Live, OnCounts, Progress, live_file
+from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.schedule import without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
@@ -148,16 +148,13 @@ def run_experiment(
             )
             add_session(folder, experiment.stop_after_voids, of, None if experiment.until else most)
             allocation = Allocation(experiment, store) if experiment.until else None
-            # Not before: a run that is refused must not be shown in place of the one that is there.
-            sha256 = str(store.meta()["sha256"])
-            shown = stack.enter_context(live_file(folder, live, experiment.name, sha256))
             startup, log = None, None
             if any(p.served for cell in experiment.cells for p in cell.seats.values() if p):
                 from tomeval.runs.startup import StartUp, StartUpLog
 
                 log = StartUpLog(folder)
                 startup = StartUp(log, experiment) if startup_test else None
-            told = Told(live, shown, concurrency, progress, on_counts)
+            told = Told(live, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}

@@ -38,9 +38,9 @@ from tomeval.runs.stored import Stored, own_domain
 
 STORE = files.STORE
 EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
-LOCK, LIVE = "run.lock", "live.json"
+LOCK = "run.lock"
 
-BEGUN = (LOCK, HOLDER, EXPERIMENT, LIVE, SEAL)
+BEGUN = (LOCK, HOLDER, EXPERIMENT, SEAL)
 """What a run writes before its store, or at the same moment."""
 
 

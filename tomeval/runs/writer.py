@@ -24,7 +24,7 @@ from typing import NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.runs.journal import filesystem, shared_by_hosts
-from tomeval.runs.store import HOLDER, LIVE, LOCK
+from tomeval.runs.store import HOLDER, LOCK
 
 logger = logging.getLogger(__name__)
 
@@ -174,12 +174,11 @@ def writer_of(folder: Path) -> Writer:
 
 
 def _age(folder: Path) -> float:
-    """Return how long ago a writer touched its files, in seconds, as far as the clocks agree."""
-    touched = -float("inf")
-    for name in (HOLDER, LIVE):
-        with suppress(OSError):
-            touched = max(touched, (folder / name).stat().st_mtime)
-    return time.time() - touched
+    """Return how long ago a writer touched its file, in seconds, as far as the clocks agree."""
+    try:
+        return time.time() - (folder / HOLDER).stat().st_mtime
+    except OSError:
+        return float("inf")
 
 
 def _exists(process: int) -> bool:

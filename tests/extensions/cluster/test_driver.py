@@ -264,6 +264,8 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
     live, one, more = Live(), Live(), {"domain": "matrix", "episodes": 9}
     play(tmp_path / "whole", options={"live": one}, **more)
     play(tmp_path / "run", FakeEngine(), options={"live": live}, **more)
+    for state in (live, one):
+        state.now()
     rows = [
         re.fullmatch(r"(replica .) \((.*)\): \w+, (\d+) episodes", one) for one in live.replicas
     ]

@@ -332,7 +332,7 @@ def test_measures_reach_comparisons_and_figures(tmp_path, subjects):
     assert abs(row["difference"]) == pytest.approx(abs(gap))
     assert "Bayes 0.27" in drawing.description  # ln 3 over four steps
     assert "probabilistic" in offered
-    assert first == ["literal_against_functional", "forest", "decomposition"]
+    assert first == ["plane", "forest", "literal_against_functional", "decomposition"]
     assert len(drawing.figure.axes[0].collections) == 2 * 2  # dots and bars
 
 

@@ -245,7 +245,7 @@ def test_no_json(tmp_path, text, words):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(TomevalError, match="cannot be read"):
+    with pytest.raises(TomevalError, match="no such file"):
         read(tmp_path / "none.jsonl")
 
 
