@@ -181,7 +181,10 @@ def test_a_table_goes_to_a_file_in_the_format_of_its_name(tomeval, folder, tmp_p
         (("--columns", "game", "--pivot", "game"), "leave out --pivot"),
         (("--label", "tab:x"), "go with --format latex"),
         (("-o", "."), ".: cannot be written (is a folder)"),
-        (("-o", "x.csv", "--format", "latex"), "-o x.csv: its ending says csv, --format says late"),
+        (
+            ("-o", "x.csv", "--format", "latex"),
+            "-o x.csv: the ending means csv, but --format is latex",
+        ),
         (("-o", "x.jsn"), "-o x.jsn: unknown ending 'jsn' (did you mean 'json'?)"),
         (("--label", "a}b", "--format", "latex"), "--label 'a}b': use letters"),
     ],

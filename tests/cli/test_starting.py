@@ -68,7 +68,7 @@ def test_every_figure_in_the_list_can_be_named(tomeval) -> None:
         (["metrcs"], "unknown list 'metrcs' (did you mean 'metrics'?)"),
         (["experiment"], "did you mean 'experiments'?"),
         (["template"], "did you mean 'templates'?"),
-        (["partners", "tit_for_tatt"], "no row holds 'tit_for_tatt' (did you mean 'tit_for_tat'?)"),
+        (["partners", "tit_for_tatt"], "no rows with 'tit_for_tatt' (did you mean 'tit_for_tat'?)"),
         (["experiments", "quikstart"], "did you mean 'quickstart'?"),
     ],
 )

@@ -79,7 +79,7 @@ def test_no_fact_is_dropped(tmp_path, run):
         ("matrix,a,x,1,,numbers,stated,me", "unknown kind 'numbers' (did you mean 'number'?)"),
         ("matrix,a,x,1,,number,said,me", "unknown standing 'said'"),
         ("matrix,,x,1,,number,stated,me", "line 2: item and fact must not be empty"),
-        ("matrix,a,x,1,,number,stated", "line 2: has another number of fields than the header"),
+        ("matrix,a,x,1,,number,stated", "line 2: the number of fields differs from the header's"),
     ],
 )
 def test_refusals(tmp_path, run, line, message):

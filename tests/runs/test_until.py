@@ -576,7 +576,7 @@ def test_plan_says_what_a_condition_will_take(whole, tomeval, tmp_path) -> None:
     assert all(row["episodes"] > 20 for row in rows)
     assert "expected ones, guessed" in errors
     code, _, errors = tomeval("plan", file, "--pilot", folder)
-    assert (code, errors.strip()) == (2, "tomeval: --pilot goes with --until")
+    assert (code, errors.strip()) == (2, "tomeval: --pilot needs --until")
     code, _, errors = tomeval("plan", file, "--until", " ")
     assert (code, "is empty" in errors) == (2, True)
 
