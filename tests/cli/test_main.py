@@ -237,7 +237,7 @@ BAD = [
     (["list", "gams"], "did you mean 'games'"),
     (["run", "known_players", "--max-calls", "9"], "are for served models; none plays here"),
     (["prompt"], "name a strategy"),
-    (["prompt", "QA", "--cell", "1"], "go with --experiment"),
+    (["prompt", "QA", "--cell", "1"], "need --experiment"),
     (["prompt", "QA", "--experiment", "quickstart"], "leave out the strategy"),
     (["prompt", "--game", "IPD", "--experiment", "quickstart"], "leave out game"),
     (["prompt", "--cell", "99", "--experiment", "quickstart"], "no cell 99, there are"),

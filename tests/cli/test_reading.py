@@ -179,7 +179,7 @@ def test_a_table_goes_to_a_file_in_the_format_of_its_name(tomeval, folder, tmp_p
         (("--pivot", "gme"), "unknown column 'gme' (did you mean 'game'?)"),
         (("--all", "--metric", "tom"), "--all shows everything"),
         (("--columns", "game", "--pivot", "game"), "leave out --pivot"),
-        (("--label", "tab:x"), "go with --format latex"),
+        (("--label", "tab:x"), "need --format latex"),
         (("-o", "."), ".: cannot be written (is a folder)"),
         (
             ("-o", "x.csv", "--format", "latex"),

@@ -63,7 +63,7 @@ def _help_all() -> Any:
             is_eager=True,
             expose_value=False,
             callback=asked_for,
-            help="Show all options, including those that are rarely needed.",
+            help="Show all options, including rare ones.",
         ),
     ) -> None: ...
 

@@ -86,7 +86,7 @@ Runs = Annotated[
 ExperimentFile = Annotated[
     str,
     typer.Argument(
-        help="A TOML file, or the name of a shipped experiment.",
+        help="TOML file, or name of a shipped experiment.",
         autocompletion=completing("experiments"),
     ),
 ]
@@ -124,8 +124,8 @@ ModelOption = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
-        help="Measure this model instead of the experiment's: pocket, hf:REPO_OR_PATH, "
-        "hf:REPO@REVISION or openai:MODEL@BASE_URL. Repeatable where several models can play.",
+        help="Measure this model instead: pocket, hf:REPO_OR_PATH, hf:REPO@REVISION or "
+        "openai:MODEL@BASE_URL. Repeatable.",
         autocompletion=completing("models"),
     ),
 ]
@@ -203,7 +203,7 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="CONDITION",
-        help="Play until this condition holds, such as 'width(regret) < 0.1'.",
+        help="Play until this holds: 'width(regret) < 0.1'.",
     ),
 ]
 MaxEpisodes = Annotated[

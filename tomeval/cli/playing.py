@@ -59,8 +59,8 @@ def run(
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="The run folder. Default: runs/NAME, or runs/NAME-MODEL with --model; a shard "
-            "adds -K-of-N.",
+            help="Run folder. Default: runs/NAME, with --model runs/NAME-MODEL (a shard: "
+            "-K-of-N).",
         ),
     ] = None,
     shard: Annotated[
@@ -121,11 +121,10 @@ def run(
     """Run an experiment; run it again to resume, or with more episodes to extend.
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
-    1, an episode failed, a cell has no complete episode or was stopped, or none of
-    the first 8 answers of a model could be read;
+    1, an episode failed, a cell has no complete episode or was stopped,
+    or none of the first 8 answers of a model could be read;
     2, the input or a model cannot be used, or a cap is reached;
-    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
-    a second one stops at once.
+    130 (Ctrl-C) or 143 (TERM), stopped after calls in flight; twice: at once.
     """
     from tomeval.core.credentials import trusting
     from tomeval.core.extensions import portion
