@@ -40,7 +40,7 @@ def test_every_reader_tells(tomeval, folders, tmp_path, caplog, command) -> None
     assert not list(tmp_path.glob("out*"))
     path.unlink()
     assert tomeval(*given)[0] == 0
-    assert caplog.text.count(f"{path}: missing; how many episodes there are to be") == 1
+    assert caplog.text.count(f"{path}: missing, so the planned number of episodes is unknown") == 1
 
 
 @pytest.mark.parametrize(

@@ -165,5 +165,5 @@ def test_templates_are_copied_and_then_used(
     kept = {path: path.read_text() for path in files.values()}
     code, _, errors = tomeval(*asked, "--copy-to", "mine")
     assert code == 2
-    assert "is there already; name another folder" in errors
+    assert "already exists; name another folder" in errors
     assert {path: path.read_text() for path in files.values()} == kept

@@ -59,8 +59,7 @@ def run(
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="Run folder. Default: runs/NAME, with --model runs/NAME-MODEL (a shard: "
-            "-K-of-N).",
+            help="Run folder. Default: runs/NAME, with --model runs/NAME-MODEL (a shard: -K-of-N).",
         ),
     ] = None,
     shard: Annotated[

@@ -264,7 +264,7 @@ def live_file(folder: Path, live: Live, name: str, experiment: str) -> Iterator[
         except TomevalError as error:
             if not told:
                 logger.warning(
-                    "%s; the run goes on, tomeval status --follow does not see it", error
+                    "%s; the run continues, but tomeval status --follow cannot show it", error
                 )
             told.append(str(error))
 
