@@ -40,12 +40,12 @@ def test_pipes_and_devices_are_refused(line, tomeval, tmp_path) -> None:
         ("import", "./pipe.jsonl"),
         ("table", "run", "--against", "./pipe.csv"),
     ):
-        assert "is no regular file" in line(*command)
+        assert "is not a regular file" in line(*command)
     assert "not a run folder" in line("table", "broken")
     for command in (("export", "run", "--out"), ("table", "run", "-o"), ("report", "run", "-o")):
         for out in ("pipe.csv", "/dev/null"):
             line(*command, out)
-    assert line("export", "run", "--out", "/dev/null").endswith("(is no regular file)")
+    assert line("export", "run", "--out", "/dev/null").endswith("(is not a regular file)")
     assert os.stat("/dev/null").st_rdev  # it is there
 
 

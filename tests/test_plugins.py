@@ -334,11 +334,13 @@ def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
 
 def test_measures_are_checked(clean, tmp_path) -> None:
     fields = {"heading": "x", "meaning": "X.", "unit": "points", "better": 1, "source": "test"}
-    with pytest.raises(TomevalError, match="its name and the unit 'points' disagree"):
+    with pytest.raises(TomevalError, match="the name does not fit the unit 'points'"):
         tomeval.register_measure("matrix", "x_percent", **fields)(lambda played, reference: 0)
     get_domain("matrix")
     taken = {**fields, "unit": "%"}
-    with pytest.raises(TomevalError, match="the domain 'matrix' has one of this name"):
+    with pytest.raises(
+        TomevalError, match="the domain 'matrix' already has a measure of this name"
+    ):
         tomeval.register_measure("matrix", "tom_percent", **taken)(lambda played, reference: 0)
     assert "x_percent" not in get_domain("matrix").measures
 

@@ -66,7 +66,7 @@ DECRYPTO: dict[str, Any] = {
 OTHERS = {"matrix": {**MATRIX, "seed": 3}, "Decrypto": {**DECRYPTO, "seed": 5}}
 """By domain an experiment of the same name whose files take the place of a run's own."""
 
-TOLD = ("damaged", "missing;", "belongs elsewhere")
+TOLD = ("damaged", "missing", "put back the right file")
 """Words by which a command says that something is wrong with a folder that it reads."""
 
 

@@ -224,9 +224,9 @@ def test_tables_in_the_form_of_the_paper_and_with_its_numbers_beside(run, tmp_pa
     assert "published episodes have 100 steps, these 5" in repr(beside)
     with pytest.raises(TomevalError, match="did you mean 'reported_results'"):
         run.table(against="reported_result")
-    with pytest.raises(TomevalError, match="'reported_results' alone names the one that ships"):
+    with pytest.raises(TomevalError, match="the shipped one is named 'reported_results'"):
         run.table(against="experiments/reported_results.csv")
-    with pytest.raises(TomevalError, match="best_of goes with published"):
+    with pytest.raises(TomevalError, match="best_of needs published"):
         run.table(best_of="Reflexion")
 
 
@@ -255,7 +255,7 @@ def test_transcripts_are_chosen_by_what_is_played(run):
     label = steps[(steps["episode"] == 3) & (steps["step"] == 1)]["own_label"].item()
     assert f"== step 1: chose {label}" in text
     assert repr(text) == str(text)
-    with pytest.raises(TomevalError, match="no cell 11 among those chosen"):
+    with pytest.raises(TomevalError, match="no cell 11 among the chosen ones"):
         run.transcript(11, where="game=RPS")
 
 

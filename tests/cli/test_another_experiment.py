@@ -40,7 +40,7 @@ def test_every_reader_tells(tomeval, folders, tmp_path, caplog, command) -> None
     assert not list(tmp_path.glob("out*"))
     path.unlink()
     assert tomeval(*given)[0] == 0
-    assert caplog.text.count(f"{path}: missing; how many episodes there are to be") == 1
+    assert caplog.text.count(f"{path}: missing, so the planned number of episodes is unknown") == 1
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_another_model_has_a_run_folder_of_its_own(
     code, _, errors = tomeval("run", "e.toml", *options)
     assert code == 0
     assert [path.name for path in Path("runs").iterdir()] == [folder]
-    note = f"note: the model by --model has a run folder of its own: runs/{folder}\n"
+    note = f"note: a run with --model has its own run folder: runs/{folder}\n"
     assert (note in errors) == (folder != "mine")
     assert f"runs/{folder}: 0 episodes played" in tomeval("run", "e.toml", *options)[2]  # resumes
     if folder != "mine":

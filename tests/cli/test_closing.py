@@ -112,7 +112,7 @@ def test_a_table_of_void_episodes_alone_says_why_and_what_to_do(play, tomeval, t
     lines = shown.splitlines()
     assert (code, errors, len(lines) <= 15) == (0, "", True)
     assert f"cells: 0 with complete episodes, {2 * len(games)} without" in lines
-    assert "commonest reason for void: unparsable answers" in shown
+    assert "most common reason for void: unparsable answers" in shown
     assert "-> there is no answer in the form asked for: look at question and reply" in shown
     assert lines[-1] == f"next: tomeval transcript {tmp_path / 'run'}"
     rows = tomeval("table", tmp_path / "run", "--format", "csv")[1].splitlines()
@@ -196,7 +196,7 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     assert status()["unfinished"] == 1
     out = tomeval("status", tmp_path / "run")[1]
     assert f"{len(given)} model calls" in out
-    assert "those of 1 unfinished episode included" in out
+    assert "including those of 1 unfinished episode" in out
 
 
 def test_the_commonest_reason_is_named(play) -> None:
@@ -205,7 +205,7 @@ def test_the_commonest_reason_is_named(play) -> None:
 
     errors = play("matrix", script)[2]
     assert "episodes: 8 complete, 4 void, 0 failed\n" in errors
-    assert "commonest reason for void: unparsable answers (4 of 4)\n" in errors
+    assert "most common reason for void: unparsable answers (4 of 4)\n" in errors
 
 
 def test_what_ended_no_episode_is_no_reason_for_void(play) -> None:
@@ -222,7 +222,7 @@ def test_what_ended_no_episode_is_no_reason_for_void(play) -> None:
     subject = {"strategy": "QA", "max_attempts": 2, "recognition": "ends"}
     errors = play("matrix", script, subjects=[subject])[2]
     assert "episodes: 4 complete, 2 void, 0 failed\n" in errors
-    assert "commonest reason for void: unparsable answers (2 of 2)\n" in errors
+    assert "most common reason for void: unparsable answers (2 of 2)\n" in errors
 
 
 def test_the_commonest_failure_is_named(play) -> None:
@@ -233,7 +233,7 @@ def test_the_commonest_failure_is_named(play) -> None:
         raise BackendError("no power" if number == 3 else f"no reply after {number} s")
 
     errors = " ".join(play("matrix", script)[2].split())
-    assert "commonest reason for failed: no reply after" in errors
+    assert "most common reason for failed: no reply after" in errors
     assert re.search(r"no reply after \d s \((\d+) of (\d+)\)", errors)
 
 
@@ -327,7 +327,7 @@ def test_what_was_not_seen_is_said_of_the_time_left() -> None:
     state = replace(State(), steps=320, total=7_600, left=75.0, unseen=1)
     assert "> 0:01:15 left" in rendered(state, 80)[0]
     assert progress.lines_of(state)[0].startswith("4 %, > 0:01:15 left; ")
-    live.note = "tomeval: finishing what is in flight"
+    live.note = "tomeval: finishing work in flight"
     state = live.now()
     assert rendered(state, 80)[-1] == live.note
     assert "stopping" in rendered(state, 80)[0]
@@ -422,7 +422,7 @@ def test_an_emptied_store_is_not_played_anew(play, finished) -> None:
         extra.unlink()
     code, _, errors = play("toy", good("toy"))
     assert code == 2
-    assert "run.sqlite: damaged, it is empty although sessions.json tells of a run" in errors
+    assert "run.sqlite: damaged, as it is empty although sessions.json lists a run" in errors
     assert (finished / "run.sqlite").read_bytes() == b""
 
 
@@ -435,14 +435,14 @@ def test_a_dropped_table_is_damage(tomeval, finished, table) -> None:
     db.close()
     code, _, errors = tomeval("status", finished)
     assert code == 2
-    assert f"the table {table} is not one that tomeval makes, or of another version" in errors
+    assert f"the table {table} was not made by this version of tomeval" in errors
 
 
 def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None:
     (finished / "experiment.json").write_text("{")
     (finished / "sessions.json").write_text("no")
     assert play("toy", good("toy"))[0] == 0
-    assert "experiment.json: was damaged; it is written anew" in caplog.text
+    assert "experiment.json: was damaged; it is written again" in caplog.text
     assert "sessions.json: damaged; it is kept as sessions.json.damaged" in caplog.text
     assert (finished / "sessions.json.damaged").read_text() == "no"
     assert len(json.loads((finished / "sessions.json").read_text())) == 1
@@ -457,7 +457,9 @@ def test_random_play_in_place_of_every_answer_is_code_one(play, domain) -> None:
     script = lambda request: "I would rather not."  # noqa: E731
     code, _, errors = play(domain, script, "--go-on", on_invalid="random")
     assert code == 1
-    assert "warning: no answer could be read; what was played says nothing of the player:" in errors
+    assert (
+        "warning: no answer could be read, so the results say nothing about the player:" in errors
+    )
 
 
 def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> None:

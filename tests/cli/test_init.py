@@ -255,7 +255,7 @@ def test_nothing_is_overwritten(tomeval, here, kind) -> None:
     code, out, errors = tomeval("init", kind, "kept")
     assert code == 2
     assert out == ""
-    assert "is there already; give another name" in errors
+    assert "already exists; choose another name" in errors
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
@@ -266,11 +266,11 @@ def test_nothing_is_overwritten(tomeval, here, kind) -> None:
         (["experiment", "--domain", "matrx"], "did you mean 'matrix'"),
         (
             ["game", "--domain", "decrypto"],
-            "or is arena for a game; not decrypto for game",
+            "init: there is no game of the domain decrypto;",
         ),
-        (["game", "../x"], "cannot be a name"),
-        (["game", "a b"], "cannot be a name"),
-        (["strategy", "_x"], "cannot be a name"),
+        (["game", "../x"], "must be letters, digits and single _"),
+        (["game", "a b"], "must be letters, digits and single _"),
+        (["strategy", "_x"], "must be letters, digits and single _"),
     ],
 )
 def test_bad_requests_write_nothing(tomeval, here, arguments, message) -> None:

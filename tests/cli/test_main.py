@@ -180,7 +180,7 @@ def test_a_number_of_episodes_that_cells_do_not_take_is_said(tomeval, tmp_path) 
     said = "--set episodes=4 does not change 1 of 2 cells"
     told = tomeval("plan", tmp_path / "e.toml", "--set", "episodes=4")[2]
     assert said in told
-    assert "a number of its own: 1 episodes" in told
+    assert "their own number of episodes: 1" in told
     assert "does not change" not in tomeval("plan", tmp_path / "e.toml")[2]
     assert "does not change" not in tomeval("plan", "known_players", "--set", "episodes=4")[2]
     played = tomeval("run", tmp_path / "e.toml", "--out", tmp_path / "r", "--set", "episodes=4")
@@ -237,7 +237,7 @@ BAD = [
     (["list", "gams"], "did you mean 'games'"),
     (["run", "known_players", "--max-calls", "9"], "are for served models; none plays here"),
     (["prompt"], "name a strategy"),
-    (["prompt", "QA", "--cell", "1"], "go with --experiment"),
+    (["prompt", "QA", "--cell", "1"], "need --experiment"),
     (["prompt", "QA", "--experiment", "quickstart"], "leave out the strategy"),
     (["prompt", "--game", "IPD", "--experiment", "quickstart"], "leave out game"),
     (["prompt", "--cell", "99", "--experiment", "quickstart"], "no cell 99, there are"),

@@ -35,7 +35,7 @@ def test_what_is_no_experiment_is_named(tomeval, tmp_path, monkeypatch, name, te
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("RPS", "`tomeval list games` has it, but it is no experiment"),
+        ("RPS", "it is in `tomeval list games`, but is not an experiment"),
         ("grim_trigger", "`tomeval list partners` has it"),
         (".", "is a folder, not an experiment"),
     ],
@@ -142,11 +142,11 @@ def test_what_ships_goes_by_its_name(tomeval) -> None:
 
 
 NO_RUN = [
-    ("nope", "nope: not a run folder (nothing has this name); `tomeval run EXPERIMENT` makes one"),
+    ("nope", "nope: not a run folder (no such folder); `tomeval run EXPERIMENT` makes one"),
     ("mine.toml", "mine.toml: is a TOML file, not a run folder; `tomeval run mine.toml` plays"),
     ("runs/mine/run.sqlite", "is the store of a run, not a run folder; name its folder: runs/mine"),
     ("quickstart", "quickstart: is an experiment, not a run folder; `tomeval run quickstart`"),
-    ("mine", "(nothing has this name); did you mean runs/mine?"),
+    ("mine", "(no such folder); did you mean runs/mine?"),
     ("runs/minne", "did you mean runs/mine?"),
     ("log.csv", "log.csv: is a table, not a run folder; `tomeval import log.csv`"),
     ("notes.txt", "notes.txt: is a file, not a run folder"),
@@ -198,8 +198,8 @@ MISTAKES = [
     ("run mine", "mine: no such file, and no shipped experiment (did you mean 'mine.toml'?)"),
     ("run quickstrat", "no such file, and no shipped experiment (did you mean 'quickstart'?)"),
     ("run runs/mine", "runs/mine: is a folder, not an experiment file"),
-    ("run mine.toml --set max_tokns=4", "'max_tokens' inside of 'subjects'?"),
-    ("run mine.toml --set temperature=7", "'temperature' inside of 'subjects'?"),
+    ("run mine.toml --set max_tokns=4", "'max_tokens' inside 'subjects'?"),
+    ("run mine.toml --set temperature=7", "'temperature' inside 'subjects'?"),
     ("run mine.toml --set horizn=4", "(did you mean 'horizon'?)"),
     ("run mine.toml --set horizon", "write key=value, for example episodes=10"),
     ("run mine.toml --set horizon=many", "horizon.0: input should be a valid integer, is 'many'"),

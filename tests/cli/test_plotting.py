@@ -37,8 +37,7 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
         "captions.md",
     ]
     assert err.splitlines() == [
-        "note: not drawn: differences, profiles, regret, tom; --all draws them, "
-        "--only NAME one of them",
+        "note: more figures: differences, profiles, regret, tom (--all, or --only NAME)",
     ]
 
 
@@ -93,5 +92,7 @@ def test_signs_that_the_font_lacks_are_named_once(tomeval, tmp_path) -> None:
     code, _, errors = tomeval("plot", tmp_path / "run", "-o", tmp_path, "--only", "forest")
     assert code == 0
     lines = [line for line in errors.splitlines() if "模型" in line]
-    assert [line.partition(",")[0] for line in lines] == ["note: the font has no sign for 模型"]
+    assert [line.partition(";")[0] for line in lines] == [
+        "note: the font lacks 模型 and draws boxes instead"
+    ]
     assert "Glyph" not in errors

@@ -68,7 +68,7 @@ def test_every_figure_in_the_list_can_be_named(tomeval) -> None:
         (["metrcs"], "unknown list 'metrcs' (did you mean 'metrics'?)"),
         (["experiment"], "did you mean 'experiments'?"),
         (["template"], "did you mean 'templates'?"),
-        (["partners", "tit_for_tatt"], "no row holds 'tit_for_tatt' (did you mean 'tit_for_tat'?)"),
+        (["partners", "tit_for_tatt"], "no rows with 'tit_for_tatt' (did you mean 'tit_for_tat'?)"),
         (["experiments", "quikstart"], "did you mean 'quickstart'?"),
     ],
 )
@@ -165,5 +165,5 @@ def test_templates_are_copied_and_then_used(
     kept = {path: path.read_text() for path in files.values()}
     code, _, errors = tomeval(*asked, "--copy-to", "mine")
     assert code == 2
-    assert "is there already; name another folder" in errors
+    assert "already exists; name another folder" in errors
     assert {path: path.read_text() for path in files.values()} == kept

@@ -106,7 +106,7 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
     assert "With --domain chess: Play chess." in call("play", "--help")[1]
     assert "did you mean 'chess'" in call("play", "ches")[2]
     assert call("play", "chess", "--horizon", 3)[2] == (
-        "tomeval: play: --horizon is not for --domain chess; it is for --domain matrix\n"
+        "tomeval: play: --horizon does not apply to --domain chess; it applies to --domain matrix\n"
     )
     assert "quince" in call("list", "words")[1]
     assert "words of this test" in call("list")[1]
@@ -247,7 +247,7 @@ def test_names_are_taken_once(clean) -> None:
     extensions.add(Extension("one", lists={"words": print}))
     with pytest.raises(TomevalError, match="'words' is taken by the extension 'one'"):
         extensions.add(Extension("two", lists={"words": print}))
-    with pytest.raises(TomevalError, match="a name is letters"):
+    with pytest.raises(TomevalError, match="a name may have only letters"):
         extensions.add(Extension("no name"))
     extensions.add(Extension("one", lists={"words": len}))  # itself again
     assert extensions.part("lists", "words") is len

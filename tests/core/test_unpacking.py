@@ -13,7 +13,7 @@ import tomeval
 from tomeval.runs import rows
 from tomeval.runs.schema import pack, unpack
 
-SAID = "takes more than the memory limit of {} MB for one imported file"
+SAID = "needs more than the memory limit of {} MB for one imported file"
 
 
 def test_the_steps_of_a_log_are_counted(tmp_path):

@@ -209,8 +209,8 @@ def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_pa
         ("parquet", "x.parqet", "-o .*x.parqet: unknown ending 'parqet'.*mean 'parquet'"),
         ("csv", "x.CVS", "unknown ending 'cvs' .did you mean 'csv'"),
         ("jsonl", "x.json", "unknown ending 'json' .did you mean 'jsonl'"),
-        ("csv", "x.parquet", "-o .*x.parquet: its ending says parquet, --format says csv"),
-        ("spreadsheet", "x.jsonl", "its ending says jsonl, --format says csv"),
+        ("csv", "x.parquet", "-o .*x.parquet: the ending means parquet, but --format is csv"),
+        ("spreadsheet", "x.jsonl", "the ending means jsonl, but --format is csv"),
     ],
 )
 def test_an_ending_of_another_format_or_nearly_one_is_refused(

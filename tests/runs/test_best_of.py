@@ -81,7 +81,7 @@ def test_a_tie_is_named_and_the_first_one_stands(tmp_path) -> None:
     assert (rows[0]["best"], rows[0]["tom_percent"]) == ("Memo 2 = Memo 3", 2.0)
     task = "RPS (canonical), single_action, T = 4"
     assert notes[1:] == [
-        f"Memo (best of 1, 2, 3), {task}: Memo 2 = Memo 3 tie; the row is the first one's"
+        f"Memo (best of 1, 2, 3), {task}: Memo 2 = Memo 3 tie; the row shows the first"
     ]
 
 
@@ -102,7 +102,7 @@ def test_players_without_a_value_are_not_among_the_best(tmp_path) -> None:
     ]
     task = "RPS (canonical), single_action, T = 4"
     assert notes[1:] == [
-        f"Memo (best of 1, 3), {task}: no value of 2",
+        f"Memo (best of 1, 3), {task}: no value for 2",
         f"Memo (best of 1, 3), {task}: numbers of episodes differ: 1 3, 3 1",
     ]
     assert math.isnan(rows[1][FUNCTIONAL])

@@ -193,13 +193,13 @@ def test_a_store_of_another_experiment_is_told(copy, others, what, with_seal) ->
     else:
         (copy / "run.seal").unlink()
     before = (copy / "run.sqlite").read_bytes()
-    with pytest.raises(TomevalError, match=r"one of the two belongs elsewhere") as error:
+    with pytest.raises(TomevalError, match=r"put back the right file") as error:
         tomeval.Run(copy)
     assert "\n" not in str(error.value)
     found = verified(copy)
     assert (found.beside, found.store_sound, found.sound) == ([str(error.value)], True, False)
     for data in (SMALL, OTHERS[what]):
-        with pytest.raises(TomevalError, match="belongs elsewhere"):
+        with pytest.raises(TomevalError, match="put back the right file"):
             run_experiment(make_experiment(data), copy)
     assert (copy / "run.sqlite").read_bytes() == before
     # As it says: without the other file the store is what its experiment goes on with.
@@ -275,7 +275,7 @@ def test_a_store_of_other_tables_is_one_line_at_once(copy, statements, what) -> 
     db = sqlite3.connect(copy / "run.sqlite")
     db.executescript(statements)
     db.close()
-    with pytest.raises(TomevalError, match=f"damaged, .*{what} is not one that tomeval makes"):
+    with pytest.raises(TomevalError, match=f"damaged, .*{what} was not made by this version"):
         tomeval.Run(copy)
     found = verified(copy)
     assert what in "".join(found.whole)

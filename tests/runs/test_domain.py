@@ -28,7 +28,7 @@ MATRIX = {"games": "IPD", "subjects": "random", "episodes": 1, "horizon": 3}
         ({"domain": {"a": ""}}, "x.toml: domain: unknown domain {'a': ''}"),
         (
             {"players": {}},
-            "'players' is a key of the domain 'decrypto', this experiment is of 'matr",
+            "'players' is a key of the domain 'decrypto', but the experiment is of 'matr",
         ),
         ({**TOYS, "partners": "x"}, "'partners' is a key of the domain 'matrix', this experiment"),
         ({**DECRYPTO, "horizon": 3}, 'write domain = "matrix" or drop the key'),
@@ -37,7 +37,7 @@ MATRIX = {"games": "IPD", "subjects": "random", "episodes": 1, "horizon": 3}
             {**TOYS, "on_invalid": "viod"},
             "on_invalid: unknown policy 'viod' (did you mean 'void'?)",
         ),
-        ({**TOYS, "seed": [1, 1]}, "seed: holds a value twice"),
+        ({**TOYS, "seed": [1, 1]}, "seed: contains a value twice"),
     ],
 )
 def test_keys_and_domains_that_do_not_fit(data, message):
@@ -64,12 +64,12 @@ def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
         ("rate", 3, "rate: int is not a Rate"),
         ("experiment", Cell, "experiment: Cell is not a subclass of Experiment"),
         ("experiment", Experiment, "experiment: the key domain is 'matrix' by default"),
-        ("play", Play(TOY.play.episode, together=len), "play: together and many go together"),
+        ("play", Play(TOY.play.episode, together=len), "play: together and many need each other"),
         ("read", Read(3), "read.schema: int is not a Schema"),
         ("show", Show(headline=("losses",)), "show.headline: unknown measure 'losses'"),
         ("show", Show(headline=("hits_percent",)), "(did you mean 'hit_percent'?)"),
         ("show", Show(first_table="cels"), "show.first_table: unknown table 'cels'"),
-        ("compare", Compare((), ()), "compare.by: names no column"),
+        ("compare", Compare((), ()), "compare.by: must name a column"),
         ("compare", Compare(("size",), (), parts=Parts("x", {})), "compare.parts: unknown mea"),
     ],
 )

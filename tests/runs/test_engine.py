@@ -231,7 +231,7 @@ def test_smoke_experiment_end_to_end(tmp_path, tiny):
     # A random model writes nothing that can be read; random moves in its place are no success.
     assert done.code == 1, done.errors
     assert (
-        "warning: no answer could be read; what was played says nothing of the player:"
+        "warning: no answer could be read, so the results say nothing about the player:"
         in done.errors
     )
     assert "Traceback" not in done.errors

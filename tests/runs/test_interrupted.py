@@ -92,10 +92,7 @@ def test_the_first_signal_finishes_what_is_in_flight(tmp_path, number, code) -> 
             server.go.set()
             errors = stopped.stderr.read()
             assert stopped.wait(60) == code
-            held = (
-                "finishing what is in flight, which can take up to 300 s; once more stops at once"
-            )
-            assert held in errors
+            assert "finishing work in flight, which can take up to 300 s; a second" in errors
         assert errors.strip().endswith("stopped; run the same command again to go on")
         assert "Traceback" not in errors
         asked = server.asked.total()
@@ -118,7 +115,7 @@ def test_where_a_run_is_displayed_the_display_says_that_it_stops(tmp_path, capfd
 
     with pytest.raises(KeyboardInterrupt):
         run_experiment(made, tmp_path / "run", progress=stop, live=live)
-    assert live.note == "tomeval: finishing what is in flight; once more stops at once"
+    assert live.note == "tomeval: finishing work in flight; a second signal stops at once"
     assert "in flight" not in capfd.readouterr().err
 
 
@@ -129,7 +126,7 @@ def test_the_second_signal_stops_at_once(tmp_path) -> None:
             wait_until(lambda: server.asked.total() >= 9)
             stopped.send_signal(signal.SIGINT)
             # Two signals before the first is heard are one.
-            heard = next(line for line in stopped.stderr if "finishing what is in flight" in line)
+            heard = next(line for line in stopped.stderr if "finishing work in flight" in line)
             stopped.send_signal(signal.SIGINT)
             errors = heard + stopped.stderr.read()
             assert stopped.wait(20) == 130

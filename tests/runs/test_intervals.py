@@ -73,7 +73,7 @@ def test_bca_says_why_its_mean_differs(tmp_path):
         assert abs(plain["reward_per_step"] - weighted["reward_per_step"]) > 1e-3
         assert weight_notes(run, "t") == []
         (note,) = weight_notes(run, "bca")
-    assert note.startswith("bca: the mean weighs every partner by its share of the set")
+    assert note.startswith("bca weights every partner by its share of the set")
     assert "The two means differ in best_response, IPD" in note
 
 
@@ -96,7 +96,7 @@ def test_a_run_that_was_extended_has_sequences_unless_another_kind_is_asked_for(
     assert ends == pytest.approx(mean_sequence(values, bounds=bounds))
     assert found.interval == "sequence"
     assert any("extended from 6 to 12 episodes" in note for note in found.notes)
-    for kind, said in (("auto", "hold at every look"), ("t", "does not survive looking")):
+    for kind, said in (("auto", "valid at every look"), ("t", "is not valid after looking")):
         for command in ("table", "compare"):
             done = commands.call(command, folder, "--interval", kind)
             assert "extended from 6 to 12 episodes" in done.out + done.errors
@@ -110,5 +110,5 @@ def test_a_sequence_that_waits_says_for_what(tmp_path):
         foresight = ["foresight_gap_per_step"]  # which has no bounds
         (note,) = interval_notes(run, foresight, "sequence")
         assert np.isnan(run.cells[0].estimate(foresight, "sequence").low[0])
-    assert note.startswith("no sequence yet of a measure in best_response, RPS")
+    assert note.startswith("no confidence sequence yet for a measure in best_response, RPS")
     assert "when 20 episodes differ" in note

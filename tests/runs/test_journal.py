@@ -251,7 +251,7 @@ def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, ca
     old = time.time() - writer.TOUCHED - 5
     os.utime(other, (old, old))
     assert run_experiment(make_experiment(SMALL), folder) == 80
-    assert "process 12 on elsewhere did not end there" in caplog.text
+    assert "process 12 on elsewhere did not end properly" in caplog.text
     assert not other.exists()
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 

@@ -37,7 +37,7 @@ def test_polite_replies_are_read_and_counted_as_lenient(domain, rates, tmp_path)
         examples = lenient_rows(run)
         assert examples[0]["said"].endswith("Let me know if you want more detail!")
         lines = "\n".join(transcript_lines(run, 0, 0))
-        assert "valid, read leniently: not in the exact form]" in lines
+        assert "valid, read leniently: not exactly in the form asked for]" in lines
 
 
 @pytest.mark.parametrize("domain", ["matrix", "decrypto"])

@@ -61,7 +61,7 @@ def test_play_goes_on_without_what_no_move_needs(tmp_path, tomeval, words, optio
     assert row["delta_functional_per_step"] == 2.0  # 8 points where 10 were to be had
     assert row["invalid_rate"] == 0  # what a player did not say is no answer of its own
     ((form, count),) = lost.items()
-    said = f"no reply to {count} questions asked beside the moves ({count} of '{form}')"
+    said = f"no reply to {count} questions besides the moves ({count} of '{form}')"
     assert said in " ".join(tomeval("table", tmp_path / "run")[2].split())
     assert said in " ".join(tomeval("status", tmp_path / "run")[1].split())
 

@@ -382,7 +382,7 @@ def test_read_only_folders(damaged, tmp_path) -> None:
             assert len(opened.rows()) == 12
         with pytest.raises(TomevalError, match="cannot be"):
             run(damaged)
-        with pytest.raises(TomevalError, match="cannot be made"):
+        with pytest.raises(TomevalError, match="cannot be created"):
             run(damaged / "inside")
     finally:
         damaged.chmod(stat.S_IRWXU)
@@ -395,7 +395,7 @@ def test_a_folder_that_refuses_writing_is_one_message(tmp_path, monkeypatch) -> 
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", refuse)
-        with pytest.raises(TomevalError, match=r"cannot be made \(Permission denied\)"):
+        with pytest.raises(TomevalError, match=r"cannot be created \(Permission denied\)"):
             run(tmp_path / "run")
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", refuse)

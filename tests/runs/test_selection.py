@@ -49,7 +49,7 @@ def test_of_a_large_run_a_part_is_shown_that_where_names(folder, monkeypatch):
         monkeypatch.setattr(selection, "SHOWN", 2)
         part, said = first_part(run)
         assert said.startswith("2 of the 6 cells are shown: those with game=RPS and subject=random")
-        assert said.endswith("; --where chooses others")
+        assert said.endswith("; choose others with --where")
         texts = said.split("those with ")[1].split("; ")[0].split(" and ")
         same = tomeval.Run(folder, texts)
         assert [c.number for c in same.cells] == [c.number for c in part.cells] == [0, 1]
@@ -87,7 +87,7 @@ def test_a_measure_is_known_by_name_heading_and_synonym(folder):
             "tom_percent",
             "reward_per_step",
         ]
-        with pytest.raises(tomeval.TomevalError, match="several begin with it: delta_"):
+        with pytest.raises(tomeval.TomevalError, match="several metrics begin like this: delta_"):
             choose_measures(run.measures, ["delta"])
         with pytest.raises(tomeval.TomevalError, match="did you mean 'reward_per_step'"):
             choose_measures(run.measures, ["rewad_per_step"])

@@ -228,8 +228,8 @@ def test_a_damaged_log_is_kept_aside(tmp_path, caplog) -> None:
     ("message", "words"),
     [
         ("Well, why not?\nOne is fine.\n", "it explains before its answer (6 words)"),
-        ("<think>J? F?</think>", "it thinks first (3 tokens with the answer)"),
-        ({"reasoning_content": "J? F?"}, "it thinks first (3 tokens with the answer)"),
+        ("<think>J? F?</think>", "it thinks first (3 tokens including the answer)"),
+        ({"reasoning_content": "J? F?"}, "it thinks first (3 tokens including the answer)"),
         ({"content": "Now let", "finish_reason": "length"}, "truncated ({kind}, at most "),
         ({"content": "no\x1b[2J\n"}, r': "no\x1b[2J\n"'),
         ({"content": "no", "finish_reason": "content_filter"}, "refusal ({kind}, at most"),

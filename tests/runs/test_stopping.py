@@ -105,7 +105,7 @@ def test_voids_apart_from_each_other_stop_nothing(tmp_path, waits, domain) -> No
 
 def test_a_cell_with_nothing_left_to_play_is_not_stopped(tmp_path, caplog) -> None:
     play(tmp_path / "run", "matrix", void_in("matrix", range(1, 99)), episodes=6)
-    assert "has 5 void episodes in a row\n  its last replies" in caplog.text
+    assert "has 5 void episodes in a row\n  its last unreadable replies" in caplog.text
     with Run(tmp_path / "run") as run:
         assert run.store.stops() == {}
         assert closing(run).whole
@@ -134,7 +134,7 @@ def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
 
     play(tmp_path / "run", domain, script)
     text = " ".join(caplog.text.split())
-    assert "stops after 5 void episodes in a row; 7 more are not played" in text
+    assert "stops after 5 void episodes in a row; 7 more will not be played" in text
     for episode in (2, 3, 4):
         assert f'"number {episode}\\n\\x1b[2Jxxx' in text
     assert "number 1" not in text
@@ -157,7 +157,7 @@ def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
         (Reply("Final answer: Z"), "illegal (qa"),
         (Reply("I cannot", finish="refusal"), "declined: reword the question"),
         (Reply(""), 'empty (qa, at most 512 tokens): "" (3 times)'),
-        (Reply("", "Hm."), "nothing stands outside of its thinking: raise max_tokens"),
+        (Reply("", "Hm."), "the reply contains only thinking: raise max_tokens"),
     ],
 )
 def test_it_says_which_setting_would_read_them(tmp_path, caplog, reply, words) -> None:

@@ -63,7 +63,7 @@ def test_a_run_says_that_answers_were_held(tmp_path):
             if "structured_outputs" in body
         ]
     assert row["episodes"] == 1
-    assert "held answers to their form" in note
+    assert "the server constrained answers" in note
     assert "another distribution" in note
     assert {"choice": [f"{MARKER} J", f"{MARKER} F"]} in asked
     table = CliRunner().invoke(app, ["table", str(tmp_path / "held")])
@@ -72,7 +72,7 @@ def test_a_run_says_that_answers_were_held(tmp_path):
 
 
 def test_plan_and_preview_show_it():
-    for strategy, said in (("QA", f"{MARKER} F"), ("CoT", "held to no form")):
+    for strategy, said in (("QA", f"{MARKER} F"), ("CoT", "not constrained")):
         loaded = make_experiment(served("http://h/v1", strategy=strategy))
         assert "openai:toy@" in structured_words(loaded)[0]
         shown = preview(get_domain("matrix"), loaded.cells[0])

@@ -97,30 +97,36 @@ def goal(kind, *cells, number=0.0, confidence=0.95, better=-1) -> Goal:
             "width(regret) > 0.1",
             "unknown condition 'width(regret) > 0.1'; write width(MEASURE) < NUMBER",
         ),
-        ("width(regret) < 0", "no width is below 0: it must be more than 0, and finite"),
-        ("width(regret) < -1", "no width is below -1"),
-        ("width(regret) < 1e999", "no width is below 1e999"),
+        ("width(regret) < 0", "a width must be compared with a finite number above 0, not 0"),
+        ("width(regret) < -1", "a width must be compared with a finite number above 0, not -1"),
+        (
+            "width(regret) < 1e999",
+            "a width must be compared with a finite number above 0, not 1e999",
+        ),
         ("width(regret) < nan", "compared with a number, not 'nan'"),
         ("width(regret) < __import__('os')", "compared with a number"),
         ("width(regrets) < 0.1", "unknown metric 'regrets' (did you mean 'regret'?)"),
         ("width() < 0.1", "unknown condition 'width() < 0.1'"),
         ("width(regret, percent) < 0.1", "unknown unit of ΔFunctional/T 'percent'; known: payoff"),
-        ("width(tom) < 500", "holds before anything is played, as ToM % lies between 0 and 100"),
+        ("width(tom) < 500", "always holds, as ToM % lies between 0 and 100"),
         (
             "width(regret) < 9",
-            "holds before anything is played, as ΔFunctional/T lies between 0 and",
+            "always holds, as ΔFunctional/T lies between 0 and",
         ),
-        ("decided(rmax)", "'decided(rmax)' compares two players: write decided(A vs B)"),
+        ("decided(rmax)", "'decided(rmax)' must name two players: write decided(A vs B)"),
         ("decided(S2A, long vs rmax)", "names with commas or brackets in double quotes"),
         ("decided(rmax vs randm)", "unknown player 'randm' (did you mean 'random'?)"),
         ("decided(rmax vs rmax)", "compares rmax with itself; it can never hold"),
         ("decided(rmax vs random, regrets)", "unknown metric 'regrets'"),
         ("best known(nothing)", "unknown metric 'nothing'"),
         ("best known(regret, within)", "unknown condition 'best known(regret, within)'"),
-        ("best known(regret, within 0)", "no margin is below 0"),
-        ("best known(within a lot)", "a margin is compared with a number, not 'a lot'"),
+        (
+            "best known(regret, within 0)",
+            "a margin must be compared with a finite number above 0, not 0",
+        ),
+        ("best known(within a lot)", "a margin must be compared with a number, not 'a lot'"),
         ("best known(within 1, regret)", "unknown condition 'best known(within 1, regret)'"),
-        ("best known(tom, within 101)", "holds before anything is played, as ToM % lies between"),
+        ("best known(tom, within 101)", "always holds, as ToM % lies between"),
         ("best known(regret, tom)", "unknown condition 'best known(regret, tom)'"),
     ],
 )
@@ -156,7 +162,7 @@ def test_names_with_commas_and_brackets_stand_in_quotes() -> None:
 def test_what_an_experiment_may_not_say_beside_it() -> None:
     for more, said in (
         ({"max_episodes": 5}, "max_episodes: 5 is less than the first batch, episodes = 10"),
-        ({"until": "", "max_episodes": 50}, "max_episodes: goes with until"),
+        ({"until": "", "max_episodes": 50}, "max_episodes: needs until"),
         ({"subjects": ["rmax"], "until": "best known"}, "two players have no task in common"),
         ({"max_episodes": 0}, "max_episodes"),
     ):
@@ -167,7 +173,7 @@ def test_what_an_experiment_may_not_say_beside_it() -> None:
 @pytest.mark.parametrize("option", ["limit", "part"])
 def test_it_does_not_go_with_a_part_or_a_limit(tmp_path, option) -> None:
     given = {"limit": 3, "part": portion("shard")("1/2")}[option]
-    with pytest.raises(TomevalError, match="until does not go with --"):
+    with pytest.raises(TomevalError, match="until cannot be combined with --"):
         run_experiment(made(), tmp_path / "run", **{option: given})
     assert not (tmp_path / "run").exists()
 
@@ -229,7 +235,7 @@ def test_within_a_margin_equal_players_stop_and_who_is_far_off_is_out(better) ->
     first, second = (0, 2) if means[0] > means[1] else (2, 0)
     assert said == {
         first: "said",
-        second: "said: need not be told apart",
+        second: "said: within the margin",
         1: "said: not the best",
     }
     assert goal("best", 0, 1, 2, number=0.001, better=better).met(cells, {}) == {
@@ -304,7 +310,7 @@ def test_a_look_is_taken_where_a_width_is_expected(values, number) -> None:
 
 def test_a_cell_without_a_value_is_asked_nothing() -> None:
     none, some = cell_of([math.nan] * 9), cell_of([0.0, 1.0] * 20)
-    assert goal("width", 0, number=0.1).met({0: none}, {}) == {0: "it has no value of m"}
+    assert goal("width", 0, number=0.1).met({0: none}, {}) == {0: "it has no value for m"}
     assert set(goal("decided", 0, 1).met({0: none, 1: some}, {})) == {0, 1}
 
 
@@ -491,7 +497,7 @@ def test_a_cap_ends_a_run_and_is_its_reason(tmp_path) -> None:
             paid = sum(spent["cost"] for spent in tallies.paid(run.store).values())
             assert paid >= budget.cost > 0
         data["model"] = server.model
-        with pytest.raises(TomevalError, match=r"--max-cost: no price of openai:.*prices"):
+        with pytest.raises(TomevalError, match=r"--max-cost: no price for openai:.*prices"):
             run_experiment(make_experiment(data), folder, budget=Budget(max_cost=1.0))
 
 
@@ -508,7 +514,7 @@ def test_a_stricter_condition_goes_on_and_rows_stay(tmp_path) -> None:
 def test_more_episodes_may_be_allowed_later(tmp_path) -> None:
     short = play(tmp_path / "run", made("width(regret) < 0.2", max_episodes=15))
     whys = [told["stopped"] for told in short["cells"].values()]
-    assert "at its most episodes, and not met: width(regret) < 0.2" in whys
+    assert "at the maximum number of episodes, and not met: width(regret) < 0.2" in whys
     unmet = sum("not met" in why for why in whys)
     with Run(tmp_path / "run") as run:
         said = stopped_when(run)
@@ -530,7 +536,7 @@ def test_without_a_condition_the_folder_is_filled_up(tmp_path) -> None:
 
 def test_only_the_two_that_are_compared_are_asked_for_more(tmp_path) -> None:
     said = play(tmp_path / "run", made("decided(rmax vs knows)", max_episodes=40))["cells"]
-    assert {said[str(n)]["stopped"] for n in (1, 2, 5, 6)} == {"the condition asks nothing of it"}
+    assert {said[str(n)]["stopped"] for n in (1, 2, 5, 6)} == {"the condition does not involve it"}
     assert {said[str(n)]["episodes"] for n in (1, 2, 5, 6)} == {10}
     assert said["0"]["episodes"] == said["3"]["episodes"]
 
@@ -555,7 +561,7 @@ def test_why_cells_stopped_is_said_wherever_numbers_are(whole, tomeval) -> None:
         assert [row["stopped"] for row in run.status()] == [row["stopped"] for row in run.rows()]
         notices_said = [one.text for one in notices(run, Episodes(run, None), "t")]
     assert note.startswith(f"stopped when {CONDITION}: it holds in ")
-    assert "its 6 comparisons are one family" in note
+    assert "the sequences of its 6 comparisons hold jointly" in note
     assert note[:60] in lines
     assert any(text.startswith(f"Stopped when {CONDITION}") for text in notices_said)
     for form in ("text", "markdown", "latex"):
@@ -574,9 +580,9 @@ def test_plan_says_what_a_condition_will_take(whole, tomeval, tmp_path) -> None:
     _, out, errors = tomeval("plan", file, "--until", "width(regret) < 0.3", "--format", "json")
     rows = json.loads(out)
     assert all(row["episodes"] > 20 for row in rows)
-    assert "expected ones, guessed" in errors
+    assert "expectations, guessed" in errors
     code, _, errors = tomeval("plan", file, "--pilot", folder)
-    assert (code, errors.strip()) == (2, "tomeval: --pilot goes with --until")
+    assert (code, errors.strip()) == (2, "tomeval: --pilot needs --until")
     code, _, errors = tomeval("plan", file, "--until", " ")
     assert (code, "is empty" in errors) == (2, True)
 
@@ -603,7 +609,7 @@ def test_a_margin_is_planned_and_ends_what_equal_players_would_play(tmp_path, to
     said = play(tmp_path / "margin", made("best known(regret, within 0.5)", **both))
     whys = sorted(told["stopped"] for told in said["cells"].values())
     text = "best known(regret, within 0.5)"
-    assert whys == [text, f"{text}: need not be told apart"]
+    assert whys == [text, f"{text}: within the margin"]
     with Run(tmp_path / "margin") as pilot:
         found = Expected(made("best known(regret, within 0.5)", **both), pilot)
     (count,) = {told["episodes"] for told in said["cells"].values()}

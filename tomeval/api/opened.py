@@ -157,7 +157,9 @@ class Run(results.Run):
             reference=reference,
         )
         if (best_of and not published) or (against is None and as_model) or (published and against):
-            raise TomevalError("table: best_of goes with published, as_model with against alone")
+            raise TomevalError(
+                "table: best_of needs published=True, as_model needs against (and not published)"
+            )
         with self._chosen(where) as run:
             if against is not None:
                 return _table_against(run, asked, against, as_model)
@@ -229,7 +231,7 @@ class Run(results.Run):
 
         with self._chosen(where) as run:
             if out in figures_of(run):
-                raise TomevalError(f"{out!r} is a figure and no folder: plot(only={out!r})")
+                raise TomevalError(f"{out!r} names a figure, not a folder: plot(only={out!r})")
             names = tuple(choose_measures(run.measures, listed(metrics)))
             options = Options(column, interval, reference, by, names, curve, window, x)
             drawings = draw(run, listed(only), options, every)
@@ -265,7 +267,7 @@ class Run(results.Run):
             known = [one.number for one in run.cells]
         number = known[0] if cell is None else cell
         if number not in known:
-            raise TomevalError(f"{self.folder}: no cell {number} among those chosen: {known}")
+            raise TomevalError(f"{self.folder}: no cell {number} among the chosen ones: {known}")
         with results.Run(self.folder) as whole:
             return Transcript("\n".join(transcript_lines(whole, number, episode, calls)))
 

@@ -59,9 +59,9 @@ def run(
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
     startup_test : bool
         Before playing, ask each served model one question of each kind, and log whether it
-        explains, thinks, is cut off or cannot be read; the replies are kept in ``startup.json``.
+        explains, thinks, is cut off or cannot be read; the replies are stored in ``startup.json``.
     go_on : bool
-        Play on although none of the first 8 answers of a model could be read.
+        Continue even if none of a model's first 8 answers could be read.
     shard : str, optional
         Play only one of several parts of the experiment, such as ``"3/16"``, see `tomeval.merge`.
     progress : callable, optional

@@ -56,7 +56,7 @@ with an option, see `Joined`.
 
 ABOUT = {
     "play": "Play a game yourself, at the terminal: matrix games, the arena, Decrypto.",
-    "import": "Make a run folder of games that were played elsewhere.",
+    "import": "Make a run folder from games that were played elsewhere.",
 }
 """What commands are for, if their parts differ."""
 
@@ -246,8 +246,8 @@ def _options(
             metavar="FILE",
             callback=_load,
             is_eager=True,
-            help="Load this Python file, or module, which registers parts of your own; before the "
-            "command. Installed packages do not need it. Repeatable.",
+            help="Load a Python file or module that registers your own parts; it stands before the "
+            "command. Installed packages are found without it. Repeatable.",
         ),
     ] = None,
     max_mb: Annotated[

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 Folders = Annotated[
     list[Path],
-    typer.Argument(help="Run folders, joined.", metavar="RUN..."),
+    typer.Argument(help="One or more run folders.", metavar="RUN..."),
 ]
 ByOption = Annotated[
     str | None,
     typer.Option(
         "--by",
         help="What to compare, such as strategy, subject, model or labels in matrix games, or run. "
-        "Default: the first that the runs' domain names.",
+        "Default: the usual one of the runs' kind of game.",
     ),
 ]
 Baseline = Annotated[
@@ -44,30 +44,30 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="A metric, by its name, heading or a beginning of it: regret, ToM %. Repeatable. "
-        "Default: all.",
+        help="A metric, by its name, its heading or the beginning of either, such as regret or "
+        "'ToM %'. Repeatable. Default: all.",
     ),
 ]
 ByTask = Annotated[
     bool,
     typer.Option(
         "--by-task",
-        help="Also each task, such as game and partner set, apart (differences, shares).",
+        help="Also compare within each task, such as a game and partner set (differences, shares).",
     ),
 ]
 EndsOption = Annotated[
     Literal["auto", "t", "bca", "sequence"],
     typer.Option(
         "--interval",
-        help="Of a difference. t: Student; bca: bootstrap; sequence: holds however often one "
-        "looks, and p with it; auto: sequence in runs that were extended or stopped by a "
+        help="Interval of a difference. t: Student's t; bca: bootstrap; sequence: valid at every "
+        "look, like its p; auto: sequence in runs that were extended or stopped by a "
         "condition, else t.",
     ),
 ]
 Margins = Annotated[
     list[str] | None,
     typer.Option(
-        "--margin", hidden=True, help="METRIC=VALUE: test equivalence within it. Repeatable."
+        "--margin", hidden=True, help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."
     ),
 ]
 ScaleOption = Annotated[
@@ -75,8 +75,8 @@ ScaleOption = Annotated[
     typer.Option(
         "--scale",
         hidden=True,
-        help="range: divide payoffs by the game's range of payoffs; attainable: by how far the "
-        "worst response to the partners falls short of the best.",
+        help="range: divide payoffs by the game's range of payoffs; attainable: by the difference "
+        "between the best and the worst response to the partners.",
     ),
 ]
 FamilyOption = Annotated[
@@ -93,8 +93,8 @@ Score = Annotated[
     typer.Option(
         "--score",
         hidden=True,
-        help="For iqm and profiles: in matrix games attained, the share of the attainable "
-        "reward, or tom, ToM %. Default: the first that the runs' domain has.",
+        help="For iqm and profiles: in matrix games attained, the share of the attainable reward, "
+        "or tom, ToM %. Default: the first of the runs' kind of game.",
     ),
 ]
 Formula = Annotated[
@@ -111,8 +111,8 @@ MethodOption = Annotated[
     typer.Option(
         "--method",
         hidden=True,
-        help="For regression: gee, estimating equations, by logit where the response is 0 or 1; "
-        "linear, without the logit. Default: gee.",
+        help="For regression: gee (estimating equations, with a logit link for a 0/1 response) or "
+        "linear (without it). Default: gee.",
     ),
 ]
 Resamples = Annotated[
@@ -148,8 +148,7 @@ def compare(
         float | None,
         typer.Option(
             "--difference",
-            help="For power: how many paired episodes find a true difference of this size in the "
-            "one --metric; the runs are the pilot.",
+            help="For power: the true difference in --metric to be found; the runs are the pilot.",
         ),
     ] = None,
     power: Annotated[
@@ -160,11 +159,11 @@ def compare(
         typer.Option(
             "--alpha",
             hidden=True,
-            help="For power: level of all tests that are corrected together, two-sided.",
+            help="For power: two-sided level of all tests that are corrected together.",
         ),
     ] = 0.05,
     resamples: Resamples = None,
-    seed: Annotated[int, typer.Option("--seed", hidden=True, help="Of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", hidden=True, help="Seed of the resamples.")] = 0,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
@@ -232,5 +231,5 @@ def _margins(texts: Sequence[str]) -> dict[str, float]:
         try:
             margins[name.strip()] = float(value)
         except ValueError:
-            raise TomevalError(f"--margin {text!r} cannot be read; write METRIC=VALUE") from None
+            raise TomevalError(f"--margin {text!r}: write METRIC=VALUE") from None
     return margins

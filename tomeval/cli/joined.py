@@ -63,7 +63,7 @@ def _help_all() -> Any:
             is_eager=True,
             expose_value=False,
             callback=asked_for,
-            help="Show all options, also those that few need.",
+            help="Show all options, including rare ones.",
         ),
     ) -> None: ...
 
@@ -145,7 +145,7 @@ class Joined(Command):
         own = {option for one in command.get_params(probe) for option in one.opts}
         for option in sorted(asked - own):
             raise TomevalError(
-                f"{self.name}: {option} is not for {_said(key)}; {self._whose(option)}"
+                f"{self.name}: {option} does not apply to {_said(key)}; {self._whose(option)}"
             )
         return command.make_context(info_name, list(args), parent=parent, **extra)
 
@@ -155,7 +155,7 @@ class Joined(Command):
             for key, (_, command) in self._commands.items()
             if any(option in one.opts for one in command.params)
         ]
-        return f"it is for {', '.join(keys)}"
+        return f"it applies to {', '.join(keys)}"
 
     def _chosen(self, given: Mapping[str, Any], first: str) -> str:
         """Return the key of the part that is asked for."""
@@ -234,7 +234,7 @@ def _domain_option(domains: list[str]) -> list[Any]:
             DOMAIN,
             expose_value=False,
             show_default=False,
-            help=f"{', '.join(domains)}. Default: as the first argument says.",
+            help=f"{', '.join(domains)}. Default: the one that the first argument names.",
             autocompletion=lambda: domains,
         ),
     ) -> None: ...

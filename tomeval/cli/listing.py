@@ -42,7 +42,7 @@ def list_rows(what: str, holding: str = "") -> Rows:
     ]
     if not holding_it:
         names = [str(next(iter(row.values()))) for row in rows]
-        raise TomevalError(f"list {what}: no row holds {holding!r}{did_you_mean(holding, names)}")
+        raise TomevalError(f"list {what}: no rows with {holding!r}{did_you_mean(holding, names)}")
     return holding_it
 
 
@@ -252,7 +252,7 @@ def tables() -> Rows:
             {
                 "table": name,
                 "domain": domain.name,
-                "about": "printed unless another is named" if name == first else table.about,
+                "about": "the default table" if name == first else table.about,
             }
             for name, table in known_tables(domain).items()
         ]

@@ -86,7 +86,7 @@ Runs = Annotated[
 ExperimentFile = Annotated[
     str,
     typer.Argument(
-        help="A TOML file, or the name of a shipped experiment.",
+        help="TOML file, or name of a shipped experiment.",
         autocompletion=completing("experiments"),
     ),
 ]
@@ -94,16 +94,16 @@ TableFormat = Annotated[
     Format,
     typer.Option(
         "--format",
-        help="How to print the table. spreadsheet: as csv, and no text is taken for a formula.",
+        help="How to print the table. spreadsheet: csv in which no text is read as a formula.",
     ),
 ]
 IntervalOption = Annotated[
     Interval,
     typer.Option(
         "--interval",
-        help="t: Student; normal: ± 1.96 sd/√n, as published; auto: t below 30 episodes, normal "
-        "from there on, sequence in runs that were extended or stopped by a condition; bca: "
-        "bootstrap; sequence: holds however often one looks.",
+        help="t: Student's t; normal: ± 1.96 sd/√n, as published; auto: t below 30 episodes, "
+        "normal from there on, sequence in runs that were extended or stopped by a condition; "
+        "bca: bootstrap; sequence: valid at every look.",
     ),
 ]
 ReferenceOption = Annotated[
@@ -111,9 +111,9 @@ ReferenceOption = Annotated[
     typer.Option(
         "--reference",
         hidden=True,
-        help="What regret is measured from, if a domain knows several; in matrix games the best "
-        "response over the horizon (horizon) or the best long-run mean (stationary). Default: as "
-        "the experiment says.",
+        help="What regret is measured from, where there is a choice; in matrix games the best "
+        "response over the horizon (horizon) or the best long-run mean (stationary). Default: "
+        "the experiment's.",
     ),
 ]
 Overrides = Annotated[
@@ -124,16 +124,15 @@ ModelOption = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
-        help="Measure this model in place of the experiment's: pocket, "
-        "hf:REPO_OR_PATH, hf:REPO@REVISION or openai:MODEL@BASE_URL. Repeatable, where several "
-        "models can play.",
+        help="Measure this model instead: pocket, hf:REPO_OR_PATH, hf:REPO@REVISION or "
+        "openai:MODEL@BASE_URL. Repeatable.",
         autocompletion=completing("models"),
     ),
 ]
 Concurrency = Annotated[
     int,
     typer.Option(
-        "--concurrency", help="Episodes with language models at a time.", rich_help_panel=MODELS
+        "--concurrency", help="Language-model episodes played in parallel.", rich_help_panel=MODELS
     ),
 ]
 Engine = Annotated[
@@ -142,8 +141,8 @@ Engine = Annotated[
         "--engine",
         hidden=True,
         metavar="NAME[:ADDRESS]",
-        help="Play on replicas in place of this process: ray, on the cluster that runs here or "
-        "else on this machine, or ray:HOST:PORT. Served models stay in this process.",
+        help="Play on replicas instead of in this process: ray (a running cluster, else this "
+        "machine) or ray:HOST:PORT. Served models stay in this process.",
         rich_help_panel=MANY_MACHINES,
     ),
 ]
@@ -152,7 +151,7 @@ Replicas = Annotated[
     typer.Option(
         "--replicas",
         hidden=True,
-        help="With --engine: how many play at a time. Default: 1.",
+        help="With --engine: number of replicas. Default: 1.",
         rich_help_panel=MANY_MACHINES,
     ),
 ]
@@ -161,15 +160,15 @@ GpusPerReplica = Annotated[
     typer.Option(
         "--gpus-per-replica",
         hidden=True,
-        help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0, they "
-        "see none.",
+        help="With --engine: GPUs per replica, such as 1, or 0.5 for two replicas on one GPU. "
+        "Default: 0.",
         rich_help_panel=MANY_MACHINES,
     ),
 ]
 MaxCalls = Annotated[
     int | None,
     typer.Option(
-        "--max-calls", help="Stop before a served model's next call.", rich_help_panel=MODELS
+        "--max-calls", help="Stop after this many calls of served models.", rich_help_panel=MODELS
     ),
 ]
 MaxTokens = Annotated[
@@ -177,7 +176,7 @@ MaxTokens = Annotated[
     typer.Option(
         "--max-tokens",
         hidden=True,
-        help="Stop before this many tokens are passed.",
+        help="Stop before served models use more tokens than this.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -204,7 +203,7 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="CONDITION",
-        help="Play until it holds, as width(regret) < 0.1.",
+        help="Play until this holds: 'width(regret) < 0.1'.",
     ),
 ]
 MaxEpisodes = Annotated[
@@ -212,7 +211,7 @@ MaxEpisodes = Annotated[
     typer.Option(
         "--max-episodes",
         hidden=True,
-        help="With --until: the most episodes of a cell. Default: ten times the first batch.",
+        help="With --until: maximum episodes per cell. Default: ten times the first batch.",
         min=1,
     ),
 ]
@@ -221,8 +220,8 @@ TrustHost = Annotated[
     typer.Option(
         "--trust-host",
         hidden=True,
-        help="HOST=VARIABLE: the key in this environment variable may go to this host, not only to "
-        "its own provider. Repeatable.",
+        help="HOST=VARIABLE: also allow the key in this environment variable to be sent to this "
+        "host. Repeatable.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -239,8 +238,8 @@ StartupTest = Annotated[
     bool,
     typer.Option(
         hidden=True,
-        help="Before playing, ask a served model one question of each kind, and say if it "
-        "explains, thinks, is cut off or cannot be read.",
+        help="Before playing, ask a served model one question of each kind, and report replies "
+        "that contain explanations or thinking, are cut off or cannot be read.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -248,7 +247,7 @@ GoOn = Annotated[
     bool,
     typer.Option(
         "--go-on",
-        help="Play on although none of the first 8 answers of a model could be read.",
+        help="Continue even if none of a model's first 8 answers could be read.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -257,15 +256,15 @@ GoOn = Annotated[
 SkipBad = Annotated[
     bool,
     typer.Option(
-        "--skip-bad", help="Leave out games that cannot be read, and list them with the reason."
+        "--skip-bad", help="Skip games that cannot be read, and list them with the reason."
     ),
 ]
 WhereOption = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
-        help="Only cells of this kind: COLUMN=VALUE[,VALUE], such as game=RPS,IPD, with * for any "
-        "text; COLUMN!=VALUE for all others. Repeatable: all must hold.",
+        help="Only these cells: COLUMN=VALUE[,VALUE], such as game=RPS,IPD, with * for any text; "
+        "COLUMN!=VALUE for all others. Repeatable: all must hold.",
     ),
 ]
 

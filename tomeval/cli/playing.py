@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tomeval.runs.runner import Part
 
 
-CAUTIOUS = ", by a cautious guess (--tokenizer counts exactly)"
+CAUTIOUS = ", by a cautious estimate (--tokenizer counts exactly)"
 WIDTH = 116
 """Of sentences below a table."""
 
@@ -59,8 +59,7 @@ def run(
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="The run folder. Default: runs/NAME, with another model by --model "
-            "runs/NAME-MODEL, of a shard with -K-of-N.",
+            help="Run folder. Default: runs/NAME, with --model runs/NAME-MODEL (a shard: -K-of-N).",
         ),
     ] = None,
     shard: Annotated[
@@ -69,8 +68,8 @@ def run(
             "--shard",
             hidden=True,
             metavar="K/N",
-            help="Play only the K-th of N parts, such as 3/16, into a folder of its own; tomeval "
-            "merge puts the parts together.",
+            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval merge "
+            "joins the parts.",
             rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
@@ -78,7 +77,7 @@ def run(
         int | None,
         typer.Option(
             "--workers",
-            help="Processes of this machine to play with. Default: 1.",
+            help="Number of processes on this machine. Default: 1.",
             rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
@@ -97,7 +96,7 @@ def run(
         bool,
         typer.Option(
             hidden=True,
-            help="Encode every token of an episode once (local models).",
+            help="Encode each token of an episode only once (local models).",
             rich_help_panel=MODELS,
         ),
     ] = True,
@@ -108,7 +107,7 @@ def run(
         typer.Option(
             "--log",
             metavar="NAME",
-            help="Draw curves: wandb or mlflow. Repeatable.",
+            help="Log curves to wandb or mlflow. Repeatable.",
         ),
     ] = None,
     verbose: Annotated[
@@ -121,18 +120,17 @@ def run(
     """Run an experiment; run it again to resume, or with more episodes to extend.
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
-    1, an episode failed, a cell has no complete episode or was stopped, or none of
-    the first 8 answers of a model could be read;
+    1, an episode failed, a cell has no complete episode or was stopped,
+    or none of the first 8 answers of a model could be read;
     2, the input or a model cannot be used, or a cap is reached;
-    130, stopped by Ctrl-C, and 143 by TERM: what was in flight is finished;
-    a second one stops at once.
+    130 (Ctrl-C) or 143 (TERM), stopped after calls in flight; twice: at once.
     """
     from tomeval.core.credentials import trusting
     from tomeval.core.extensions import portion
     from tomeval.runs.experiment import load_experiment
 
     if out is not None and not out.strip():  # as of a variable that is not set
-        raise TomevalError("--out: is empty; name a folder, or leave it out")
+        raise TomevalError("--out is empty; name a folder, or leave it out")
     part = None if shard is None else portion("shard")(shard)
     stops = _stops(until, max_episodes)
     loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
@@ -147,7 +145,7 @@ def run(
         play_into(
             loaded,
             folder,
-            notes=[f"the model by --model has a run folder of its own: {folder}"] if apart else [],
+            notes=[f"a run with --model has its own run folder: {folder}"] if apart else [],
             part=part,
             workers=workers,
             engine=engine,
@@ -169,7 +167,7 @@ def run(
 def _stops(until: str | None, max_episodes: int | None) -> list[str]:
     """Return the keys of an experiment that say when a run stops, as overrides."""
     if until is not None and not until.strip():  # as of a variable that is not set
-        raise TomevalError("--until: is empty; name a condition, or leave it out")
+        raise TomevalError("--until is empty; name a condition, or leave it out")
     given = {"until": until, "max_episodes": max_episodes}
     return [f"{key}={json.dumps(said)}" for key, said in given.items() if said is not None]
 
@@ -293,18 +291,18 @@ def plan(
             "--pilot",
             hidden=True,
             metavar="RUN",
-            help="With --until: a run of a few episodes, which shows how they vary.",
+            help="With --until: a run of a few episodes, from which their spread is estimated.",
         ),
     ] = None,
     form: TableFormat = "text",
     tokenizer: Annotated[
         str | None,
-        typer.Option("--tokenizer", help="Count tokens with this one: folder or Hub name."),
+        typer.Option("--tokenizer", help="Count tokens with this tokenizer: a folder or Hub name."),
     ] = None,
     context: Annotated[
         int | None,
         typer.Option(
-            "--context", hidden=True, help="Longest sequence of served models, in tokens.", min=1
+            "--context", hidden=True, help="Context length of served models, in tokens.", min=1
         ),
     ] = None,
     trust_host: TrustHost = None,
@@ -366,7 +364,7 @@ def _expected(experiment: Experiment, pilot: Path | None) -> tuple[list[int] | N
 
     if not experiment.until:
         if pilot is not None:
-            raise TomevalError("--pilot goes with --until")
+            raise TomevalError("--pilot needs --until")
         return None, []
     with ExitStack() as stack:
         expected = Expected(experiment, stack.enter_context(Run(pilot)) if pilot else None)

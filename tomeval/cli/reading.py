@@ -70,25 +70,25 @@ def of_wanted(row: dict[str, Any]) -> dict[str, Any]:
 def transcript(
     folder: RunFolder,
     episode: Annotated[
-        str, typer.Option("--episode", help="Which episodes, from 0, such as 0-3,7.")
+        str, typer.Option("--episode", help="Episodes, counted from 0, such as 0-3,7.")
     ] = "0",
     cell: Annotated[
         str | None,
         typer.Option(
             "--cell",
-            help="Which cells, from 0, such as 0-3,7. Default: all that --where, --subject or "
-            "--game name, else 0.",
+            help="Cells, counted from 0, such as 0-3,7. Default: all that --where, --subject or "
+            "--game select, else 0.",
         ),
     ] = None,
     step: Annotated[
-        str | None, typer.Option("--step", help="Only these steps, from 1, such as 1-5,30.")
+        str | None, typer.Option("--step", help="Only these steps, counted from 1, such as 1-5,30.")
     ] = None,
     where: WhereOption = None,
     subject: Annotated[
         str,
         typer.Option(
             "--subject",
-            help="Only cells in which this player is measured: --where on its column.",
+            help="Only cells in which this player is measured; the same as --where on its column.",
         ),
     ] = "",
     game: Annotated[str, typer.Option("--game", help="The same as --where game=NAME.")] = "",
@@ -182,23 +182,19 @@ def prompt(
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="Show a cell of this experiment instead.")
     ] = None,
-    cell: Annotated[int, typer.Option("--cell", help="With --experiment: from 0.")] = 0,
-    seat: Annotated[str, typer.Option("--seat", help="Whose prompt. Default: the first's.")] = "",
+    cell: Annotated[int, typer.Option("--cell", help="Cell of --experiment, from 0.")] = 0,
+    seat: Annotated[str, typer.Option("--seat", help="Seat to show. Default: the first.")] = "",
     form: Annotated[
         str,
-        typer.Option(
-            "--form", help="Which question; in matrix games act, predict, react or payoff."
-        ),
+        typer.Option("--form", help="The question; in matrix games act, predict, react or payoff."),
     ] = "",
-    number: Annotated[
-        int | None, typer.Option("--round", help="Which round is asked about. Default: 5.")
-    ] = None,
+    number: Annotated[int | None, typer.Option("--round", help="The round. Default: 5.")] = None,
     game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "",
     labels: Annotated[str, typer.Option("--labels", hidden=True, help="A label set.")] = "",
     horizon: Annotated[
         int, typer.Option("--horizon", hidden=True, help="Steps per episode, T.")
     ] = 0,
-    partner: Annotated[str, typer.Option("--partner", help="Who plays along.")] = "",
+    partner: Annotated[str, typer.Option("--partner", help="The partner set.")] = "",
     option_order: Annotated[str, typer.Option("--option-order", hidden=True)] = "",
     literal_order: Annotated[str, typer.Option("--literal-order", hidden=True)] = "",
     goal: Annotated[str, typer.Option("--goal", hidden=True, help="none, win or maximise.")] = "",
@@ -218,12 +214,12 @@ def prompt(
     ] = "",
     system: Annotated[str, typer.Option("--system", hidden=True, help="A system message.")] = "",
     prompts: Annotated[
-        str, typer.Option("--prompts", help="A set of templates, or a folder of own ones.")
+        str, typer.Option("--prompts", help="A set of templates, or a folder of your own.")
     ] = "",
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            "--tokenizer", hidden=True, help="Count tokens with this one: folder or Hub name."
+            "--tokenizer", hidden=True, help="Count tokens with this tokenizer: folder or Hub name."
         ),
     ] = None,
     copy_to: Annotated[
@@ -232,8 +228,8 @@ def prompt(
             "--copy-to",
             hidden=True,
             metavar="FOLDER",
-            help="Copy the templates that this player uses into a folder of your own, to change "
-            "them: --prompts FOLDER, or prompts = [...] in an experiment, reads them.",
+            help="Copy this player's templates into a folder, to change them; --prompts FOLDER, or "
+            "prompts = [...] in an experiment, uses them.",
         ),
     ] = None,
     model: ModelOption = None,
@@ -251,12 +247,12 @@ def prompt(
     settings = {key: value for key, value in own.items() if value}
     if experiment is None:
         if model or overrides or cell:
-            raise TomevalError("--model, --set and --cell go with --experiment")
+            raise TomevalError("--model, --set and --cell need --experiment")
         if not strategy:
             raise TomevalError("name a strategy, or an experiment with --experiment")
         kind = get_domain(domain, "--domain")
         if kind.describe.example is None:
-            raise TomevalError(f"domain {kind.name!r} has no example of its own: give --experiment")
+            raise TomevalError(f"domain {kind.name!r} has no example of its own: add --experiment")
         more = {"form": form} if form else {}
         shown = kind.describe.example(strategy, seat, settings | more)
     else:
@@ -270,6 +266,6 @@ def prompt(
     if copy_to is not None:
         for path in copy_templates(kind, shown, seat, copy_to):
             show(path)
-        tell(f"next: change them, and look with --prompts {copy_to}")
+        tell(f"next: edit them, and view the result with --prompts {copy_to}")
         return
     show(preview(kind, shown, seat, form, number, tokenizer))

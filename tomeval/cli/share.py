@@ -34,8 +34,8 @@ def plot(
         typer.Option(
             "--only",
             metavar="NAME",
-            help="Draw this figure, such as forest, which makes forest_regret and forest_tom, or "
-            "one of these alone. Repeatable. Default: the few that say most.",
+            help="Draw this figure, such as forest (forest_regret and forest_tom), or one of its "
+            "parts. Repeatable. Default: the most informative few.",
         ),
     ] = None,
     every: Annotated[
@@ -74,16 +74,16 @@ def plot(
         str | None,
         typer.Option(
             "--by",
-            help="What to lay over each other in one panel, or to compare: in matrix games "
-            "strategy, subject, model or labels. For regret, tom, differences and profiles.",
+            help="What to overlay in one panel, or to compare: in matrix games strategy, subject, "
+            "model or labels. For regret, tom, differences and profiles.",
         ),
     ] = None,
     curve: Annotated[
         str,
         typer.Option(
             "--curve",
-            help="For regret and tom: window, the mean of a moving window; running, the mean of "
-            "all up to there; or cumulative, their sum (regret alone).",
+            help="For regret and tom: window, the mean of a moving window; running, the mean so "
+            "far; or cumulative, the sum so far (regret only).",
         ),
     ] = "window",
     window: Annotated[
@@ -122,8 +122,8 @@ def plot(
             show(path)
         if lacking:
             tell(
-                f"note: the font has no sign for {in_line(''.join(lacking))}, and draws boxes; "
-                "name one that has it as font.family in your matplotlibrc"
+                f"note: the font lacks {in_line(''.join(lacking))} and draws boxes instead; set "
+                "another as font.family in your matplotlibrc"
             )
         part, left_out = first_part(opened)
         for note in [*filter(None, [left_out]), *weight_notes(part, interval)]:
@@ -140,7 +140,7 @@ def plot(
             option = f"--by {by}" if by is not None else options.of_curves or "--metric"
             tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
         elif left:
-            tell(f"note: not drawn: {', '.join(left)}; --all draws them, --only NAME one of them")
+            tell(f"note: more figures: {', '.join(left)} (--all, or --only NAME)")
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def report(
         str,
         typer.Option(
             "--transcripts",
-            help="For how many episodes per cell to include prompts and replies: a number, none, "
+            help="Number of episodes per cell to include with prompts and replies: a number, none, "
             "all, or auto (up to 100,000 model calls).",
         ),
     ] = "auto",
@@ -192,7 +192,7 @@ def report(
     everything: Annotated[
         bool,
         typer.Option(
-            "--all", help="Draw every figure that the run supports: many, with many tasks."
+            "--all", help="Draw every figure that the run supports; with many tasks these are many."
         ),
     ] = False,
     metrics: Annotated[
@@ -200,7 +200,7 @@ def report(
         typer.Option(
             "--metric",
             help="A measure of the tables, by name or heading, such as regret or 'ToM %'. "
-            "Repeatable. Default: the headline measures. The others open on demand.",
+            "Repeatable. Default: the headline measures; the others can be unfolded.",
         ),
     ] = None,
     where: WhereOption = None,
@@ -231,7 +231,7 @@ def report(
         metrics=tuple(metrics or ()),
     )
     if len(folders) > 1 and transcripts not in ("auto", "none"):
-        raise TomevalError("--transcripts: games are in each run's own report; leave it out")
+        raise TomevalError("--transcripts: a report of several runs has no games; leave it out")
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         for one in runs:
@@ -254,7 +254,7 @@ def _count(text: str) -> int | None:
         return sys.maxsize if text == "all" else 0
     if text.isascii() and text.isdigit():
         return int(text)
-    raise TomevalError(f"--transcripts must be a number, none, all or auto, is {text!r}")
+    raise TomevalError(f"--transcripts must be a number, none, all or auto, not {text!r}")
 
 
 def export(
@@ -264,7 +264,7 @@ def export(
         typer.Option(
             "--what",
             metavar="steps|episodes|answers|cells|origins",
-            help="Which table; answers: what became of every question; origins: where episodes "
+            help="Which table; answers: the outcome of every question; origins: where episodes "
             "were played. Default: steps.",
         ),
     ] = None,
@@ -272,8 +272,8 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="csv, jsonl, parquet; spreadsheet: csv in which no text is taken for a "
-            "formula; or the whole run for another program: tomeval list formats.",
+            help="csv, jsonl, parquet; spreadsheet: csv in which no text is read as a formula; or "
+            "a format of the whole run, see tomeval list formats.",
             autocompletion=completing("formats"),
         ),
     ] = "csv",
@@ -286,7 +286,7 @@ def export(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="What a format of the whole run is told, such as repo=OWNER/NAME. Repeatable.",
+            help="Setting of a format of the whole run, such as repo=OWNER/NAME. Repeatable.",
         ),
     ] = None,
 ) -> None:

@@ -21,12 +21,12 @@ def list_(
         str,
         typer.Argument(
             help="Such as experiments, models, metrics, figures, strategies, games or partners. "
-            "Without it: all lists.",
+            "Default: the names of all lists.",
             autocompletion=completing("lists"),
         ),
     ] = "",
     holding: Annotated[
-        str, typer.Argument(help="Only rows in which this text stands.", metavar="[TEXT]")
+        str, typer.Argument(help="Only rows that contain this text.", metavar="[TEXT]")
     ] = "",
     form: TableFormat = "text",
 ) -> None:
@@ -37,7 +37,7 @@ def list_(
     if rows:
         show_table(rows, form)
     else:
-        tell(f"list {what}: there are none")
+        tell(f"list {what}: empty")
 
 
 def init(
@@ -49,9 +49,7 @@ def init(
             autocompletion=completing("examples"),
         ),
     ],
-    name: Annotated[
-        str, typer.Argument(help="What it is called. Default: my_KIND.", metavar="[NAME]")
-    ] = "",
+    name: Annotated[str, typer.Argument(help="Its name. Default: my_KIND.", metavar="[NAME]")] = "",
     domain: Annotated[
         str,
         typer.Option(
@@ -64,8 +62,8 @@ def init(
     """Write a worked, commented example that runs as it is; nothing is overwritten."""
     if domain != "matrix" and kind not in OF_DOMAINS and (kind, domain) not in FOLDERS:
         raise TomevalError(
-            "init: --domain goes with experiment and template, or is arena for a game; "
-            f"not {domain} for {kind}"
+            f"init: there is no {kind} of the domain {domain}; --domain is for experiment and "
+            "template, or arena for a game"
         )
     written = write_example(kind, name, domain, Path())
     for path in written:
@@ -116,7 +114,7 @@ def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
     name = (name or f"my_{kind}").removesuffix(ends)
     if not re.fullmatch(r"[A-Za-z](?:[A-Za-z0-9]|_(?!_|$))*", name):
         raise TomevalError(
-            f"init: {name!r} cannot be a name: letters, digits and single _, with a letter first"
+            f"init: {name!r} must be letters, digits and single _, beginning with a letter"
         )
     files = {
         into / _named(path, name): _named(read_text(source), name)
@@ -125,7 +123,7 @@ def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
     # A folder that is there may hold more than the files of the example.
     for path in [into / name] if ends == "/" else list(files):
         if path.exists():
-            raise TomevalError(f"{path}: is there already; give another name: init {kind} NAME")
+            raise TomevalError(f"{path}: already exists; choose another name: init {kind} NAME")
     for path, text in files.items():
         write_text(path, text)
     return list(files)
@@ -175,7 +173,7 @@ def next_steps(kind: str, name: str, domain: str, written: list[Path]) -> list[s
     if (kind, domain) in FOLDERS:
         return [
             f"tomeval --plugin {folder} run {folder.parent}/{name}.toml",
-            f"pip install -e {folder.parent}, and every command knows it",
+            f"pip install -e {folder.parent}, to use it in every command",
         ]
     return {
         "experiment": [f"tomeval plan {first}", f"tomeval run {first}"],
@@ -184,7 +182,7 @@ def next_steps(kind: str, name: str, domain: str, written: list[Path]) -> list[s
         "template": [f"tomeval prompt QA{of_domain} --prompts {first.parts[0]}"],
         "strategy": [
             f'tomeval --plugin {folder} prompt "{title} + CoT"',
-            f"pip install -e {folder.parent}, and every command knows it",
+            f"pip install -e {folder.parent}, to use it in every command",
         ],
         "subject": [f"tomeval --plugin {first} list subjects {name}"],
         "model": [f"tomeval --plugin {first} list models {name}"],

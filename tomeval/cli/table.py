@@ -54,47 +54,47 @@ def table(
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option("--columns", help="Show these columns alone, with commas. Repeatable."),
+        typer.Option("--columns", help="Show only these columns, separated by commas. Repeatable."),
     ] = None,
     where: WhereOption = None,
     sort: Annotated[
         str,
         typer.Option(
             "--sort",
-            help="By this column, measures within their task and the best first; -COLUMN: the "
-            "other way round; none: as the experiment has them. Default: by the measure shown.",
+            help="Sort by this column, measures within their task and best first; -COLUMN: "
+            "reversed; none: in the order of the experiment. Default: by the measure shown.",
         ),
     ] = "",
     pivot: Annotated[
         str,
         typer.Option(
             "--pivot",
-            help="Columns to lay across, with commas; none: a row per cell. Default: one measure "
-            "has its tasks across, if there are few.",
+            help="Columns whose values become columns of the table, separated by commas; none: a "
+            "row per cell. Default: the tasks, if one measure is shown and they are few.",
         ),
     ] = "",
-    whole: Annotated[bool, typer.Option("--all", help="Every measure and column.")] = False,
+    whole: Annotated[bool, typer.Option("--all", help="Show every measure and column.")] = False,
     by: Annotated[
         list[str] | None,
-        typer.Option("--by", help="Tell rows of a domain's table apart by this. Repeatable."),
+        typer.Option("--by", help="Split the rows of a domain's table by this column. Repeatable."),
     ] = None,
     form: Annotated[
         Format | None,
         typer.Option(
             "--format",
-            help="How to print the table. csv and json have all columns unless some are asked for; "
-            "spreadsheet: as csv, and no text is taken for a formula. Default: text, or as the "
-            "ending of -o says.",
+            help="How to print the table. csv and json have all columns unless some are named; "
+            "spreadsheet: csv in which no text is read as a formula. Default: text, or by the "
+            "ending of -o.",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Write it to this file instead.")
+        Path | None, typer.Option("-o", "--out", help="Write the table to this file instead.")
     ] = None,
     caption: Annotated[
         str | None, typer.Option("--caption", hidden=True, help="With --format latex: the caption.")
     ] = None,
     label: Annotated[
-        str, typer.Option("--label", hidden=True, help="With --format latex: for \\ref.")
+        str, typer.Option("--label", hidden=True, help="With --format latex: the label for \\ref.")
     ] = "",
     interval: IntervalOption = "auto",
     reference: ReferenceOption = None,
@@ -111,8 +111,8 @@ def table(
         Path | None,
         typer.Option(
             "--against",
-            help="Show published results or facts beside the run's: a CSV, or one of tomeval list "
-            "results.",
+            help="Show published results or facts beside the run's: a CSV, or a name from tomeval "
+            "list results.",
         ),
     ] = None,
     published: Annotated[
@@ -136,7 +136,7 @@ def table(
             hidden=True,
             help="One row for the best of several players in every task, by the first measure: the "
             "beginning of their names, such as Reflexion, or a pattern with *. Repeatable. "
-            "--against does so by itself where the published row is such a best one.",
+            "--against does this by itself where the published row is a best-of row.",
         ),
     ] = None,
 ) -> None:
@@ -154,7 +154,7 @@ def table(
         check_ending(out, said, {**SUFFIXES, "txt": said or "text"})
     form = form or SUFFIXES.get(ending, "text")
     if form != "latex" and (caption is not None or label):
-        raise TomevalError("--caption and --label go with --format latex")
+        raise TomevalError("--caption and --label need --format latex")
     named = tuple(part for text in columns or () for part in split(text))
     to_read = form == "text" and out is None
     asked = Asked(tuple(metric or ()), named, sort, pivot, whole, interval, reference, to_read)
@@ -164,8 +164,8 @@ def table(
         if len(runs) > 1:
             if what not in (None, CELLS) or by or against or best:
                 raise TomevalError(
-                    "several runs have one table, of cells: leave out --what, --by, --against and "
-                    "--best-of"
+                    "several runs share only the table of cells: leave out --what, --by, --against "
+                    "and --best-of"
                 )
             what = CELLS
         opened = joined(runs)
@@ -211,14 +211,14 @@ def _check(asked: Asked, against: Path | None, best: list[str] | None, published
     if asked.whole and (asked.metrics or asked.columns or asked.pivot):
         raise TomevalError("--all shows everything: leave out --metric, --columns and --pivot")
     if asked.columns and asked.pivot:
-        raise TomevalError("--columns are of a table with a row per cell: leave out --pivot")
+        raise TomevalError("--columns needs a table with a row per cell: leave out --pivot")
     if published and (asked.whole or asked.columns or against is not None):
         raise TomevalError(
             "--published has columns of its own: leave out --all, --columns, --against"
         )
     if against is not None and best:
         raise TomevalError(
-            "--against takes the best where the published row is one: leave out --best-of"
+            "--against chooses the best where the published row does: leave out --best-of"
         )
     if against is not None and asked.pivot:
         raise TomevalError("--against has a row per cell: leave out --pivot")
@@ -232,12 +232,12 @@ def _which_table(run: Run, what: str | None, by: list[str] | None, asked_of_cell
         run.table_of(what)
         if asked_of_cells:
             raise TomevalError(
-                "--interval, --reference, --best-of, --against, --published and --pivot go with "
+                "--interval, --reference, --best-of, --against, --published and --pivot need "
                 "--what cells"
             )
     elif by:
         own = ", ".join(run.tables) or "none"
-        raise TomevalError(f"--by goes with the domain's own tables (here: {own})")
+        raise TomevalError(f"--by needs one of the domain's own tables (here: {own})")
     return what
 
 

@@ -26,4 +26,4 @@ def run_now(work: Coroutine[Any, Any, T]) -> T:
         result: T = over.value
         return result
     work.close()
-    raise TomevalError("a player without a model waits for something: it needs an event loop")
+    raise TomevalError("a player without a model awaited something, which needs an event loop")

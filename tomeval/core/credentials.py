@@ -183,8 +183,8 @@ def check_code(options: Any, model: str) -> None:
             asked = str(key).strip("-").replace("-", "_").lower() == "trust_remote_code"
             if asked and value not in (False, None) and not confirmed_code():
                 raise TomevalError(
-                    f"model {model!r}: {key} = {value!r} runs code of whoever made the model. If "
-                    "you trust them, confirm it with --trust-remote-code"
+                    f"model {model!r}: {key} = {value!r} runs code by the model's authors; if you "
+                    "trust them, confirm it with --trust-remote-code"
                 )
             check_code(value, model)
     elif isinstance(options, list | tuple):

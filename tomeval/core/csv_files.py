@@ -75,7 +75,7 @@ def read_csv(path: Path) -> Table:
                 ragged = None in row or None in row.values()
                 yield (
                     reader.line_num,
-                    "has another number of fields than the header" if ragged else row,
+                    "the number of fields differs from the header's" if ragged else row,
                 )
         except csv.Error as error:
             raise not_csv(error) from None

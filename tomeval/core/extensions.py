@@ -186,8 +186,8 @@ def load(name: str) -> Extension:
             made = resolve_name(SHIPPED[name].where)
         except ImportError as error:
             raise NotInstalled(
-                f"the extension {name!r} cannot be loaded: {error}; install tomeval again, or do "
-                "without what it brings"
+                f"the extension {name!r} cannot be loaded: {error}; reinstall tomeval, or do "
+                "without the extension"
             ) from error
         add(made)
     return _LOADED[name]
@@ -203,7 +203,7 @@ def add(extension: Extension) -> None:
     """
     name = extension.name
     if not isinstance(name, str) or not name.isidentifier():
-        raise TomevalError(f"extension {name!r}: a name is letters, digits and _")
+        raise TomevalError(f"extension {name!r}: a name may have only letters, digits and _")
     for other in _LOADED.values():
         for kind in BY_NAME if other.name != name else ():
             for taken in set(getattr(extension, kind)) & set(getattr(other, kind)):
@@ -309,7 +309,7 @@ def player_kind(name: str) -> Any:
     """
     made = part("players", name)
     if made is None:
-        raise TomevalError(f"no extension brings the player {name!r}")
+        raise TomevalError(f"no extension has a player {name!r}")
     return made
 
 
@@ -323,7 +323,7 @@ def portion(name: str) -> Any:
     """
     made = part("portions", name)
     if made is None:
-        raise TomevalError(f"no extension brings the {name} of parts of an experiment")
+        raise TomevalError(f"no extension offers {name!r} for parts of an experiment")
     return made
 
 

@@ -56,7 +56,7 @@ def check_ending(path: Path, form: str, endings: Mapping[str, str]) -> None:
     ending = path.suffix[1:].lower()
     said = endings.get(ending, form)
     if form and said != form:
-        raise TomevalError(f"-o {path}: its ending says {said}, --format says {form}")
+        raise TomevalError(f"-o {path}: the ending means {said}, but --format is {form}")
     if ending not in endings and (near := did_you_mean(ending, endings)):
         raise TomevalError(f"-o {path}: unknown ending {ending!r}{near}")
 
@@ -65,7 +65,7 @@ def check_outside(path: Path) -> None:
     """Refuse a place inside a run folder, which holds a run and nothing else."""
     for folder in Path(os.path.realpath(path)).parents:
         if os.path.lexists(folder / STORE):
-            raise TomevalError(f"{path}: is inside the run folder {folder}; choose another place")
+            raise TomevalError(f"{path}: lies inside the run folder {folder}; choose another place")
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def _there(target: Path, path: Path) -> str | None:
     except FileNotFoundError:
         return ""
     if not stat.S_ISREG(status.st_mode):
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise TomevalError(f"{path}: cannot be written (is {what})")
     return _kind(target) if status.st_size else ""
 
@@ -157,7 +157,7 @@ def check_readable(path: Path) -> None:
     """Refuse a pipe, a device or a socket in place of a file: who reads it may wait for ever."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise TomevalError(f"{path}: cannot be read (is no regular file)")
+        raise TomevalError(f"{path}: cannot be read (is not a regular file)")
 
 
 def first_line(path: Path) -> str:

@@ -94,7 +94,7 @@ def use_plugin(spec: str) -> None:
                 "module"
             )
         plugin = Plugin(spec, "", spec)
-        _load(plugin, f"the plugin {spec}", lambda: importlib.import_module(spec), "mend it")
+        _load(plugin, f"the plugin {spec}", lambda: importlib.import_module(spec), "fix it")
         return
     if not path.is_file():
         near = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.py"))])
@@ -102,7 +102,7 @@ def use_plugin(spec: str) -> None:
     stem = path.resolve().parent.name if path.stem == "__init__" else path.stem
     name = f"{FILE_PREFIX}{re.sub(r'[^0-9a-zA-Z_]', '_', stem)}"
     plugin = Plugin(stem, "", str(path))
-    _load(plugin, f"the plugin {path}", lambda: _load_file(name, path), "mend the file")
+    _load(plugin, f"the plugin {path}", lambda: _load_file(name, path), "fix the file")
 
 
 def loaded_plugins() -> list[Plugin]:

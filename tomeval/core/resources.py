@@ -81,7 +81,9 @@ def results_path(results: str | Path) -> Path:
     ):
         return path
     if path.name != str(results):
-        raise TomevalError(f"{path}: no such file; {name!r} alone names the one that ships")
+        raise TomevalError(
+            f"{path}: no such file; the shipped one is named {name!r}, without a folder"
+        )
     if name not in PUBLISHED:
         near = did_you_mean(name, PUBLISHED)
         raise TomevalError(f"{path}: no such file, and no shipped results{near}")
@@ -115,7 +117,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = read_text(path)
     if len(text) > MAX_TOML:
         raise TomevalError(
-            f"{path}: {len(text):,} characters; TOML files have at most {MAX_TOML:,}"
+            f"{path}: has {len(text):,} characters; TOML files may have at most {MAX_TOML:,}"
         )
     if _DOTTED.search(text):  # `tomllib` would take the square of its length
         raise TomevalError(f"{path}: not valid TOML: a key has more than 1,000 parts")

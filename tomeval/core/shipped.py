@@ -85,7 +85,7 @@ SHIPPED: dict[str, Shipped] = {
         commands={
             "import inspect": (
                 _GUESTS,
-                "Make a run folder of an eval log of tomeval's tasks, scored again from its "
+                "Make a run folder from an Inspect log of tomeval's tasks, rescored from its "
                 "replies.",
             )
         },
@@ -113,7 +113,7 @@ SHIPPED: dict[str, Shipped] = {
         commands={
             "play matrix": (
                 _GUESTS,
-                "Play a matrix game yourself: choose and predict in every round; kept as a run.",
+                "Play a matrix game yourself: choose and predict in every round; stored as a run.",
             ),
         },
         subjects=("person",),
@@ -130,7 +130,7 @@ SHIPPED: dict[str, Shipped] = {
         commands={
             "ratings": (
                 "Read",
-                "Rate players from all games and from games without errors, and say who caused "
+                "Rate players from all games and from games without errors, and show who caused "
                 "errors.",
             )
         },
@@ -141,8 +141,7 @@ SHIPPED: dict[str, Shipped] = {
         commands={
             "merge": (
                 "Measure",
-                "Merge run folders of one experiment into one; they are verified first, and not "
-                "changed.",
+                "Verify run folders of one experiment and merge them into one; they do not change.",
             )
         },
         portions=("shard", "status", "merge"),
@@ -152,8 +151,7 @@ SHIPPED: dict[str, Shipped] = {
         commands={
             "import arena": (
                 _GUESTS,
-                "Make a run folder of games that TextArena played, for table, ratings, report and "
-                "the rest.",
+                "Make a run folder from games played in TextArena.",
             )
         },
     ),

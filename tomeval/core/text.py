@@ -118,8 +118,8 @@ def check_text(value: Any, where: str) -> None:
     >>> check_text({"labels": {"plain": ["J", "F\x07"]}}, "game.toml")
     Traceback (most recent call last):
     ...
-    tomeval.core.errors.TomevalError: game.toml: labels.plain.1: 'F\x07' holds the control character
-    U+0007, which no text here may hold
+    tomeval.core.errors.TomevalError: game.toml: labels.plain.1: 'F\x07' contains the control
+    character U+0007, which is not allowed
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -129,12 +129,11 @@ def check_text(value: Any, where: str) -> None:
         for number, item in enumerate(value):
             check_text(item, f"{where}.{number}")
     elif isinstance(value, int) and value.bit_length() > 1024:
-        raise TomevalError(f"{where}: a whole number of {value.bit_length():,} bits")
+        raise TomevalError(f"{where}: an integer of {value.bit_length():,} bits is too large")
     elif isinstance(value, str) and (refused := _REFUSED.search(value)):
         what = "lone surrogate" if "\ud800" <= refused[0] <= "\udfff" else "control character"
         raise TomevalError(
-            f"{where}: {value!r} holds the {what} U+{ord(refused[0]):04X}, "
-            "which no text here may hold"
+            f"{where}: {value!r} contains the {what} U+{ord(refused[0]):04X}, which is not allowed"
         )
 
 

@@ -20,7 +20,7 @@ def allowing(megabytes: int) -> Iterator[None]:
     >>> with allowing(1):
     ...     check_unpacked(2_000_000, "vectors.npz")
     Traceback (most recent call last):
-    tomeval.core.errors.TomevalError: vectors.npz: takes more than the memory limit of 1 MB ...
+    tomeval.core.errors.TomevalError: vectors.npz: needs more than the memory limit of 1 MB ...
     """
     _allowed.append(megabytes)
     try:
@@ -39,6 +39,6 @@ def check_unpacked(size: float, what: str) -> None:
     if size > allowed() * 1e6:
         needed = max(int(size / 1e6), 2 * allowed())
         raise TomevalError(
-            f"{what}: takes more than the memory limit of {allowed():,} MB for one imported file; "
+            f"{what}: needs more than the memory limit of {allowed():,} MB for one imported file; "
             f"to raise it: tomeval {OPTION} {needed} ..."
         )

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 AT_MOST = 10
 """How many times the first batch a cell gets at most, unless `max_episodes` says otherwise."""
 
-NOT_ASKED = "the condition asks nothing of it"
-MOST = "at its most episodes"
+NOT_ASKED = "the condition does not involve it"
+MOST = "at the maximum number of episodes"
 
 
 FASTEST = 2
@@ -59,7 +59,7 @@ def check(experiment: Experiment) -> None:
     """Raise `TomevalError` for a condition that an experiment cannot stop by."""
     if not experiment.until:
         if experiment.max_episodes is not None:
-            raise TomevalError("max_episodes: goes with until, the condition that a run stops by")
+            raise TomevalError("max_episodes: needs until, the condition that stops a run")
         return
     if most_episodes(experiment) < experiment.episodes:
         raise TomevalError(

@@ -94,7 +94,7 @@ def measure_of(run: Run) -> Measure:
     """Return the measure that players are chosen by: the first headline measure with values."""
     measure = run.measures[(*run.headline, *run.domain.show.headline)[0]]
     if measure.better == 0:
-        raise TomevalError(f"{run.folder}: neither side of {measure.heading} is better")
+        raise TomevalError(f"{run.folder}: {measure.heading} has no better side to choose by")
     return measure
 
 
@@ -102,9 +102,9 @@ def bias_note(measure: Measure) -> str:
     """Return what a reader has to know of a best row."""
     side = "lowest" if measure.better < 0 else "highest"
     return (
-        f"best of: the {side} {measure.heading} of the task, chosen on the episodes that the row "
-        "reports. So its mean is biased towards the better side and its "
-        "interval is too narrow, the more so the more players there are and the fewer episodes"
+        f"best of: the {side} {measure.heading} of each task, chosen on the same episodes that the "
+        "row reports; its mean is therefore too good and its interval too narrow, especially with "
+        "many players and few episodes"
     )
 
 
@@ -126,8 +126,7 @@ def choose(run: Run, rows: Sequence[Row], pattern: str) -> dict[int, Choice]:
     if all(len(members) == 1 for members in groups.values()):
         only = ", ".join(dict.fromkeys(run.cells[m[0]].player for m in groups.values()))
         raise TomevalError(
-            f"--best-of {pattern!r}: there is nothing to choose from, in every task it names one "
-            f"player: {only}"
+            f"--best-of {pattern!r}: there is only one player to choose from in every task: {only}"
         )
     chosen = (_choice(run, rows, members, pattern, measure) for members in groups.values())
     return {choice.members[0]: choice for choice in chosen if choice is not None}
@@ -169,9 +168,9 @@ def _choice(
     where = ", ".join(filter(None, (name, task)))
     notes = []
     if len(tied) > 1:
-        notes.append(f"{where}: {best} tie; the row is the first one's")
+        notes.append(f"{where}: {best} tie; the row shows the first")
     if missing := [short[m] for m in members if m not in valued]:
-        notes.append(f"{where}: no value of {', '.join(missing)}")
+        notes.append(f"{where}: no value for {', '.join(missing)}")
     episodes = [rows[m]["episodes"] for m in valued]
     if len(set(episodes)) > 1:
         told = ", ".join(f"{short[m]} {n}" for m, n in zip(valued, episodes, strict=True))

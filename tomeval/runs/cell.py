@@ -189,7 +189,7 @@ class RunCell:
         return {}
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
-        """Return between what the expectation of a measure lies, whoever plays.
+        """Return the lowest and highest possible expected value of a measure.
 
         All intervals of the measure end there. Default: its `Measure.limits`.
         """

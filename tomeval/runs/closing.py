@@ -63,13 +63,13 @@ def closing(run: Run) -> Closing:
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
     ]
     if others:
-        lines.append(f"people: {len(others):,} of the cells are theirs, see tomeval play")
+        lines.append(f"people: {len(others):,} cells are played by people, see tomeval play")
     if empty:
         some = "no episode is complete" + (f" in {len(empty):,} cells" if total[COMPLETE] else "")
         if total[COMPLETE] or len(empty) <= ALONE:
             lines += [f"warning: {some}:", *_named(run, empty, counts, stops)]
         else:  # what became of all stands above
-            lines.append(f"warning: {some} in any of {len(empty):,} cells")
+            lines.append(f"warning: {some} in any of the {len(empty):,} cells")
         if not total[COMPLETE]:
             lines += _to_do(store, empty)
     if partly:
@@ -77,7 +77,7 @@ def closing(run: Run) -> Closing:
     unread = [cell for cell in _unread(store) if cell not in empty]
     if unread:
         lines += [
-            "warning: no answer could be read; what was played says nothing of the player:",
+            "warning: no answer could be read, so the results say nothing about the player:",
             *_named(run, unread, counts, stops),
         ]
     notes = stop_notes(run) + copies_notes(run) + enforced_notes(run) + unanswered_notes(run)
@@ -100,8 +100,7 @@ def nothing_measured(runs: Sequence[Run]) -> str:
 def _nothing(part: str) -> str:
     """Say that a part is empty."""
     return wrapped(
-        f"{part} is empty: the experiment has no episode for it, so nothing was played; it may be "
-        "merged or left out"
+        f"{part} is empty: the experiment has no episodes for it; merge it or leave it out"
     )
 
 
@@ -110,8 +109,8 @@ def _of_part(share: Share, run: Run) -> str:
     cells = sum(map(bool, share.wanted))
     episodes = "episode" if sum(share.wanted) == 1 else "episodes"
     return (
-        f"{share.part}: {sum(share.wanted):,} {episodes} of {cells:,} of {len(run.cells):,} cells "
-        "are its share"
+        f"{share.part}: its share is {sum(share.wanted):,} {episodes} in {cells:,} of "
+        f"{len(run.cells):,} cells"
     )
 
 
@@ -127,11 +126,11 @@ def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
             ((what, number),) = counts.most_common(1)
             what = both_ends(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
             yield wrapped(
-                f"commonest reason for {status}: {what} ({number:,} of {counts.total():,})", 2
+                f"most common reason for {status}: {what} ({number:,} of {counts.total():,})", 2
             )
     if total.get(VOID) and (faults := tallies.faults(store)):
         ((what, number),) = faults.most_common(1)
-        yield wrapped(f"commonest fault of replies there: {in_line(what)} ({number:,} times)", 2)
+        yield wrapped(f"most common fault of these replies: {in_line(what)} ({number:,} times)", 2)
 
 
 def _to_do(store: Store, cells: Sequence[int]) -> Iterator[str]:
@@ -192,11 +191,11 @@ def _used(store: Store) -> Iterator[str]:
     total = {name: sum(row[name] for row in usage) for name in next(iter(usage))}
     cached = total["cached_tokens"]
     encoded = total["prompt_tokens"] - cached
-    share = f", {encoded:,} of them encoded, the others reused" if cached else ""
+    share = f" ({encoded:,} computed, the rest from the prefix cache)" if cached else ""
     yield wrapped(
         f"{total['calls']:,} model calls: {total['prompt_tokens']:,} prompt tokens{share}; "
         f"{total['completion_tokens']:,} generated"
     )
     if begun := sum(tallies.unfinished(store).values()):
         episodes = "episode" if begun == 1 else "episodes"
-        yield f"  those of {begun:,} unfinished {episodes} included"
+        yield f"  including those of {begun:,} unfinished {episodes}"

@@ -46,9 +46,8 @@ INVALID = Rate(
 REASK = Rate(
     "reask_rate",
     "re-asked %",
-    "Share of all answers, void episodes included, for which the question was asked more than "
-    "once, because a reply before the last one could not be used; in the arena of the measured "
-    "player's answers.",
+    "Share of all answers, void episodes included, for which the question was asked again, "
+    "because an earlier reply could not be used; in the arena of the measured player's answers.",
 )
 LENIENT = Rate(
     "lenient_rate",
@@ -229,7 +228,7 @@ def fixed(of: Callable[[Run], Rows]) -> Callable[[Run, Sequence[str]], Rows]:
 
     def rows(run: Run, by: Sequence[str]) -> Rows:
         if by:
-            raise TomevalError("the rows of this table cannot be chosen: leave out --by")
+            raise TomevalError("the rows of this table cannot be split: leave out --by")
         return of(run)
 
     return rows

@@ -92,8 +92,8 @@ def _statement(text: str) -> Statement:
         names = tuple(_bare(name) for name in _split(parts[0], r"\s+vs\s+"))
         if len(names) != 2 or not all(names):
             raise TomevalError(
-                f"{said!r} compares two players: write decided(A vs B), "
-                "names with commas or brackets in double quotes"
+                f"{said!r} must name two players: write decided(A vs B), with double quotes around "
+                "names that contain commas or brackets"
             )
         return Statement(kind, said, names, "".join(parts[1:]), "", 0.0)
     head, known = text.partition("(")[0].strip(), ("width", "decided", "best known")
@@ -107,8 +107,8 @@ def _bare(name: str) -> str:
 
 def _number(text: str, what: str) -> float:
     if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text):
-        raise TomevalError(f"a {what} is compared with a number, not {text!r}")
+        raise TomevalError(f"a {what} must be compared with a number, not {text!r}")
     number = float(text)
     if not 0 < number < math.inf:
-        raise TomevalError(f"no {what} is below {text}: it must be more than 0, and finite")
+        raise TomevalError(f"a {what} must be compared with a finite number above 0, not {text}")
     return number

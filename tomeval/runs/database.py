@@ -36,8 +36,8 @@ class NothingPlayed(TomevalError):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            f"{folder}: nothing was played yet, its run was stopped at the very start; run the "
-            "same experiment into it again"
+            f"{folder}: nothing was played yet, as the run was stopped at its start; run the same "
+            "experiment again"
         )
 
 
@@ -87,7 +87,7 @@ class Database:
             stored = self._db.execute("PRAGMA user_version").fetchone()[0]
             filled = self._db.execute("SELECT 1 FROM sqlite_master").fetchone()
             if stored == 0 and filled:
-                raise TomevalError(f"{path}: is not a tomeval run, but another database")
+                raise TomevalError(f"{path}: is a database of another program, not a tomeval run")
             if stored == 0 and schema is None:
                 raise NothingPlayed(path.parent)
             if schema is not None:
@@ -131,7 +131,7 @@ class Database:
             if code.startswith("SQLITE_FULL"):
                 why = "the disk is full; free some space and run the same command again"
             elif code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-                why = "cannot be opened for this; is the folder read-only?"
+                why = "cannot be opened for writing; is the folder read-only?"
             else:
                 why = str(error)
             raise TomevalError(f"{self.path}: {why} ({code or 'sqlite'})") from None

@@ -219,7 +219,7 @@ def check_domain(domain: object) -> Domain:
     if not isinstance(schema := domain.read.schema, Schema):
         raise _faulty(name, "read.schema", f"{type(schema).__name__} is not a Schema")
     if (domain.play.many is None) != (domain.play.together is Play.together):
-        raise _faulty(name, "play", "together and many go together")
+        raise _faulty(name, "play", "together and many need each other")
     parts = compare.parts
     named_measures: dict[str, Iterable[str]] = {
         "show.headline": show.headline,
@@ -233,7 +233,7 @@ def check_domain(domain: object) -> Domain:
         where = f"domain {name!r}: show.first_table"
         raise unknown("table", show.first_table, ("cells", *show.tables), where)
     if not compare.by:
-        raise _faulty(name, "compare.by", "names no column")
+        raise _faulty(name, "compare.by", "must name a column")
     return domain
 
 
@@ -268,8 +268,7 @@ def get_domain(name: str, where: str = "") -> Domain:
             _take(name, resolve_name(DOMAINS[name]))
         except ImportError as error:
             raise NotInstalled(
-                f"the domain {name!r} cannot be loaded: {error}; install tomeval again, or do "
-                "without it"
+                f"the domain {name!r} cannot be loaded: {error}; reinstall tomeval"
             ) from error
     return LOADED[name]
 

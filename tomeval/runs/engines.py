@@ -113,15 +113,15 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
     if name is None:
         for option in given:
             known = ", ".join(engine_names())
-            raise TomevalError(f"--{option.replace('_', '-')} goes with --engine (known: {known})")
+            raise TomevalError(f"--{option.replace('_', '-')} needs --engine (known: {known})")
         return None
     kind, colon, address = name.partition(":")
     if colon and not address:  # as of a variable that is not set
         raise TomevalError(
-            f"--engine {name!r}: nothing follows the colon; leave it out, or name an address"
+            f"--engine {name!r}: no address after the colon; name one, or leave out the colon"
         )
     if workers is not None:
-        raise TomevalError(f"--workers does not go with --engine: {kind} plays what workers would")
+        raise TomevalError(f"--workers cannot be combined with --engine: {kind} replaces workers")
     make: Callable[..., Engine] | None = part("engines", kind)
     if make is None:
         raise unknown("engine", kind, engine_names(), "--engine")
@@ -159,7 +159,7 @@ def play_all(
         except BrokenProcessPool:
             raise TomevalError(
                 "a worker process died (out of memory?); finished episodes are kept: run the same "
-                "command again, with fewer --workers if need be"
+                "command again, if necessary with fewer --workers"
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)

@@ -112,8 +112,8 @@ class Expected:
         low, high = self._unplayed[cell].limits(goal.measure.name)
         if not math.isfinite(high - low):
             raise TomevalError(
-                f"{goal.text}: {goal.measure.words} has no bounds that a guess of its spread could "
-                "start from; name a run of a few episodes with --pilot"
+                f"{goal.text}: the spread of {goal.measure.words} cannot be guessed, as it has no "
+                "bounds; name a run of a few episodes with --pilot"
             )
         return GUESSED_SPREAD * (high - low)
 
@@ -121,15 +121,15 @@ class Expected:
 def expected_notes(found: Expected, cells: Sequence[object]) -> list[str]:
     """Say where expected numbers come from."""
     guess = (
-        f"guessed, with a standard deviation of {GUESSED_SPREAD:g} of the measure's range and "
-        f"differences of {GUESSED_EFFECT:g} of theirs; --pilot RUN takes them from a run"
+        f"guessed, assuming a standard deviation of {GUESSED_SPREAD:g} of the measure's range and "
+        f"differences of {GUESSED_EFFECT:g} of theirs; --pilot RUN takes both from a run"
     )
     some = "" if found.guessed == len(cells) else f"in {found.guessed} of {len(cells)} cells "
-    how = f"{some}{guess}" if found.guessed else "by the pilot"
-    notes = [f"the numbers of episodes are expected ones, {how}"]
+    how = f"{some}{guess}" if found.guessed else "from the pilot"
+    notes = [f"the numbers of episodes are expectations, {how}"]
     if found.short:
         notes.append(
-            f"{found.short} of {len(cells)} cells are expected to end at their most episodes "
-            "(--max-episodes), with the condition not met"
+            f"{found.short} of {len(cells)} cells are expected to reach --max-episodes before the "
+            "condition holds"
         )
     return notes

@@ -176,7 +176,7 @@ class Experiment(BaseModel):
         """The cells of the grid, expanded and checked once."""
         cells = self.expand()
         if not cells:
-            raise TomevalError(f"{self._where}: has no cell to play")
+            raise TomevalError(f"{self._where}: has no cells to play")
         with located(self._where):
             for table in self.extra_tables.values():
                 table.check(cells)
@@ -283,7 +283,7 @@ def axis(value: Any) -> Any:
     if not value:
         raise ValueError("must not be empty")
     if len(set(map(repr, value))) < len(value):
-        raise ValueError("holds a value twice")
+        raise ValueError("contains a value twice")
     return value
 
 

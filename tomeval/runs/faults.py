@@ -26,7 +26,7 @@ def not_read(given: str | Path, error: TomevalError) -> TomevalError:
         return TomevalError(f"{where}: is a folder, not an experiment file; {_BEGIN}")
     if path.suffix in _LOGS and path.is_file():
         return TomevalError(
-            f"{where}: is a table, not an experiment; `tomeval import` makes a run of it"
+            f"{where}: is a table, not an experiment; `tomeval import` makes a run from it"
         )
     if path.is_file():
         return TomevalError(f"{error}; experiments are TOML files: {_BEGIN}")
@@ -34,7 +34,7 @@ def not_read(given: str | Path, error: TomevalError) -> TomevalError:
         for what, rows in domain.describe.lists.items():
             if any(str(given) == next(iter(row.values())) for row in rows()):
                 return TomevalError(
-                    f"{given}: no such file; `tomeval list {what}` has it, but it is no "
+                    f"{given}: no such file; it is in `tomeval list {what}`, but is not an "
                     f"experiment; {_BEGIN}"
                 )
     return error
@@ -75,7 +75,7 @@ def explained(
         home = _home(name, keys, problem)
         if home and not (len(parts) == 1 and repr(name) in _near_inside(name, keys)):
             return (
-                f"{where}: {name!r} is a key of the domain {home!r}, this experiment is of "
+                f"{where}: {name!r} is a key of the domain {home!r}, but the experiment is of "
                 f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
             )
     return worded(problem, field, known, where)
@@ -125,7 +125,7 @@ def _near_inside(name: str, keys: type[Experiment]) -> str:
                 below += [(key, one) for one in part.values()]
         level = below
     near = difflib.get_close_matches(name, inside, 1, cutoff=0.75)
-    return f" (did you mean {near[0]!r} inside of {inside[near[0]]!r}?)" if near else ""
+    return f" (did you mean {near[0]!r} inside {inside[near[0]]!r}?)" if near else ""
 
 
 def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:

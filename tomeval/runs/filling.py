@@ -206,8 +206,8 @@ class Filler:
         low, scored = tallies.low_mass(self.store)
         if low:
             logger.warning(
-                "%d of %d scored answers give all labels together less than %g of the probability: "
-                "the model would hardly say any of them here",
+                "in %d of %d scored answers all labels together have less than %g of the "
+                "probability: the model would hardly ever write one of them",
                 *(low, scored, LOW_MASS),
             )
 
@@ -286,11 +286,11 @@ class Filler:
             lost = [self.unusable[number, e] for e in row if (number, e) in self.unusable]
             what = f"{len(row)} void episodes in a row"
             if lost:
-                what = f"{len(row)} episodes in a row, {len(lost)} of them without a usable reply"
+                what = f"{len(row)} episodes in a row, {len(lost)} of them without usable replies"
             unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
 
             def tell(left: int) -> None:
-                head = f"{self.name(number)} stops after {what}; {left} more are not played"
+                head = f"{self.name(number)} stops after {what}; {left} more will not be played"
                 if left:
                     self.store.note_stops({number: what})
                 else:
@@ -314,8 +314,8 @@ class Filler:
                 "%s",
                 wrapped(
                     f"{self.name(number)} stops: a prompt is longer than the model's context "
-                    f"({error}); episode {episode} is broken off, {left} more are not played; if "
-                    "the prompt alone would fit, lower max_tokens or thinking_budget"
+                    f"({error}); episode {episode} is broken off, {left} more will not be played; "
+                    "if the prompt alone would fit, lower max_tokens or thinking_budget"
                 ),
             )
 

@@ -55,7 +55,7 @@ def make_folder(folder: Path) -> None:
     """Make a run folder, or check that an existing one may be used."""
     if re.fullmatch(r"[A-Za-z][\w+.-]+:", folder.parts[0] if folder.parts else ""):
         raise TomevalError(
-            f"{folder}: is an address, not a folder; play into a folder of this machine and copy "
+            f"{folder}: is an address, not a folder; play into a folder on this machine and copy "
             "it there, see docs/scaling.md"
         )
     check_outside(folder)
@@ -74,7 +74,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TomevalError(f"{folder}: cannot be made ({error.strerror})") from None
+        raise TomevalError(f"{folder}: cannot be created ({error.strerror})") from None
 
 
 def located(folder: Path) -> Path:
@@ -103,7 +103,7 @@ def _a_file(path: Path) -> TomevalError:
     elif path.suffix == ".toml":
         said = f"is a TOML file, not a run folder; `tomeval run {path}` plays an experiment"
     elif path.suffix in (".csv", ".jsonl"):
-        said = f"is a table, not a run folder; `tomeval import {path}` makes a run of games in it"
+        said = f"is a table, not a run folder; `tomeval import {path}` imports its games"
     else:
         said = "is a file, not a run folder"
     return TomevalError(f"{path}: {said}")
@@ -111,7 +111,7 @@ def _a_file(path: Path) -> TomevalError:
 
 def _missing(folder: Path) -> TomevalError:
     """Say what may have been meant by a run folder that is not there."""
-    name, said = folder.name, "not a run folder (nothing has this name)"
+    name, said = folder.name, "not a run folder (no such folder)"
     played, alone = Path("runs") / name, len(folder.parts) == 1
     if alone and (played / STORE).exists():
         return TomevalError(f"{folder}: {said}; did you mean {played}?")
@@ -156,7 +156,9 @@ def locked(folder: Path) -> Iterator[None]:
 def _system_lock(path: Path) -> Iterator[None]:
     """Hold a file by a lock of the system, where there are such locks."""
     if not has_locks(path):
-        logger.warning("%s: the file system has no locks; %s alone keeps others out", path, HOLDER)
+        logger.warning(
+            "%s: the file system has no locks; only %s keeps other processes out", path, HOLDER
+        )
         yield
         return
     with filelock.FileLock(path, timeout=0):
@@ -259,7 +261,7 @@ def write_experiment(
     path = folder / EXPERIMENT
     before = read_signed(path)
     if path.exists() and not isinstance(before, dict):
-        logger.warning("%s: was damaged; it is written anew", path)
+        logger.warning("%s: was damaged; it is written again", path)
     about = {"sha256": identity_sha256(identity), "domain": domain, "episodes": episodes}
     about |= {} if limit is None else {LIMIT: limit}
     whole = signed({**about, **identity})
@@ -286,7 +288,7 @@ def read_list(path: Path) -> list[Any]:
         return kept
     aside = path.with_name(f"{path.name}.damaged")
     path.replace(aside)
-    logger.warning("%s: damaged; it is kept as %s, and a new one is begun", path, aside.name)
+    logger.warning("%s: damaged; it is kept as %s, and a new one is started", path, aside.name)
     return []
 
 
@@ -294,7 +296,7 @@ def read_json(path: Path) -> Any:
     """Return what a JSON file of a run holds; None without it or, with a warning, if damaged."""
     data = read_signed(path)
     if data is None and path.exists():
-        logger.warning("%s: damaged; it is left out", path)
+        logger.warning("%s: damaged; it is ignored", path)
     return data
 
 
@@ -399,7 +401,7 @@ def run_folders(given: Iterable[str | Path]) -> list[Path]:
         elif glob.has_magic(str(one)) and not path.exists():
             inside = sorted(p for p in map(Path, glob.glob(str(one))) if p.is_dir())
             if not inside:
-                raise TomevalError(f"{one}: no folder has a name like this")
+                raise TomevalError(f"{one}: no folder matches")
             folders += run_folders(inside)
         else:
             folders.append(path)

@@ -130,7 +130,7 @@ class Measure:
             if not getattr(self, field):
                 raise ValueError(f"measure {self.name!r}: {field} is empty")
         if self.name.endswith("_percent") != (self.unit == "%"):
-            raise ValueError(f"measure {self.name!r}: its name and the unit {self.unit!r} disagree")
+            raise ValueError(f"measure {self.name!r}: the name does not fit the unit {self.unit!r}")
 
     @property
     def limits(self) -> Bounds:
@@ -188,8 +188,8 @@ def checked(name: str, totals: Totals, episodes: int) -> Totals:
     for part in (totals.top, totals.bottom):
         if part is not None and np.shape(part) != (episodes,):
             raise MeasureFault(
-                f"measure {name!r}: must give one value per episode, shape ({episodes},) here, "
-                f"got shape {np.shape(part)}"
+                f"measure {name!r}: must give one value per episode, here shape ({episodes},), but "
+                f"gave shape {np.shape(part)}"
             )
     return totals
 

@@ -29,17 +29,15 @@ def copies_notes(run: Run) -> list[str]:
         return []
     drawn = run.domain.compare.drawn
     notes = [
-        f"nothing but the {drawn} is drawn in {first_names(cell.name for cell in once)}: each "
-        "distinct episode was played once, as further ones would be copies of it. The number of "
-        "episodes is that of distinct ones, and their means have no interval, because there is no "
-        "sampling"
+        f"in {first_names(cell.name for cell in once)} only the {drawn} is random: each distinct "
+        "episode was played once, as further ones would be copies, and means have no interval, as "
+        "nothing is sampled"
     ]
     partly = [cell.name for cell in once if not cell.covers_draws]
     if partly:
         notes.append(
-            f"not every {drawn} has a complete episode in {first_names(partly)}, because it was "
-            "not drawn or its episode is void: means are over the others alone; more episodes "
-            "reach those that were not drawn"
+            f"not every {drawn} has a complete episode in {first_names(partly)} (not drawn yet, or "
+            "void): means are over the others only; more episodes reach those that were not drawn"
         )
     return notes
 
@@ -54,17 +52,15 @@ def looked_notes(run: Run, interval: str = "") -> list[str]:
     notes = []
     if run.raised:
         grew = " to ".join(f"{number:,}" for number in run.raised)
-        notes.append(
-            f"extended from {grew} episodes a cell after a session, at which readers could look"
-        )
+        notes.append(f"extended from {grew} episodes per cell after results could be seen")
     if run.method(interval) == SEQUENCE:
-        says = "intervals are confidence sequences, which hold at every look (--interval t if "
-        return [f"{note}: {says}the numbers were fixed beforehand)" for note in notes]
-    lost = "intervals and p do not survive looking, and no sequence is known for them"
+        says = "intervals are confidence sequences, valid at every look (--interval t if "
+        return [f"{note}: {says}the numbers were fixed in advance)" for note in notes]
+    lost = "intervals and p are not valid after looking, and there is no sequence for them"
     if interval:
-        lost = f"the interval {interval} does not survive looking: with every look at which one "
-        lost += "could stop, it misses in more than 5 % of runs (--interval sequence does not)"
-    return [f"{note}: {lost}" for note in notes] or [f"the run stopped by a condition: {lost}"]
+        lost = f"the interval {interval} is not valid after looking: with each look at which one "
+        lost += "could stop, it misses in more than 5 % of runs (use --interval sequence)"
+    return [f"{note}: {lost}" for note in notes] or [f"the run was stopped by a condition: {lost}"]
 
 
 def stopped_when(run: Run) -> str:
@@ -89,13 +85,11 @@ def stop_notes(run: Run) -> list[str]:
         after = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         said.append(f"{state} in {len(counts):,} of {len(run.cells):,} cells, after {after}")
     family = run.until.get("family", 0)
-    together = f"; its {family:,} comparisons are one family, whose sequences hold together" * (
-        family > 1
-    )
+    together = f"; the sequences of its {family:,} comparisons hold jointly" * (family > 1)
     return [
-        f"stopped when {run.until['condition']}: {'; '.join(said)} episodes{together}. "
-        "Sequences hold at every look; the mean at a stop leans towards what stopped it, by less "
-        "than its sequence"
+        f"stopped when {run.until['condition']}: {'; '.join(said)} episodes{together}. Sequences "
+        "are valid at every look; the mean at a stop is biased towards the condition, by less than "
+        "the width of its sequence"
     ]
 
 
@@ -106,10 +100,10 @@ def reading_notes(run: Run) -> list[str]:
     anew = [cell for cell in run.cells if cell.read_anew]
     how = {"argmax": "the most probable label", "drawn": "drawn from the stored probabilities"}
     rest = len(run.cells) - len(anew)
-    said = "those of the others were written, acted on or not stored with probabilities"
+    said = "the others were written, acted on, or stored without probabilities"
     return [
         f"predictions of {len(anew)} of {len(run.cells)} cells are {how[run.predict]}"
-        + (f"; {said}, and stay as they are" if rest else "")
+        + (f"; {said}, and are unchanged" if rest else "")
     ]
 
 
@@ -120,8 +114,8 @@ def enforced_notes(run: Run) -> list[str]:
     if not names:
         return []
     return [
-        f'the server held answers to their form (structured = "auto") in {first_names(names)}: '
-        "that is another distribution than asking again until an answer can be read"
+        f'the server constrained answers (structured = "auto") in {first_names(names)}: their '
+        "distribution is not that of asking again until an answer can be read"
     ]
 
 
@@ -132,8 +126,8 @@ def unanswered_notes(run: Run) -> list[str]:
         return []
     said = ", ".join(f"{count:,} of {form!r}" for form, count in counts.most_common())
     return [
-        f"no reply to {counts.total():,} questions asked beside the moves ({said}): the backend "
-        "failed; play went on, and measures of these answers are over the others"
+        f"no reply to {counts.total():,} questions besides the moves ({said}), as the backend "
+        "failed: measures of these answers are over the others"
     ]
 
 
@@ -143,8 +137,8 @@ def sampled_notes(runs: Sequence[Run]) -> list[str]:
     if not once:
         return []
     return [
-        f"{first_names(once)}: each distinct episode was played once, and there can be no more; "
-        "intervals and numbers of episodes here treat them as a sample"
+        f"{first_names(once)}: each distinct episode was played once; intervals and numbers of "
+        "episodes here treat them as a sample"
     ]
 
 
@@ -177,21 +171,20 @@ def weight_notes(run: Run, interval: str) -> list[str]:
     notes = []
     if uneven:
         notes.append(
-            f"bca: the mean weighs every {run.domain.compare.drawn} by its share of the set, those "
-            "of t and normal by how often it was drawn. The two means differ in "
-            f"{first_names(uneven)}, where draws came out uneven"
+            f"bca weights every {run.domain.compare.drawn} by its share of the set, t and normal "
+            f"by how often it was drawn; the means differ in {first_names(uneven)}, where draws "
+            "were uneven"
         )
     if missing:
         notes.append(
-            f"a partner of the set has no episode with a value in {first_names(missing)}: the mean "
-            "that weighs partners as in their set is over the others alone there, and has no "
-            "interval; play more episodes, or use the interval t"
+            f"a partner of the set has no episode with a value in {first_names(missing)}: the "
+            "weighted mean there is over the other partners and has no interval; play more "
+            "episodes, or use --interval t"
         )
     if alone:
         notes.append(
-            f"a partner of the set has one episode with a value in {first_names(alone)}: nothing "
-            "shows how its episodes vary, so the weighted mean has no interval there; play more "
-            "episodes, or use the interval t"
+            f"a partner of the set has only one episode with a value in {first_names(alone)}: the "
+            "weighted mean there has no interval; play more episodes, or use --interval t"
         )
     return notes
 
@@ -228,9 +221,9 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
     bound = 100 * (1 - 0.05 ** (1 / fewest))
     return [
         *notes,
-        f"all episodes have the same value of a measure in {first_names(alike)}: ± 0 says that "
-        f"none of them differed, not that none could. From {fewest} equal ones follows only that "
-        f"at most {bound:.2g} % of all episodes differ (95 %)",
+        f"all episodes have the same value of a measure in {first_names(alike)}, hence ± 0; from "
+        f"{fewest} equal episodes follows only that at most {bound:.2g} % of all episodes differ "
+        "(95 %)",
     ]
 
 
@@ -245,8 +238,8 @@ def _waiting_notes(run: Run, names: Sequence[str]) -> list[str]:
     if not waits:
         return []
     return [
-        f"no sequence yet of a measure in {first_names(waits)}: without bounds, or beyond them, it "
-        f"begins when {VARIED} {run.domain.compare.unit}s differ from the most common value"
+        f"no confidence sequence yet for a measure in {first_names(waits)}: without known bounds "
+        f"it begins once {VARIED} {run.domain.compare.unit}s differ from the most common value"
     ]
 
 
@@ -256,9 +249,8 @@ def few_notes(run: Run) -> list[str]:
     if not few:
         return []
     return [
-        f"no interval in {first_names(few)}: fewer than {FEWEST} {run.domain.compare.unit}s do not "
-        "show how others differ (of two equally likely kinds only one is in "
-        f"{100 * 2.0 ** (2 - FEWEST):.3g} % of samples of {FEWEST - 1})"
+        f"no intervals in {first_names(few)}: at least {FEWEST} {run.domain.compare.unit}s are "
+        "needed"
     ]
 
 

@@ -167,7 +167,7 @@ def extensions_for(domain: Domain, store: Store) -> list[Extension]:
 def lacking(domain: Domain, store: Store) -> list[str]:
     """Return sentences on what a run has data for, but no extension that can be loaded here."""
     return [
-        f"The extension {name!r} cannot be loaded here: what it measures in this run is not shown."
+        f"The extension {name!r} cannot be loaded: its measures of this run are not shown."
         for name in _with_data(domain, store)
         if load_if_installed(name) is None
     ]
@@ -256,7 +256,7 @@ def adopt(domain: Domain, extension: Extension) -> None:
             if name in domain.measures and (owner is None or owner in there):
                 raise TomevalError(
                     f"extension {extension.name!r}: measure {name!r}: the domain {domain.name!r} "
-                    "has one of this name; choose another"
+                    "already has a measure of this name; choose another"
                 )
             adopted[name] = extension.name
         domain.measures = {**domain.measures, **{one.name: one for one in group.measures}}

@@ -143,20 +143,20 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
     prompt = total("prompt_tokens")
     cached = sum(row["prompt_tokens"] * row["cached_percent"] for row in rows) / (prompt or 1)
     lines = [
-        f"{text}; {total('calls'):,} model calls that read about {prompt:,} tokens in all "
-        f"({cached:.0f} % of them from caches) and write about {total('completion_tokens'):,}",
+        f"{text}; {total('calls'):,} model calls that read about {prompt:,} tokens ({cached:.0f} "
+        f"% from caches) and write about {total('completion_tokens'):,}",
         f"at most {total('calls_most'):,} calls that read {total('prompt_tokens_most'):,} tokens "
-        f"and write {total('completion_tokens_most'):,}, if every question took all its attempts "
-        "and every reply its whole allowance",
+        f"and write {total('completion_tokens_most'):,}, if every question takes all its attempts "
+        "and every reply its full length",
     ]
     if "cost" in rows[0]:
         lines.append(_total_cost(rows))
-    said = ", ".join(f"{kind} {tokens}" for kind, tokens in TYPICAL.items())
+    said = "QA {qa}, CoT {cot}".format_map(TYPICAL)
     return [
         *lines,
-        f"assumed: a reply has {said} tokens, a note {NOTE}, and thinking comes on top; what an "
-        "earlier prompt of the episode began with is not read again by local models, and is "
-        f"charged as cached by servers from {SERVER_CACHE:,} tokens on",
+        f"Assumed reply lengths: {said}, notes {NOTE} tokens, plus thinking. Local models reuse "
+        f"the shared start of prompts; servers charge it as cached from {SERVER_CACHE:,} tokens "
+        "on.",
     ]
 
 
@@ -171,8 +171,7 @@ def own_numbers(experiment: Experiment, overrides: Sequence[str]) -> list[str]:
     each = f"{own[0]:,}" if len(own) == 1 else f"{own[0]:,} to {own[-1]:,}"
     return [
         f"--set episodes={experiment.per_cell} does not change {len(cells):,} of "
-        f"{len(experiment.cells):,} cells, for which the experiment has a number of its own: "
-        f"{each} episodes"
+        f"{len(experiment.cells):,} cells, which have their own number of episodes: {each}"
     ]
 
 
@@ -190,7 +189,7 @@ def scoring_words(experiment: Experiment) -> str:
     )
     return (
         f"log-probabilities of labels are needed in {len(scoring):,} of {len(asking):,} cells with "
-        f"language models ({', '.join(names)}): a server that gives none is refused at the start"
+        f"language models ({', '.join(names)}): a server without them is refused at the start"
     )
 
 
@@ -205,8 +204,8 @@ def structured_words(experiment: Experiment) -> list[str]:
     if not named:
         return []
     return [
-        'answers without reasoning are held to their form (structured = "auto") where the server '
-        f"of {', '.join(named)} does that: another distribution than asking again"
+        'answers without reasoning are constrained (structured = "auto") where the server of '
+        f"{', '.join(named)} can do so: their distribution is not that of asking again"
     ]
 
 
@@ -215,11 +214,11 @@ def too_long(rows: Sequence[Row], guess: str = "") -> list[str]:
 
     `guess` says how tokens were counted, if not exactly.
     """
-    ends = "may end as early as" if guess else "ends at about"
+    ends = "may be full as early as" if guess else "is full at about"
     return [
         f"cell {number}: the context of {row['context']:,} tokens {ends} step "
-        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)}: its longest prompt "
-        f"and reply have up to {row['longest']:,} tokens{guess}"
+        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)} (longest prompt and "
+        f"reply: up to {row['longest']:,} tokens{guess})"
         for number, row in enumerate(rows)
         if row.get("context_ends")
     ]
@@ -269,5 +268,5 @@ def _total_cost(rows: Sequence[Row]) -> str:
         f"caches), at most {most:,.2f}"
     )
     if missing := len(rows) - len(known):
-        text += f"; without {missing} cells of models that it has no price for"
+        text += f", not counting cells without a price: {missing}"
     return text

@@ -44,7 +44,7 @@ def preview(
     if form not in forms:
         raise unknown("form", form, forms)
     if not forms[form]:
-        raise TomevalError(f"form {form!r}: episodes of this cell have no round that asks it")
+        raise TomevalError(f"form {form!r}: no round of this cell asks it")
     if step is None:
         step = usual_step(forms[form])
     if step not in forms[form]:
@@ -57,7 +57,10 @@ def preview(
         tokens = f", {count(prompt)} tokens" if count else ""
         text = flatten(prompt)
         if prompt.instead:
-            text += f"\n[or, if it cannot begin so, the last message ends in]\n{prompt.instead}"
+            text += (
+                "\n[or, if it cannot begin like this, the last message ends "
+                f"with]\n{prompt.instead}"
+            )
         head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
         parts.append(f"{head}\n{text}")
     spec = cell.models[seat]
@@ -71,9 +74,12 @@ def _held(question: Overheard) -> str:
     reader = question.reader
     form = form_of(reader, question.kind, question.explained) if reader else Form()
     if not any(form):
-        return '--- held to no form (structured = "auto"): it is no answer without reasoning'
+        return '--- not constrained (structured = "auto" is for answers without reasoning)'
     said = "\n".join(form.choices) or form.schema
-    return f'--- a server that can holds the answer to its form (structured = "auto"):\n{said}'
+    return (
+        "--- a server that can do so constrains the answer to its form (structured = "
+        f'"auto"):\n{said}'
+    )
 
 
 def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[Path]:
@@ -94,7 +100,7 @@ def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[
                 domain.describe.prompt(cell, seat, form, step)
     files = {folder / domain.name / f"{name}.j2": used[name].path(name) for name in sorted(used)}
     if there := [path for path in files if path.exists()]:
-        raise TomevalError(f"{there[0]}: is there already; name another folder")
+        raise TomevalError(f"{there[0]}: already exists; name another folder")
     for path, source in files.items():
         write_text(path, read_text(source))
     return list(files)

@@ -67,7 +67,7 @@ def advice(unread: Unread) -> str:
     # Other kinds have no allowance of their own.
     calls = f" of {kind!r} calls" if kind in ALLOWANCES else ""
     now = f" (now {limit:,})" if limit else ""
-    held = 'have the server hold answers to their form (structured = "auto")'
+    held = 'let the server constrain answers to their form (structured = "auto")'
     if unread.outcome == "truncated" and _ended_by_itself(unread.call) is not None:
         return (
             "the model ended its reply within its thinking, below the limit: more tokens will not "
@@ -83,12 +83,12 @@ def advice(unread: Unread) -> str:
         "truncated": f"the reply was cut off: raise max_tokens{calls}{now}",
         "unparsable": "there is no answer in the form asked for: look at question and reply "
         f"(tomeval transcript), reword the question (prompts), raise max_attempts, or {held}",
-        "illegal": "the answer cannot be chosen: look at question and reply (tomeval transcript), "
-        f"reword the question (prompts), or {held}",
-        "unlisted": "the server tells the likeliest tokens only, and a label is not among them: "
-        "raise top_logprobs, name a tokenizer so that labels are asked for by id, or have answers "
+        "illegal": "the answer is not one of the options: look at question and reply (tomeval "
+        f"transcript), reword the question (prompts), or {held}",
+        "unlisted": "the server returns only the most likely tokens, and a label is missing: raise "
+        "top_logprobs, name a tokenizer so that labels are asked for by id, or have answers "
         "written (QA)",
-        EMPTY: f"nothing stands outside of its thinking: raise max_tokens{calls}{now} or its "
+        EMPTY: f"the reply contains only thinking: raise max_tokens{calls}{now} or its "
         "thinking_budget, or switch thinking off (model option thinking = false)"
         if thinks(unread.call)
         else "the reply is empty: look at the question (tomeval transcript), and at the model's "
@@ -118,7 +118,7 @@ def explained(head: str, unread: Sequence[Unread], known: set[str]) -> str:
     lines = [wrapped(head)]
     if unread:
         shown = [str(one) for one in unread[-SHOWN:]]
-        lines.append("  its last replies that could not be read:")
+        lines.append("  its last unreadable replies:")
         for text in dict.fromkeys(shown):
             times = f" ({shown.count(text)} times)" if shown.count(text) > 1 else ""
             lines.append(wrapped(f"{text}{times}", 4))

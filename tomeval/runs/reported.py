@@ -71,16 +71,16 @@ def read_facts(path: Path, domain: str) -> list[Fact]:
     shown, header = shown_path(path), read_csv(path).columns
     if set(header) != set(COLUMNS):
         raise TomevalError(
-            f"{shown}: holds no facts of the domain {domain!r}: its columns are "
-            f"{', '.join(header) or 'none'}, not {', '.join(COLUMNS)}; tomeval list results names "
-            "the files that ship, with their domains"
+            f"{shown}: is not a file of facts about the domain {domain!r}: its columns are "
+            f"{', '.join(header) or 'none'}, not {', '.join(COLUMNS)}; tomeval list results lists "
+            "the shipped files and their domains"
         )
     facts: dict[str, Fact] = {}
     for line, row in csv_rows(path, COLUMNS):
         where = f"{shown}, line {line}"
         if row["domain"] != domain:
             raise TomevalError(
-                f"{where}: is of the domain {row['domain']!r}, the run of {domain!r}"
+                f"{where}: is about the domain {row['domain']!r}, but the run is of {domain!r}"
             )
         for name, known in (("kind", KINDS), ("standing", STANDINGS)):
             if row[name] not in known:
@@ -90,7 +90,7 @@ def read_facts(path: Path, domain: str) -> list[Fact]:
         if not fact.item or not fact.fact:
             raise TomevalError(f"{where}: item and fact must not be empty")
         if fact.item in facts:
-            raise TomevalError(f"{where}: the item {fact.item!r} stands in an earlier line too")
+            raise TomevalError(f"{where}: the item {fact.item!r} is in an earlier line too")
         facts[fact.item] = fact
     return list(facts.values())
 
@@ -107,7 +107,7 @@ def _value(row: Mapping[str, str], where: str) -> float:
     if not math.isfinite(value):
         raise TomevalError(f"{where}: value {text!r} is not a number")
     if kind == CLAIM:
-        raise TomevalError(f"{where}: value {text!r}: a claim has none; a number is of kind number")
+        raise TomevalError(f"{where}: value {text!r}: a claim must not have a value")
     return value
 
 
@@ -146,7 +146,7 @@ def beside_facts(
         See `read_facts`; or `model` is given.
     """
     if model is not None:
-        raise TomevalError(f"--as-model: {path} reports of no model by name: leave it out")
+        raise TomevalError(f"--as-model: {path} names no models; leave it out")
     facts = read_facts(results_path(path), run.domain.name)
     table, answers = run.rows(interval, reference), run.domain.show.answers()
     rows: Rows = []
@@ -171,7 +171,7 @@ def _ours(run: Run, table: Rows, fact: Fact, answers: Mapping[str, str]) -> Rows
         return rows or f"no cell of this run has {fact.item} ({measures[fact.item].heading})"
     answer = answers.get(fact.item)
     if answer is None and fact.kind == CLAIM:
-        return "they are claims, which no single number answers"
+        return "they are claims, not single numbers"
     if answer is None:
         near = did_you_mean(fact.item, [*measures, *answers])
         return f"the domain {run.domain.name!r} has no measure {fact.item!r}{near}"

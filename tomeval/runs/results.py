@@ -76,8 +76,8 @@ class Run:
         self.domain: Domain = self.store.domain
         if not (self.folder / EXPERIMENT).exists():
             logger.warning(
-                "%s: missing; how many episodes there are to be is not known (the same experiment, "
-                "run into the folder again, writes it anew)",
+                "%s: missing, so the planned number of episodes is unknown (run the same "
+                "experiment into the folder again to restore it)",
                 self.folder / EXPERIMENT,
             )
 
@@ -122,8 +122,8 @@ class Run:
                 cell.faults = faults
             if self.predict and not any(cell.read_anew for cell in cells):
                 raise TomevalError(
-                    f"--predict {self.predict}: no cell of {self.folder} has predictions whose "
-                    "probabilities are stored, and that nobody acted on"
+                    f"--predict {self.predict}: no cell of {self.folder} has predictions that have "
+                    "stored probabilities and were not acted on"
                 )
             return cells
         except (AttributeError, KeyError, TypeError) as error:

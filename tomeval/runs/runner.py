@@ -124,8 +124,8 @@ def run_experiment(
         if number is not None and number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
     if experiment.until and (part or limit):
-        why = "which episodes are played follows from all of them" if part else "use max_episodes"
-        raise TomevalError(f"until does not go with --{'shard' if part else 'limit'}: {why}")
+        why = "which episodes are played depends on all of them" if part else "use max_episodes"
+        raise TomevalError(f"until cannot be combined with --{'shard' if part else 'limit'}: {why}")
     # A model that cannot be opened must not leave a folder.
     _check_caps(experiment.cells, budget, known_models(experiment))
     if missing := lacks(experiment):
@@ -198,7 +198,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None, known: Mapping[str
         free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
         for key in free:
             name = shown_name(json.loads(key))
-            raise TomevalError(f"--max-cost: no price of {name}; name a price file in `prices`")
+            raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
 
 
 def _wanted(
@@ -334,7 +334,7 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
     """
     check_outside(out)
     if out.exists():
-        raise TomevalError(f"{out}: exists already; choose another folder with --out")
+        raise TomevalError(f"{out}: already exists; choose another folder with --out")
     recorded = read()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -347,7 +347,7 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     except OSError as error:
-        raise TomevalError(f"{out}: cannot be made ({error.strerror or error})") from None
+        raise TomevalError(f"{out}: cannot be created ({error.strerror or error})") from None
     return recorded
 
 

@@ -114,7 +114,7 @@ def first_part(run: Run) -> tuple[Run, str]:
     several = f"the first {SHOWN} of " if len(cells) > SHOWN else ""
     return run.part(cells[:SHOWN]), (
         f"{len(cells[:SHOWN])} of the {len(run.cells):,} cells are shown: {several}those with "
-        f"{' and '.join(conditions)}; --where chooses others"
+        f"{' and '.join(conditions)}; choose others with --where"
     )
 
 
@@ -182,7 +182,7 @@ class Numbers(NamedTuple):
             held = [number for number in known if first <= number <= last]
             if not held:
                 ends = str(first) if first == last else f"{first} to {last}"
-                there = f"there are {spelled(known)}" if known else "there is none"
+                there = f"there are {spelled(known)}" if known else "it has none"
                 raise TomevalError(f"{where}: no {what} {ends}, {there}")
             meant += held
         return list(dict.fromkeys(meant))
@@ -288,7 +288,7 @@ def _measure(measures: Mapping[str, Measure], text: str) -> str:
             return name
     starts = [name for name in measures if _plain(name) == wanted] or _beginning(measures, wanted)
     if len(starts) > 1:
-        raise TomevalError(f"metric {text!r}: several begin with it: {', '.join(starts)}")
+        raise TomevalError(f"metric {text!r}: several metrics begin like this: {', '.join(starts)}")
     if not starts:
         other = [name for m in measures.values() for name in (m.short, m.heading)]
         near = did_you_mean(text, measures) or did_you_mean(text, other)

@@ -69,7 +69,7 @@ class Found:
         reply, scores = self.call.get("reply", {}), self.call.get("scores")
         if thinks(self.call):
             used = reply.get("usage", {}).get("completion", 0)
-            remarks.append(f"it thinks first ({used:,} tokens with the answer)")
+            remarks.append(f"it thinks first ({used:,} tokens including the answer)")
         words = self._explanation()
         if words:
             remarks.append(f"it explains before its answer ({words:,} words)")

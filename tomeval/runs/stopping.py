@@ -16,10 +16,10 @@ from typing import Any
 
 from tomeval.models.base import Stopped
 
-_SAID = "tomeval: finishing {}{}; once more stops at once"
+_SAID = "tomeval: finishing {}{}; a second signal stops at once"
 _STDERR = 2
 
-IN_FLIGHT = "what is in flight"
+IN_FLIGHT = "work in flight"
 """What a run in this process finishes when it is asked to stop."""
 
 

@@ -63,9 +63,9 @@ def strange(folder: Path, meta: Mapping[str, Any]) -> str:
     one, other = (f"{said.get('name')!r} ({said.get('domain')})" for said in (meta, beside))
     other = "another one with this name" if one == other else other
     return (
-        f"{folder}: {STORE} is of the experiment {one}, {EXPERIMENT} is of {other}; one of the two "
-        f"belongs elsewhere: put back the right one. If that is {STORE}, delete {EXPERIMENT} and "
-        "run the same experiment into the folder again, which writes it anew"
+        f"{folder}: {STORE} belongs to the experiment {one}, but {EXPERIMENT} to {other}; put back "
+        f"the right file. If {STORE} is right, delete {EXPERIMENT} and run its experiment into the "
+        "folder again to restore it"
     )
 
 
@@ -101,8 +101,8 @@ class Store(Stored):
             # A run that was killed at its very start may leave an empty store, but no session.
             if (folder / SESSIONS).exists():
                 raise TomevalError(
-                    f"{self.path}: damaged, it is empty although {SESSIONS} tells of a run; "
-                    "restore it from a copy or start over in another folder"
+                    f"{self.path}: damaged, as it is empty although {SESSIONS} lists a run; "
+                    "restore it from a copy or start again in another folder"
                 )
         elif domain is not None:
             _check(folder, domain)
@@ -208,7 +208,7 @@ class Store(Stored):
         before = self.revisions().get(model)
         if before not in (None, "", revision):
             raise TomevalError(
-                f"{self.path}: {model} was used at revision {before}, it now is "
+                f"{self.path}: {model} was used at revision {before}, but is now "
                 f"{revision or 'of unknown revision'}; use another folder"
             )
         if before != revision:
@@ -254,8 +254,8 @@ def _check(folder: Path, domain: Domain) -> None:
     try:
         if store.domain.name != domain.name:
             raise TomevalError(
-                f"{folder}: holds a run of the domain {store.domain.name!r}, the experiment is of "
-                f"{domain.name!r}; nothing was changed. Choose another folder with --out"
+                f"{folder}: holds a run of the domain {store.domain.name!r}, but the experiment is "
+                f"of {domain.name!r}; nothing was changed. Choose another folder with --out"
             )
     finally:
         store.close()

@@ -227,7 +227,7 @@ class Stored:
         meta = self.meta()
         identity = {"name": meta.get("name"), "cells": [definition for _, definition in cells]}
         if meta and meta.get("sha256") != identity_sha256(identity):
-            raise self.damaged("its cells are not those it was begun with")
+            raise self.damaged("its cells differ from those it was started with")
         return cells
 
     def calls(self, cell: int, episode: int) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
@@ -308,7 +308,7 @@ def own_domain(db: Database, name: str = "") -> Domain:
 
 def _refuse_strange(db: Database, part: str) -> None:
     if part:
-        raise db.damaged(f"{part} is not one that tomeval makes, or of another version")
+        raise db.damaged(f"{part} was not made by this version of tomeval")
 
 
 def read_meta(db: Database) -> dict[str, Any]:

@@ -145,7 +145,9 @@ def call_lines(call: dict[str, Any]) -> Iterator[str]:
             yield from (f"   ({line})" for line in lines_of(reply["reasoning"]))
         yield from (f"   {line}" for line in lines_of(reply["text"]))
         became = [reply["finish"], call.get("outcome", ""), call.get("fault", "")]
-        became += ["read leniently: not in the exact form"] * (call.get(LENIENT) is True)
+        became += ["read leniently: not exactly in the form asked for"] * (
+            call.get(LENIENT) is True
+        )
         yield f"   [{in_line(', '.join(filter(None, became)))}]"
     if scores is not None:
         pairs = zip(call["labels"], scores["logprobs"], strict=True)

@@ -58,5 +58,5 @@ class FirstQuestions:
             lines.append(wrapped(f"{where}: {text}", 2, _LINES[0]))
         for remedy in list(dict.fromkeys(advice(unread) for _, unread in first))[:_REMEDIES]:
             lines.append(wrapped(f"-> {remedy}", 2, _LINES[1]))
-        lines.append("  -> --go-on plays on all the same; everything is kept in the run folder")
+        lines.append("  -> --go-on continues anyway; everything is kept in the run folder")
         return "\n".join(lines)

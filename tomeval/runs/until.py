@@ -89,7 +89,7 @@ class Goal:
         near = [a for a in rest if all(self.near(cells[a], cells[b]) for b in rest if b != a)]
         means = {a: self.side * self.mean(cells[a]) for a in near}
         if near:
-            gone |= dict.fromkeys(rest, f"{self.text}: need not be told apart")
+            gone |= dict.fromkeys(rest, f"{self.text}: within the margin")
             gone[max(means, key=means.__getitem__)] = self.text
         return gone
 
@@ -160,7 +160,7 @@ BET = math.log(6)
 EXACT = 1e-12
 """What rounding can make of equal means."""
 
-_LACKS = "it has no value of {}"
+_LACKS = "it has no value for {}"
 
 
 def _valued(cell: RunCell, goal: Goal) -> bool:
@@ -206,7 +206,7 @@ def goals(experiment: Experiment) -> list[Goal]:
     """
     cells = unplayed_cells(experiment)
     if not cells:
-        raise TomevalError("every cell has a number of episodes of its own: nothing can be stopped")
+        raise TomevalError("every cell has a fixed number of episodes: nothing can be stopped")
     asked = [goal for said in parse(experiment.until) for goal in _goals(said, cells)]
     sizes = (len(goal.cells) - 1 for goal in asked)
     share = 1 - (1 - FAMILY) / max(1, sum(sizes))
@@ -239,14 +239,13 @@ def _goals(said: Statement, cells: Mapping[int, RunCell]) -> Iterator[Goal]:
     low, high = max(every, key=lambda ends: ends[1] - ends[0])
     if said.number > high - low:
         raise TomevalError(
-            f"{said.text}: holds before anything is played, as {measure.words} lies between "
-            f"{low:g} and {high:g}"
+            f"{said.text}: always holds, as {measure.words} lies between {low:g} and {high:g}"
         )
     if said.kind == "width":
         yield from (Goal("width", said.text, measure, (n,), said.number) for n in cells)
         return
     if said.kind == "best" and not measure.better:
-        raise TomevalError(f"{said.text}: neither more nor less {measure.words} is better")
+        raise TomevalError(f"{said.text}: {measure.words} has no better side")
     by, wanted = _column(said, cells)
     tasks: dict[tuple[Any, ...], list[int]] = {}
     for number, cell in cells.items():
@@ -285,4 +284,4 @@ def _column(said: Statement, cells: Mapping[int, RunCell]) -> tuple[str, tuple[s
     for name in said.names:
         if name not in known:
             raise unknown("player", name, known, said.text)
-    raise TomevalError(f"{said.text}: {' and '.join(said.names)} do not stand in one column")
+    raise TomevalError(f"{said.text}: {' and '.join(said.names)} are not in the same column")

@@ -109,7 +109,7 @@ def named(folder: Path) -> Iterator[None]:
 
 
 def _take(holder: Path, who: str) -> None:
-    """Make the file, in place of one that a process left which is gone."""
+    """Create the PID file, replacing a stale one."""
     host, other, age = who.rpartition(" on ")[2], "", 0.0
     for _ in range(2):
         try:
@@ -122,7 +122,7 @@ def _take(holder: Path, who: str) -> None:
                 # The lock of the system has shown already that no process of this host is there.
                 if age < TOUCHED and other.rpartition(" on ")[2] != host:
                     break
-                logger.warning("%s: %s did not end there; the run goes on", holder, other)
+                logger.warning("%s: %s did not end properly; the run continues", holder, other)
                 holder.unlink()
     raise TomevalError(
         f"{holder.parent}: another process is running in this folder ({other}, {age:.0f} s ago); "
@@ -137,8 +137,8 @@ def _touch(holder: Path, who: str, ended: threading.Event) -> None:
         with suppress(OSError):
             if (other := holder.read_text(encoding="utf-8")) != who:
                 logger.warning(
-                    "%s: %s has taken this folder, for %s did not touch its file for a while; both "
-                    "write now: stop one of them, and check with tomeval verify",
+                    "%s: %s has taken this folder, because %s did not update its file for a "
+                    "while; both are writing: stop one of them, and check with tomeval verify",
                     *(holder.parent, other, who),
                 )
                 return

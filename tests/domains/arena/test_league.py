@@ -86,7 +86,7 @@ def test_names_of_served_models_hold_no_address() -> None:
     ("change", "said"),
     [
         ({"model": []}, "lineups[0]: 'models' are those of the key model: give it some"),
-        ({"model": ["pocket", "pocket"]}, "model: holds a value twice"),
+        ({"model": ["pocket", "pocket"]}, "model: contains a value twice"),
         ({"model": ["pockt"]}, "model"),
         ({"players": {"pocket": {"kind": "follower"}}, "model": "pocket"}, "'pocket' is taken"),
         ({"players": {"llm": {"kind": "llm"}}}, "players.llm: needs a model"),

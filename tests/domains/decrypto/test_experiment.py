@@ -37,7 +37,7 @@ def test_slices() -> None:
         ({"games": ["RPS"]}, "'games' is a key of the domain 'matrix'"),
         ({"episodes": 0}, "episodes: input should be greater than or equal to 1, is 0"),
         ({"episodes": "3"}, "episodes: input should be a valid integer, is '3'"),
-        ({"seed": [1, 1]}, "seed: holds a value twice"),
+        ({"seed": [1, 1]}, "seed: contains a value twice"),
         ({"seed": []}, "seed: must not be empty"),
         ({"on_invalid": "viod"}, "did you mean 'void'"),
         ({"rules": {"turn": 8}}, "unknown key 'rules.turn' (did you mean 'turns'?)"),
@@ -76,7 +76,7 @@ def test_slices() -> None:
         ({"keywords": "nothing.txt"}, "no such file"),
         (
             {"partners": "x"},
-            "'partners' is a key of the domain 'matrix', this experiment is of 'decrypto'",
+            "'partners' is a key of the domain 'matrix', but the experiment is of 'decrypto'",
         ),
     ],
 )

@@ -116,7 +116,7 @@ def test_what_a_persona_says_is_text(text, tmp_path):
         ({"persona": "file:who.txt"}, r"persona is a line of text, no file: .* 'file:who\.txt'"),
         ({"persona": "a\nb"}, r"persona must be one line, is 'a\\nb'"),
         ({"persona": "a\tb"}, r"persona must be one line"),
-        ({"persona": "a\u202eb"}, r"persona: .* holds the control character U\+202E"),
+        ({"persona": "a\u202eb"}, r"persona: .* contains the control character U\+202E"),
         ({"partner_persona": "x" * 501}, r"partner_persona has 501 characters; .* at most 500"),
         ({"frame": "busines"}, r"unknown frame 'busines' \(did you mean 'business'\?\); known: no"),
         ({"frame": "../context/rules"}, r"unknown frame"),

@@ -336,7 +336,7 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
 
 def test_the_folder_must_be_new(people, tmp_path) -> None:
     (tmp_path / "run").mkdir()
-    with pytest.raises(TomevalError, match="exists already; choose another folder"):
+    with pytest.raises(TomevalError, match="already exists; choose another folder"):
         tomeval.import_log(people, tmp_path / "run", "IPD", **HOW)
     with pytest.raises(TomevalError, match="line 6: choice 'timeout'"):
         tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"invalid": ()}))

@@ -69,7 +69,7 @@ def test_head_and_tokens(tmp_path):
     plain = show("LM")
     assert plain.startswith("--- call 1 of 1: the model scores J, F; ")
     begun, _, instead = plain.rpartition(
-        "\n[or, if it cannot begin so, the last message ends in]\n"
+        "\n[or, if it cannot begin like this, the last message ends with]\n"
     )
     assert begun.endswith("[assistant begins]\nI choose")
     assert instead == "Reply with the name of one action only, J or F, and nothing else."

@@ -20,14 +20,14 @@ from tomeval.runs.experiment import load_experiment
     ("arguments", "said"),
     [
         (("rey", None), "unknown engine 'rey' (did you mean 'ray'?)"),
-        (("ray:", None), "--engine 'ray:': nothing follows the colon"),
+        (("ray:", None), "--engine 'ray:': no address after the colon"),
         (("ray", None, 0), "--replicas must be at least 1, is 0"),
         (("ray", None, 1, -1.0), "--gpus-per-replica must be a whole number or"),
         (("ray", None, 1, 1.5), "between 0 and 1; is 1.5"),
         (("ray", None, 1, float("nan")), "is nan"),
-        (("ray", 4, 2), "--workers does not go with --engine"),
-        ((None, None, 2), "--replicas goes with --engine"),
-        ((None, None, None, 1.0), "--gpus-per-replica goes with --engine"),
+        (("ray", 4, 2), "--workers cannot be combined with --engine"),
+        ((None, None, 2), "--replicas needs --engine"),
+        ((None, None, None, 1.0), "--gpus-per-replica needs --engine"),
     ],
 )
 def test_what_does_not_go_together_is_refused(arguments, said) -> None:

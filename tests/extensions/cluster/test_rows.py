@@ -267,7 +267,7 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replic
     assert not {row[:2] for row in run["answered"]} & {row[:2] for row in run["episodes"]}
     assert kills or run["answered"] == []
     text = " ".join(caplog.text.split())
-    assert f"; {40 - len(found)} more are not played" in text
+    assert f"; {40 - len(found)} more will not be played" in text
     assert seen[-1][0] == seen[-1][1]
     with Run(tmp_path / "run") as opened:
         assert list(opened.store.stops()) == [0]
@@ -312,7 +312,7 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
     assert len(found) < 30
     text = " ".join(caplog.text.split())
     assert text.count("stops: a prompt is longer than the model's context (9,000 tokens") == 1
-    assert f"episode 3 is broken off, {29 - len(found)} more are not played" in text
+    assert f"episode 3 is broken off, {29 - len(found)} more will not be played" in text
     assert counts[-1].failed == 1
     assert counts[-1].complete == sum(row[2] == "complete" for row in dump_of(tmp_path / "run"))
     healed = True

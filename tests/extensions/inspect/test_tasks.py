@@ -354,7 +354,7 @@ def test_logs_of_others_are_refused_in_a_line(log_of_qa, tmp_path, monkeypatch, 
         assert (ended.value.code or 0) == code
     said = capsys.readouterr()
     assert said.out.split() == ["runs/log"]
-    assert "exists already" in said.err
+    assert "already exists" in said.err
 
 
 @pytest.mark.parametrize(

@@ -428,4 +428,4 @@ def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, mon
         assert "use_slope" not in run.measures
         assert "planted" not in run.tables
         [said] = outside.lacking(run.domain, run.store)
-    assert said.startswith("The extension 'planted' cannot be loaded here: what it measures")
+    assert said.startswith("The extension 'planted' cannot be loaded: its measures")

@@ -41,7 +41,7 @@ def test_shards_are_played_seen_and_merged(tomeval, here) -> None:
     assert (code, out) == (0, "")
     assert errors == (
         "runs/small-2-of-3: 3 episodes played\n"
-        "shard 2/3: 3 episodes of 1 of 4 cells are its share\n"
+        "shard 2/3: its share is 3 episodes in 1 of 4 cells\n"
         "episodes: 3 complete, 0 void, 0 failed\n"
         "cells: 1 with complete episodes, 0 without\n"
         "next, once all shards are played: "
@@ -77,13 +77,13 @@ def test_one_folder_has_the_status_that_it_had(tomeval, here) -> None:
     assert code == 0
     assert re.search(r"0 +rmax +RPS +3 of 3\n", out)
     assert re.search(r"1 +random +RPS +0\n", out)
-    assert "shard 1/3: 6 episodes of 2 of 4 cells are its share" in out
+    assert "shard 1/3: its share is 6 episodes in 2 of 4 cells" in out
 
 
 def test_an_empty_shard_says_so_and_does_not_fail(tomeval, here) -> None:
     code, _, errors = tomeval("run", "small.toml", "--shard", "9/9")
     assert code == 0
-    assert "shard 9/9 is empty: the experiment has no episode for it" in " ".join(errors.split())
+    assert "shard 9/9 is empty: the experiment has no episodes for it" in " ".join(errors.split())
     assert "complete" not in errors
     play(tomeval, *(f"{n}/9" for n in range(1, 5)))
     code, out, _ = tomeval("status", "runs")
@@ -106,7 +106,7 @@ def test_bad_input_is_one_line(tomeval, here) -> None:
     assert "holds shard 1/2 of this experiment, not shard 2/2" in refused(*same, "--shard", "2/2")
     assert "not the whole" in refused(*same)
     assert "--out: is empty" in refused("run", "small.toml", "--out", "")
-    assert "no folder has a name like this" in refused("merge", "other-*", "--out", "c")
+    assert "no folder matches" in refused("merge", "other-*", "--out", "c")
     assert "not a run folder" in refused("status", "runs/small-1-of-2", "nowhere")
     (here / "other.toml").write_text(SMALL.replace("horizon = 5", "horizon = 6"))
     assert tomeval("run", "other.toml", "--shard", "2/2")[0] == 0

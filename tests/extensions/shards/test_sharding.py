@@ -181,7 +181,7 @@ def test_an_empty_shard_is_neither_a_success_nor_a_failure(tmp_path) -> None:
         found = closing(run)
     assert found.whole
     assert not found.measurable
-    assert "shard 13/16 is empty: the experiment has no episode for it" in found.lines[0]
+    assert "shard 13/16 is empty: the experiment has no episodes for it" in found.lines[0]
 
 
 def test_voids_in_a_row_are_those_of_the_shard(tmp_path) -> None:

@@ -35,7 +35,7 @@ def import_(
         typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
     ] = None,
 ) -> None:
-    """Make a run folder of an eval log of tomeval's tasks, scored again from its replies."""
+    """Make a run folder from an Inspect log of tomeval's tasks, rescored from its replies."""
     domain, recorded = recorded_log(games)
     folder = out or Path("runs") / games.stem
     import_games(get_domain(domain), lambda: recorded, folder)

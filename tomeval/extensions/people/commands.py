@@ -35,7 +35,7 @@ def play(
         typer.Option("--prompts", hidden=True, help="A set of templates, or a folder of own ones."),
     ] = "",
 ) -> None:
-    """Play a matrix game yourself: choose and predict in every round; kept as a run.
+    """Play a matrix game yourself: choose and predict in every round; stored as a run.
 
     Played again, it adds an episode; what was left is gone on with.
     """

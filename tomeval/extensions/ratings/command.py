@@ -28,7 +28,7 @@ def ratings(
     every: Annotated[bool, typer.Option("--all", help="Print all tables.")] = False,
     form: TableFormat = "text",
 ) -> None:
-    """Rate players from all games and from games without errors, and say who caused errors."""
+    """Rate players from all games and from games without errors, and show who caused errors."""
     from tomeval.extensions.ratings.tables import RATED, on_one_screen, rating_tables
     from tomeval.report.tables import DATA
     from tomeval.runs.results import Run

@@ -36,7 +36,7 @@ def merge(
         ),
     ],
 ) -> None:
-    """Merge run folders of one experiment into one; they are verified first, and not changed.
+    """Verify run folders of one experiment and merge them into one; they do not change.
 
     Exit codes are those of tomeval run: 0, nothing is missing;
     1, an episode is missing or failed, or a cell has no complete episode;

@@ -34,7 +34,7 @@ def import_(
     ] = None,
     skip_bad: SkipBad = False,
 ) -> None:
-    """Make a run folder of games that TextArena played, for table, ratings, report and the rest."""
+    """Make a run folder from games played in TextArena."""
     from tomeval.extensions.trajectories.recording import recorded_games
     from tomeval.runs.domain import get_domain
     from tomeval.runs.runner import import_games

@@ -65,7 +65,7 @@ def _caption(run: Run, seen: Sequence[MatrixRunCell], options: Options) -> str:
         "Knows: how well it predicts its partner. Uses: how well it does what follows from its "
         f"own prediction. Both 0 at chance and 100 at the best attainable; a point per player and "
         f"task, {all_words(seen)}, means over {sample_words(seen)} with "
-        f"{interval_words(options)}. Lines: half of what can be had, as in the words of the regions."
+        f"{interval_words(options)}. Lines: half of what can be had, as the regions' words."
     ]
     if beyond:
         words.append(f"{beyond} of {len(seen)} points lie beyond the frame and are on its edge.")
