@@ -99,7 +99,7 @@ def beside(
             )
             if not reported:
                 continue
-            why = f"not the best of their group, which stands beside {group}"
+            why = f"only the best of their group is compared with {group}"
             if number == choice.winner:
                 new += _rows(cell, ours, reported, choice)
                 compared += [(cell, row) for row in reported]
@@ -107,7 +107,7 @@ def beside(
                 notes += [note for note in told if note not in notes]
         if not new:
             if who and not why:
-                why = f"no published number of {', '.join(who)} in this task"
+                why = f"no published value of {', '.join(who)} in this task"
             unmatched[why] = unmatched.get(why, 0) + 1
         rows += new
         if new:
@@ -150,7 +150,7 @@ def _reported_subject(
     if data["kind"] == "rmax":
         return TABULAR, ""
     if not data["model"]:
-        return None, f"no published results of {data['subject']}"
+        return None, f"no published results for {data['subject']}"
     model = model or published_name(data["model"], names)
     if not model:
         return None, (

@@ -94,7 +94,7 @@ MEASURES = (
         "internal_use_percent",
         "followed %",
         "How often the action becomes that of an episode with another partner when the state that "
-        "the probe reads is taken from there, of pairs whose actions are apart, 0 to 100.",
+        "the probe reads is taken from there, among pairs with different actions, 0 to 100.",
         "%",
         0,
         _followed,

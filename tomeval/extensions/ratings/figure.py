@@ -64,8 +64,8 @@ def ratings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     "over all games with terms for seats or roles; a team is the mean of its "
                     f"players. Profile likelihood; {INTERVALS}. An arrow: the games set no limit "
                     "on that side; a mark without a line: the rating rests on one deal. Games "
-                    "without an error are no random sample of all games; no mark: they do not rate "
-                    f"the player.{same}",
+                    "without an error are not a random sample of all games; no mark: they do not "
+                    f"rate the player.{same}",
                     _describe(rated, group, shown, subsets),
                 )
             )

@@ -93,7 +93,7 @@ class Door:
     def _table(self) -> Partner:
         if self._partner is None:
             raise TomevalError(
-                "this subject needs the partner's table, and a player sits in the partner's seat"
+                "this subject needs the partner's table, but a player sits in the partner's seat"
             )
         self.used = True
         return self._partner
