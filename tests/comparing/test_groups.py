@@ -233,7 +233,7 @@ def test_matches_of_one_seed_and_name_met_the_same_chance(tmp_path):
 def test_power_is_of_pairs_only(tmp_path):
     with (
         imported(tmp_path / "a", games(ALONE), ("condition",)) as run,
-        pytest.raises(TomevalError, match="power is that of pairs"),
+        pytest.raises(TomevalError, match="power needs pairs"),
     ):
         episodes_needed(run, "reward_per_step", 1.0, by="subject")
 

@@ -379,8 +379,8 @@ def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
     # what it is shown.
     (models,) = [text for text in texts if text.startswith("Told the partner's true action")]
     assert ": Oracle(max_attempts=1). Their literal question does not tell it" in models
-    (rules,) = [text for text in texts if text.startswith("Shown what the observation does not")]
-    assert ": best_response. They predict with it too" in rules
+    (rules,) = [text for text in texts if text.startswith("Shown more than the observation")]
+    assert ": best_response. They also predict with it" in rules
 
 
 def test_missing_files_and_episodes_are_named(tmp_path) -> None:

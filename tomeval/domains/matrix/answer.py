@@ -281,7 +281,7 @@ def beyond_notes(run: Run) -> list[str]:
     if not beyond:
         return []
     more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
-    return [f"knows above 100: right by chance about random draws ({beyond[0]}{more})"]
+    return [f"knows above 100: predicted draws that nobody can foresee ({beyond[0]}{more})"]
 
 
 SPARE = (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])

@@ -199,8 +199,8 @@ _TABLE = (
     _score(
         "knows",
         "Does it predict what the partner will do? Right predictions beyond chance, as a share of "
-        "the best predictor's: 0 at chance, 100 at the best attainable. Above 100: it was right by "
-        "chance about random draws.",
+        "the best predictor's: 0 at chance, 100 at the best attainable. Above 100: it predicted "
+        "draws that nobody can foresee.",
         _partner_known,
     ),
     _score(

@@ -194,7 +194,7 @@ def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:
     >>> chosen("defect", options), chosen("2", options)
     ((1,), (0,))
     >>> chosen("d", options)
-    "'d' is none of: Defect, Cooperate"
+    "'d' is not one of: Defect, Cooperate"
     """
     said = ascii_signs(line).casefold()
     for action, label in options.items():
