@@ -116,7 +116,7 @@ def test_text_says_what_was_done(folder) -> None:
     assert "strategy against 'random'" in shown
     assert "Holm's correction covers the comparisons of one metric in one scope" in shown
     assert "9999 resamples, seed 0" in shown
-    assert "note: the payoff ranges differ between games" in shown
+    assert "note: payoff ranges differ between games" in shown
     assert "p (equivalent)" in shown
     line = next(line for line in shown.splitlines() if "rmax" in line and "ToM %" in line)
     assert re.search(r"\d+\.\d\d ± \d+\.\d\d", line)
@@ -147,10 +147,10 @@ def test_table_against_published_results(folder) -> None:
         (["--margin", "tom_percent=x"], "write METRIC=VALUE"),
         (["--baseline", "rnd"], "unknown strategy as the baseline 'rnd'"),
         (["--score", "tom"], "--score has no effect with --what differences; it applies to: iqm, prof"),
-        (["--what", "shares", "--score", "tom"], "--score does nothing"),
-        (["--what", "iqm", "--scale", "range"], "it is for: differences"),
-        (["--what", "profiles", "--scale", "range"], "--scale does nothing"),
-        (["--what", "correlation", "--scale", "range"], "--scale does nothing"),
+        (["--what", "shares", "--score", "tom"], "--score has no effect"),
+        (["--what", "iqm", "--scale", "range"], "it applies to: differences"),
+        (["--what", "profiles", "--scale", "range"], "--scale has no effect"),
+        (["--what", "correlation", "--scale", "range"], "--scale has no effect"),
         (["--what", "iqm", "--metric", "tom_percent"], "--metric has no effect with --what iqm"),
         (["--what", "correlation", "--by", "subject"], "--by has no effect"),
     ],

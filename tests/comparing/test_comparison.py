@@ -404,14 +404,14 @@ def test_one_name_for_two_games_is_refused(tmp_path) -> None:
     changed = tomeval.MatrixGame("IPD", payoffs, dict(game.labels))
     one = small(tmp_path / "one", subjects=SUBJECTS[:1])
     two = small(tmp_path / "two", subjects=SUBJECTS[1:2], games=[changed])
-    with pytest.raises(TomevalError, match="game 'IPD' is not the same"):
+    with pytest.raises(TomevalError, match="game 'IPD' differs"):
         compare([one, two], "subject")
     three = small(
         tmp_path / "three",
         subjects=SUBJECTS[1:2],
         partners=[{"name": "tit_for_tat", "partners": ["grim_trigger"]}],
     )
-    with pytest.raises(TomevalError, match="partner set 'tit_for_tat' is not the same"):
+    with pytest.raises(TomevalError, match="partner set 'tit_for_tat' differs"):
         compare([one, three], "subject")
 
 
@@ -457,7 +457,7 @@ def test_a_metric_without_a_value_in_some_episode() -> None:
     for name in ("difference", "t_low", "bca_low", "p_t", "p_permutation", "improvement"):
         assert np.isnan(getattr(found, name)[0, 0, 1]), name
     assert found.family_size.tolist() == [[[1, 0]]]
-    assert any("not every episode has a value of ΔFunctional/T" in note for note in found.notes)
+    assert any("no difference in ΔFunctional/T: some" in note for note in found.notes)
 
 
 def test_one_pair_in_one_of_several_tasks() -> None:
@@ -536,7 +536,7 @@ def test_an_improvement_without_an_interval_has_a_note() -> None:
         for note in found.notes
     )
     other = compare_pairs(synthetic((x, y)), margin=np.full(2, np.nan), resamples=99)
-    assert not any("probability of improvement" in note for note in other.notes)
+    assert not any("P(better)" in note for note in other.notes)
 
 
 def test_rounding_makes_no_winner(tmp_path) -> None:
@@ -607,4 +607,4 @@ def test_a_scale_that_changes_nothing_is_told(tmp_path) -> None:
     shown = compare(folder, "subject", metrics=["tom_percent"], scale="range", resamples=99)
     assert any('scale "range" has no effect on' in note for note in shown.notes)
     shown = compare(folder, "subject", metrics=["reward_per_step"], scale="range", resamples=99)
-    assert not any("changes nothing" in note for note in shown.notes)
+    assert not any("has no effect" in note for note in shown.notes)
