@@ -146,7 +146,10 @@ def test_table_against_published_results(folder) -> None:
         (["--margin", "tom_percent"], "write METRIC=VALUE"),
         (["--margin", "tom_percent=x"], "write METRIC=VALUE"),
         (["--baseline", "rnd"], "unknown strategy as the baseline 'rnd'"),
-        (["--score", "tom"], "--score has no effect with --what differences; it applies to: iqm, prof"),
+        (
+            ["--score", "tom"],
+            "--score has no effect with --what differences; it applies to: iqm, prof",
+        ),
         (["--what", "shares", "--score", "tom"], "--score has no effect"),
         (["--what", "iqm", "--scale", "range"], "it applies to: differences"),
         (["--what", "profiles", "--scale", "range"], "--scale has no effect"),

@@ -20,8 +20,8 @@ from tomeval.report.tables import DATA, FORMATS
 READ = [form for form in FORMATS if form not in DATA]
 ALIKE = "note: all episodes have the same value of a measure in "
 RULES_OF_TOM = [
-    "note: ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore how a "
-    "move changes the later moves of a partner that reacts, so they are not regret over T steps "
+    "note: ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore how "
+    "a move changes the later moves of a partner that reacts, so they are not regret over T steps "
     "against: tit_for_tat. ΔToM/T (planned) is.",
     "note: ΔToM/T (planned) is shown where the predictions of every episode imply a partner: they "
     "must not contradict each other or omit what planning needs, and the partner must react to the "

@@ -265,7 +265,9 @@ def test_voided_episodes_leave_their_pair(tmp_path) -> None:
     assert found.pairs[at] == 10
     assert found.unpaired[at] == 1  # the baseline's episode 5
     assert found.difference[at] == pytest.approx((x - y).mean(axis=0))
-    assert any("high: complete episodes left out, as their counterpart" in note for note in found.notes)
+    assert any(
+        "high: complete episodes left out, as their counterpart" in note for note in found.notes
+    )
 
 
 def test_missing_cells_and_seeds_are_told(sweep, tmp_path) -> None:
@@ -531,10 +533,7 @@ def test_an_improvement_without_an_interval_has_a_note() -> None:
     assert found.improvement[0, 0].tolist() == [0.5, 0.5]
     assert np.isnan(found.improvement_low[0]).all()
     assert np.isfinite(found.t_low[0]).all()
-    assert any(
-        "no interval for P(better) (one: ToM %, one:" in note
-        for note in found.notes
-    )
+    assert any("no interval for P(better) (one: ToM %, one:" in note for note in found.notes)
     other = compare_pairs(synthetic((x, y)), margin=np.full(2, np.nan), resamples=99)
     assert not any("P(better)" in note for note in other.notes)
 

@@ -400,7 +400,7 @@ def _by_unit(
 
 
 def common_episodes(a: Side, b: Side) -> tuple[NDArray[Any], IntArray, IntArray]:
-    """Return the sampling units of the episodes that pair, with their places on either side.
+    """Return the episodes that both sides have, as sampling units, and their indices in each.
 
     Where one side played each distinct episode once (`RunCell.each_once`), its value in an episode
     of the other side is known without playing: that of its episode with the same draw. Two such

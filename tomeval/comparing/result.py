@@ -261,7 +261,7 @@ def reach_notes(found: Comparison) -> list[str]:
 def _alike(
     found: Comparison, stuck: NDArray[np.bool_], s: int, levels: Sequence[int]
 ) -> dict[tuple[str, str], list[int]]:
-    """Return the levels of a scope that are stuck, by what is to be said of them."""
+    """Group the levels of a scope without a usable test by the reason."""
     said: dict[tuple[str, str], list[int]] = {}
     for k in levels:
         m = int(np.flatnonzero(stuck[s, k])[0])

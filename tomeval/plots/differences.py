@@ -93,7 +93,7 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
 
 
 def _units(found: Comparison) -> str:
-    """Say what is compared: pairs, and groups that are none."""
+    """Say what is compared: pairs, and unpaired groups."""
     pairs = "pairs of episodes with the same task and seed"
     if found.apart.any():
         return "unpaired groups of episodes" + ("" if found.apart.all() else f", or {pairs}")

@@ -28,10 +28,10 @@ FIGURES: dict[str, str] = {
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
 CHOOSE_BY = ("differences", "profiles")
-"""Those of `FIGURES` that heed `Options.by`; a domain's own are in `Show.figures_by`."""
+"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.figures_by`."""
 
 CHOOSE_METRICS = ("forest", "differences")
-"""Those of `FIGURES` that heed `Options.metrics`."""
+"""Those of `FIGURES` that use `Options.metrics`."""
 
 
 WHOLE = ("profiles",)

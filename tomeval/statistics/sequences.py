@@ -137,7 +137,7 @@ def e_value(
     confidence: float = CONFIDENCE,
     tune: float = DEFAULT_TUNE,
 ) -> float:
-    """Return the evidence against an expectation: 1 is none, 20 rejects at 5 % at any look.
+    """Return the evidence against an expectation: 1 is no evidence, 20 rejects at 5 % at any look.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def test_models_go_by_their_names_on_the_hub(tmp_path, played_model) -> None:
     rows, notes = beside(played_model, path, model="Falcon 40B")
     assert [(row["subject"], row["reported"]) for row in rows] == [("QA", 50.0)]
     assert rows[0]["difference_ci95"] != rows[0]["difference_ci95"]  # none was published
-    assert "1 cells: no published value of Falcon 40B, Reflexion 2 in this task" in notes
+    assert "1 cell: no published value of Falcon 40B, Reflexion 2 in this task" in notes
     assert "published episodes have 100 steps, these 2" in notes
     played_model.cells[0].definition["model"] = "hf:tiiuae/falcon-40b@main"
     rows, _ = beside(played_model, path)

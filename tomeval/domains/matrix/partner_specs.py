@@ -156,7 +156,7 @@ def _inline(spec: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise TomevalError(f"partner set {spec!r}: is not a TOML table ({error})") from None
     if not isinstance(table, dict):
-        raise TomevalError(f"partner set {spec!r}: is no TOML table")
+        raise TomevalError(f"partner set {spec!r}: is not a TOML table")
     return table
 
 

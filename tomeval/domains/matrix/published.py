@@ -9,6 +9,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import results_path
+from tomeval.domains.matrix.log_matches import counted
 from tomeval.domains.matrix.published_form import (
     METRIC_OF,
     REASONING,
@@ -114,7 +115,7 @@ def beside(
             notes += [note for note in _differ(cell, ours) if note not in notes]
     if results_path(path).name == _SHIPPED:
         notes += _other_labels(compared)
-    notes += [f"{count} cells: {why}" for why, count in unmatched.items()]
+    notes += [f"{counted(count, 'cell')}: {why}" for why, count in unmatched.items()]
     return rows, notes
 
 

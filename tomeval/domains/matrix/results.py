@@ -88,7 +88,7 @@ class MatrixRunCell(RunCell):
 
     @property
     def chances(self) -> NDArray[np.str_] | None:
-        """The seed and name of recorded matches, if the log has seeds."""
+        """Which recorded matches met the same random draws: seed and name, if the log has seeds."""
         seeds = self._told("seeds")
         if seeds is None:
             return None

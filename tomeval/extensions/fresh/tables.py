@@ -107,7 +107,7 @@ ABOVE = (
 
 
 def memory_notes(found: Sequence[Pair]) -> list[str]:
-    """Say what the interval is of, and where there is none."""
+    """Say what the interval covers, and where there is no interval."""
     notes = [
         "regret above 0 or ToM % below 0: the player does worse where the game is disguised. 95 % "
         "intervals and p: Student's t over episodes, for these games; Holm over all rows of one "

@@ -104,7 +104,7 @@ MEASURES = (
 _OTHERS = {
     TYPE: (
         "type",
-        "which partner it plays with, of those of all cells that share everything else,",
+        "which partner it plays with, among cells that share everything else,",
     ),
     STATE: ("state", "the state that the partner's table is in"),
     BEST_REPLY: ("best reply", "the best action over the steps that are left"),

@@ -174,7 +174,7 @@ def _gee(y: FloatArray, made: Design, clusters: IntArray, family: str) -> Fit:
         raise TomevalError("the terms fit every step exactly: there is no error to estimate")
     covariance, freedom = sandwich(solved.x, solved.residual, clusters[order], solved.rho)
     error = np.sqrt(np.diag(covariance)) * size
-    notes = [] if solved.exchangeable else ["no exchangeable correlation fits: none is assumed"]
+    notes = [] if solved.exchangeable else ["no exchangeable correlation fits: zero is assumed"]
     return Fit(solved.estimate * size, error, freedom, solved.rho, notes)
 
 
