@@ -130,7 +130,7 @@ def test_power_and_correlation(folder) -> None:
 
 
 def test_parts_and_scores_are_the_domains(folder, monkeypatch) -> None:
-    with pytest.raises(TomevalError, match="'toy': its functional measure has no parts"):
+    with pytest.raises(TomevalError, match="'toy': its functional measure cannot be split"):
         decompose(folder)
     with pytest.raises(TomevalError, match="'toy' has no scores"):
         collect_scores(folder)

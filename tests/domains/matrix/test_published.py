@@ -107,7 +107,7 @@ def test_models_go_by_their_names_on_the_hub(tmp_path, played_model) -> None:
     )
     rows, notes = beside(played_model, path)
     assert rows == []
-    assert "not one of the published models; give one with --as-model (Falcon 40B)" in notes[0]
+    assert "not a published model; choose one with --as-model (Falcon 40B)" in notes[0]
     rows, notes = beside(played_model, path, model="Falcon 40B")
     assert [(row["subject"], row["reported"]) for row in rows] == [("QA", 50.0)]
     assert rows[0]["difference_ci95"] != rows[0]["difference_ci95"]  # none was published

@@ -297,7 +297,7 @@ def test_verdicts_say_it_in_words(tmp_path) -> None:
     """Constant twins cost more, less, or nothing that is told from 0."""
     rng = np.random.default_rng(3)
     for shift, words in (
-        (1.0, "plays worse in disguise: memory helped it, or the disguise is hard to read"),
+        (1.0, "plays worse in disguise: memory helped, or the disguise is hard to read"),
         (-1.0, "plays better in disguise: memory misled it"),
     ):
         one = _pair("A", ("labels",), shift + rng.normal(0, 0.1, (12, 1)))

@@ -169,7 +169,7 @@ class _Reader:
         for field, text in zip(WHO_PLAYED, (participant, seed), strict=True):
             if (began := getattr(match, field)) != text:
                 column = self.columns.of[field]
-                raise CellError(column, text, f"differs from {began!r} where {name!r} began")
+                raise CellError(column, text, f"differs from {began!r} at the start of {name!r}")
         return cell, match
 
     def _game(self, row: dict[str, str]) -> MatrixGame:

@@ -155,7 +155,7 @@ def _reported_subject(
     model = model or published_name(data["model"], names)
     if not model:
         return None, (
-            f"{data['model']} is not one of the published models; give one with --as-model "
+            f"{data['model']} is not a published model; choose one with --as-model "
             f"({', '.join(names)})"
         )
     return (model, data["strategy"]), ""

@@ -90,7 +90,7 @@ def verdicts(found: Sequence[Pair]) -> list[str]:
 
 
 _VERDICTS = {
-    1: "plays worse in disguise: memory helped it, or the disguise is hard to read",
+    1: "plays worse in disguise: memory helped, or the disguise is hard to read",
     -1: "plays better in disguise: memory misled it",
 }
 

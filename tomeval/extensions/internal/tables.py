@@ -118,12 +118,11 @@ def probe_rows(run: Run) -> Rows:
 
 def _probe_notes(run: Run) -> list[str]:
     return [
-        "the same probe with labels exchanged between episodes (shuffled; p: how often that "
-        "does as well), on how often each move was made (history), on the embedding of the "
-        "token, and on a twin with random weights. What an untrained twin gives as well, the "
-        "prompt gives away: only an exchange shows what is used. Regret without: what taking "
-        "the probe's directions out of the state adds per step, and as many drawn ones; in "
-        "payoff units"
+        "the same probe with labels exchanged between episodes (shuffled; p: how often that does "
+        "as well), on how often each move was made (history), on the embedding of the token, and "
+        "on a twin with random weights. What an untrained twin also gives, the prompt already "
+        "contains: only an exchange shows what is used. Regret without: what taking the probe's "
+        "directions out of the state adds per step, and as many drawn ones; in payoff units"
     ]
 
 

@@ -223,7 +223,7 @@ MEASURES = (
         0,
         _OWN,
         "How much higher the probability of the likeliest action is than the share of steps on "
-        "which it was right, in percentage points. 0: as sure as right; positive: too sure.",
+        "which it was right, in percentage points. 0: calibrated; positive: overconfident.",
         (-100.0, 100.0),
     ),
     _measure(

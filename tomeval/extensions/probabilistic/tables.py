@@ -146,8 +146,8 @@ def notes(run: Run) -> list[str]:
     shown = rows(run)
     said = [
         "losses are means over steps, in nats and in squared probability; skill is 1 - loss / loss "
-        "of the base rate, how often each action is played: 1 is perfect, 0 as good, negative "
-        "worse. Bayes knows the partner set and sees the same moves",
+        "of the base rate (how often each action is played): 1 is perfect, 0 as good as the base "
+        "rate, negative worse. Bayes knows the partner set and sees the same moves",
         f"ece: {BINS} bins of equal width, probability of the likeliest action against how often "
         "it is right. Chance raises it; its interval allows for that, and includes 0 where no "
         "calibration error is shown",

@@ -75,8 +75,8 @@ class Door:
         """Return the action that the partner plays in this step."""
         if self._action < 0:
             raise TomevalError(
-                "this subject looks at the partner's next action, which is not known before it "
-                "acts: its class must say so (looks_ahead = True)"
+                "this subject looks at the partner's next action before acting: its class must set "
+                "looks_ahead = True"
             )
         self.used = True
         return self._action
