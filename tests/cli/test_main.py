@@ -20,12 +20,12 @@ from tomeval.report.tables import DATA, FORMATS
 READ = [form for form in FORMATS if form not in DATA]
 ALIKE = "note: all episodes have the same value of a measure in "
 RULES_OF_TOM = [
-    "note: ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They are blind "
-    "to what a move does to the later moves of a partner that reacts, and are no regret over T "
-    "steps against: tit_for_tat. ΔToM/T (planned) is.",
-    "note: ΔToM/T (planned) is there where the predictions of every episode imply a partner; those "
-    "that change or leave out what planning needs imply none. The partner must be one that answers "
-    "the last joint move alone.",
+    "note: ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore how "
+    "a move changes the later moves of a partner that reacts, so they are not regret over T steps "
+    "against: tit_for_tat. ΔToM/T (planned) is.",
+    "note: ΔToM/T (planned) is shown where the predictions of every episode imply a partner: they "
+    "must not contradict each other or omit what planning needs, and the partner must react to the "
+    "last joint move only.",
 ]
 
 

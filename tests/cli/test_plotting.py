@@ -65,7 +65,7 @@ def test_only_the_named_cells_and_measures(tomeval, run, tmp_path) -> None:
     ("options", "message"),
     [
         (("--only", "forest_tim"), "did you mean 'forest_tom'?"),
-        (("--only", "forest", "--all"), "--only and --all exclude each other"),
+        (("--only", "forest", "--all"), "--only and --all cannot be combined"),
         (("--where", "game=IPX"), "did you mean 'IPD'?"),
         (
             ("--metric", "tomm"),

@@ -127,7 +127,7 @@ def test_over_all_tasks_tasks_count_the_same(sweep) -> None:
     assert ends == pytest.approx(share_ends(found.difference[at], half))
     assert found.family_size[at] == 2
     assert found.p_holm[0, :, 0] == pytest.approx(holm(found.p_permutation[0, :, 0]))
-    assert any("different ranges (IPD 10, RPS 2)" in note for note in found.notes)
+    assert any("ranges differ between games (IPD 10, RPS 2)" in note for note in found.notes)
 
 
 def test_swapping_level_and_baseline_turns_every_sign(sweep) -> None:
@@ -188,7 +188,7 @@ def test_one_pair_has_a_difference_and_nothing_else(tmp_path) -> None:
     for name in ("t_low", "bca_low", "p_t", "p_permutation", "p_holm", "effect_size"):
         assert np.isnan(getattr(found, name)).all(), name
     assert found.verdict("high", "tom_percent") == "untested"
-    assert any("one pair only" in note for note in found.notes)
+    assert any("only one pair" in note for note in found.notes)
 
 
 def test_equal_subjects_are_identical(tmp_path) -> None:
@@ -265,7 +265,9 @@ def test_voided_episodes_leave_their_pair(tmp_path) -> None:
     assert found.pairs[at] == 10
     assert found.unpaired[at] == 1  # the baseline's episode 5
     assert found.difference[at] == pytest.approx((x - y).mean(axis=0))
-    assert any("high: 1 complete episodes have no partner" in note for note in found.notes)
+    assert any(
+        "high: complete episodes left out, as their counterpart" in note for note in found.notes
+    )
 
 
 def test_missing_cells_and_seeds_are_told(sweep, tmp_path) -> None:
@@ -363,7 +365,7 @@ def test_families(sweep) -> None:
     assert everything.family_size.max() == 2 * len(METRICS) * 5
     assert (by_metric.p_holm <= scope.p_holm).all()
     assert (scope.p_holm <= everything.p_holm + 1e-12).all()
-    assert any("cannot give a corrected p below" in note for note in everything.notes)
+    assert any("too few for a corrected p below" in note for note in everything.notes)
     assert "all comparisons of all metrics" in everything.family
 
 
@@ -404,21 +406,21 @@ def test_one_name_for_two_games_is_refused(tmp_path) -> None:
     changed = tomeval.MatrixGame("IPD", payoffs, dict(game.labels))
     one = small(tmp_path / "one", subjects=SUBJECTS[:1])
     two = small(tmp_path / "two", subjects=SUBJECTS[1:2], games=[changed])
-    with pytest.raises(TomevalError, match="game 'IPD' is not the same"):
+    with pytest.raises(TomevalError, match="game 'IPD' differs"):
         compare([one, two], "subject")
     three = small(
         tmp_path / "three",
         subjects=SUBJECTS[1:2],
         partners=[{"name": "tit_for_tat", "partners": ["grim_trigger"]}],
     )
-    with pytest.raises(TomevalError, match="partner set 'tit_for_tat' is not the same"):
+    with pytest.raises(TomevalError, match="partner set 'tit_for_tat' differs"):
         compare([one, three], "subject")
 
 
 def test_other_draws_of_partners_are_refused(tmp_path) -> None:
     folder = small(tmp_path / "run", partners="single_action")
     edit(folder, "UPDATE episodes SET partner = 1 - partner WHERE cell = 1 AND episode = 4")
-    with pytest.raises(TomevalError, match="drew differently in episodes of the same number"):
+    with pytest.raises(TomevalError, match="different draws in episodes with the same number"):
         compare(folder, "subject")
 
 
@@ -457,7 +459,7 @@ def test_a_metric_without_a_value_in_some_episode() -> None:
     for name in ("difference", "t_low", "bca_low", "p_t", "p_permutation", "improvement"):
         assert np.isnan(getattr(found, name)[0, 0, 1]), name
     assert found.family_size.tolist() == [[[1, 0]]]
-    assert any("not every episode has a value of ΔFunctional/T" in note for note in found.notes)
+    assert any("no difference in ΔFunctional/T: some" in note for note in found.notes)
 
 
 def test_one_pair_in_one_of_several_tasks() -> None:
@@ -469,7 +471,7 @@ def test_one_pair_in_one_of_several_tasks() -> None:
     assert np.isnan(found.t_low[0]).all()
     assert np.isnan(found.bca_low[0]).all()
     assert np.isfinite(found.t_low[1]).all()
-    assert any("a single pair in one of the tasks" in note for note in found.notes)
+    assert any("only one pair in one of the tasks" in note for note in found.notes)
 
 
 def test_a_subject_without_a_model_is_paired_with_every_model(tmp_path, monkeypatch) -> None:
@@ -531,12 +533,9 @@ def test_an_improvement_without_an_interval_has_a_note() -> None:
     assert found.improvement[0, 0].tolist() == [0.5, 0.5]
     assert np.isnan(found.improvement_low[0]).all()
     assert np.isfinite(found.t_low[0]).all()
-    assert any(
-        "no interval of the probability of improvement (one: ToM %, one:" in note
-        for note in found.notes
-    )
+    assert any("no interval for P(better) (one: ToM %, one:" in note for note in found.notes)
     other = compare_pairs(synthetic((x, y)), margin=np.full(2, np.nan), resamples=99)
-    assert not any("probability of improvement" in note for note in other.notes)
+    assert not any("P(better)" in note for note in other.notes)
 
 
 def test_rounding_makes_no_winner(tmp_path) -> None:
@@ -605,6 +604,6 @@ def test_horizons_share_the_draws_of_their_partners(tmp_path) -> None:
 def test_a_scale_that_changes_nothing_is_told(tmp_path) -> None:
     folder = small(tmp_path / "run")
     shown = compare(folder, "subject", metrics=["tom_percent"], scale="range", resamples=99)
-    assert any('scale "range" changes nothing here' in note for note in shown.notes)
+    assert any('scale "range" has no effect on' in note for note in shown.notes)
     shown = compare(folder, "subject", metrics=["reward_per_step"], scale="range", resamples=99)
-    assert not any("changes nothing" in note for note in shown.notes)
+    assert not any("has no effect" in note for note in shown.notes)

@@ -73,7 +73,7 @@ def test_a_note_tells_of_shares_that_weigh_episodes_otherwise_than_tables(tmp_pa
         found = compare(run, resamples=99)
         names = ["survived_percent", "turns_per_game"]
         whole = compare(run, metrics=names, resamples=99)
-    (note,) = [note for note in found.notes if "long episodes count more" in note]
+    (note,) = [note for note in found.notes if "weight all episodes equally" in note]
     assert "miscomm./turn %" in note
     assert not [note for note in whole.notes if "long episodes" in note]  # one item per game
 
@@ -130,7 +130,7 @@ def test_power_and_correlation(folder) -> None:
 
 
 def test_parts_and_scores_are_the_domains(folder, monkeypatch) -> None:
-    with pytest.raises(TomevalError, match="'toy': its functional measure has no parts"):
+    with pytest.raises(TomevalError, match="'toy': its functional measure cannot be split"):
         decompose(folder)
     with pytest.raises(TomevalError, match="'toy' has no scores"):
         collect_scores(folder)

@@ -98,7 +98,7 @@ def test_groups_of_people_are_no_pairs(tmp_path):
     matches = games(ALONE)
     with imported(tmp_path / "a", matches, ("condition",)) as run:
         found, comparison = rows(run, "subject")
-    assert any("compared as groups" in note for note in comparison.notes)
+    assert any("compared as independent groups" in note for note in comparison.notes)
     for place, row in enumerate(found):
         x, y = (
             np.array([each[place] for each in values(matches, c).values()])
@@ -194,8 +194,8 @@ def test_people_in_both_conditions_are_their_own_pairs(tmp_path):
         with imported(tmp_path / compared, [*matches, *extra], by) as run:
             found, _ = rows(run, compared)
             notes = " ".join(run.compare(compared).notes)
-        assert "2 complete episodes are left out, because on the other side no complete" in notes
-        assert "voided" not in notes
+        assert "the other side completed none with the same partner, person or draws: 2" in notes
+        assert "counterpart was void" not in notes
         x, y = (values(matches, c, by_person=True) for c in ("hurried", "calm"))
         for place, row in enumerate(found):
             paired = scipy.stats.ttest_rel(*([v[p][place] for p in sorted(v)] for v in (x, y)))
@@ -233,7 +233,7 @@ def test_matches_of_one_seed_and_name_met_the_same_chance(tmp_path):
 def test_power_is_of_pairs_only(tmp_path):
     with (
         imported(tmp_path / "a", games(ALONE), ("condition",)) as run,
-        pytest.raises(TomevalError, match="power is that of pairs"),
+        pytest.raises(TomevalError, match="power needs pairs"),
     ):
         episodes_needed(run, "reward_per_step", 1.0, by="subject")
 

@@ -96,7 +96,7 @@ def test_a_tie_does_not_depend_on_where_decimals_are_cut() -> None:
 
 
 def test_thresholds_must_rise() -> None:
-    with pytest.raises(TomevalError, match="rise"):
+    with pytest.raises(TomevalError, match="increasing"):
         performance_profiles(scores(one=[A]), [0.5, 0.5])
 
 

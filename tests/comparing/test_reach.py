@@ -36,8 +36,8 @@ def test_six_pairs_and_five_comparisons_find_nothing() -> None:
         shown = comparison_rows(found, "text", by_task=True)[0]["verdict"]
         assert shown == f"too few: {pairs} of 8"
         (note,) = told
-        assert note.startswith(f"no test can reject at 5 % in 0: {pairs} pairs that all differ")
-        assert "after correction for 5 tests; 8 pairs that differ could reject" in note
+        assert note.startswith(f"no test can reject at 5 % in 0: {pairs} pairs are too few even")
+        assert "after correction for 5 tests; 8 differing pairs are needed" in note
 
 
 def test_every_scope_says_so() -> None:
@@ -60,7 +60,7 @@ def test_pairs_without_a_difference_do_not_count() -> None:
     assert found.verdict("a", "tom_percent") == "too few"
     assert found.at("a", "tom_percent")["pairs_enough"] == 6
     (note,) = [note for note in found.notes if "cannot reject" in note]
-    assert "4 of 30 pairs that differ give a p of 0.12 at the least; 6 pairs" in note
+    assert "4 of 30 pairs differ, so p is at least 0.12; 6 differing pairs" in note
 
 
 def test_an_undecided_comparison_could_have_been_decided() -> None:
@@ -74,13 +74,13 @@ def test_intervals_that_say_otherwise_than_the_test_are_counted() -> None:
     """Six pairs far from 0: Student's interval excludes it, the sign flip cannot."""
     rng = np.random.default_rng(3)
     found = made(10 + rng.normal(size=(6, 5)))
-    (note,) = [note for note in found.notes if "exclude 0" in note]
-    assert note.startswith("of 5 intervals in all scopes 5 exclude 0 although the test finds")
+    (note,) = [note for note in found.notes if "intervals disagree" in note]
+    assert note.startswith("5 of 5 intervals disagree with their test: intervals are not")
     row = found.at("a", "tom_percent")
     assert (row["interval"], row["test"]) == ("t", "sign flip")
     assert row["difference_low"] > 0
     agreed = made(10 + rng.normal(size=(20, 5)))
-    assert not any("exclude 0" in note for note in agreed.notes)
+    assert not any("with their test" in note for note in agreed.notes)
 
 
 def test_a_task_is_one_with_and_without_a_model(tmp_path) -> None:
@@ -117,9 +117,9 @@ def test_with_two_models_a_bare_pair_counts_once(tmp_path) -> None:
 def test_a_figure_of_too_few_pairs_says_so(tmp_path) -> None:
     experiment = {"games": ["RPS", "IPD"], "partners": "tit_for_tat", "horizon": 10}
     subjects = {"subjects": ["best_response", "random"]}
-    for episodes, said in ((5, "2 of the 2 have too few pairs"), (8, "")):
+    for episodes, said in ((5, "Too few pairs for any test to reject: 2 of 2."), (8, "")):
         folder = tmp_path / str(episodes)
         with tomeval.run(experiment | subjects | {"episodes": episodes}, folder) as run:
             (drawing,) = draw(run, ["differences"], Options(by="subject"))
-        assert ("too few pairs" in drawing.caption) == bool(said)
+        assert ("Too few pairs" in drawing.caption) == bool(said)
         assert said in drawing.caption

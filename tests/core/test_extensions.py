@@ -128,7 +128,7 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
         ["7", "1"]
     ]
     code, _, errors = call("compare", folder, "--what", "counted", "--metric", "tom")
-    assert (code, "it is for: differences" in " ".join(errors.split())) == (2, True)
+    assert (code, "it applies to: differences" in " ".join(errors.split())) == (2, True)
     code, _, errors = call("compare", folder, "--what", "countd")
     assert (code, "did you mean 'counted'" in errors) == (2, True)
     code, _, errors = call("export", folder, "--format", "mod", "--out", out)

@@ -72,7 +72,7 @@ def test_a_wrong_name_of_a_file_lists_the_right_ones(opened) -> None:
         draw(opened, ["forest_tim"])
     with pytest.raises(TomevalError, match=r"did you mean 'decomposition'"):
         draw(opened, ["decompositoin"])
-    with pytest.raises(TomevalError, match="--only and --all exclude each other"):
+    with pytest.raises(TomevalError, match="--only and --all cannot be combined"):
         chosen(opened, ["forest"], every=True)
 
 

@@ -193,7 +193,7 @@ def test_subjects_with_other_numbers_of_episodes_stand_in_one_figure(folders, tm
 def test_what_cannot_be_drawn_is_one_error(opened, folders, command, tmp_path) -> None:
     with pytest.raises(TomevalError, match=r"figure 'tom'; it applies to regret$"):
         draw(opened, ["tom"], Options(curve="cumulative"))
-    with pytest.raises(TomevalError, match="window 3 does nothing with the curve running"):
+    with pytest.raises(TomevalError, match="window 3 has no effect on the curve running"):
         Options(curve="running", window=3)
     with pytest.raises(TomevalError, match="--curve running does not apply to the figure 'forest'"):
         draw(opened, ["forest"], Options(curve="running"))
@@ -207,7 +207,7 @@ def test_what_cannot_be_drawn_is_one_error(opened, folders, command, tmp_path) -
         assert (code, why in said) == (2, True)
     many = ("--curve", "running", "--metric", "regret")
     code, _, said = command("plot", folders[0], "--out", tmp_path, *many)
-    assert (code, "no figure heeds --metric" in said) == (2, True)
+    assert (code, "no figure supports --metric" in said) == (2, True)
     code, _, said = command("plot", folders[0], folders[0], "--out", tmp_path)
     assert (code, "is named twice" in said) == (2, True)
 
@@ -240,7 +240,7 @@ def test_a_domain_without_curves_says_so(command, tmp_path) -> None:
     data = {"domain": "arena", "players": {"random": {"kind": "random"}}, "lineups": lineups}
     tomeval.run(data, tmp_path / "arena").close()
     code, _, said = command("plot", tmp_path / "arena", "-o", tmp_path, "--curve", "running")
-    assert (code, "no figure heeds --curve running" in said) == (2, True)
+    assert (code, "no figure supports --curve running" in said) == (2, True)
 
 
 def test_one_player_of_two_equal_runs_is_split_in_each(tmp_path) -> None:

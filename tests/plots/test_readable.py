@@ -209,7 +209,7 @@ def test_intervals_stay_where_means_can_be(uneven, name) -> None:
             half = row[f"{measure}_ci95"]
             beyond += row[measure] - half < low or row[measure] + half > high
     assert beyond  # else this shows nothing
-    assert "end where no true mean can be" in drawing.caption
+    assert "stay within the bounds" in drawing.caption
 
 
 def test_bands_and_crosses_stay_where_means_can_be(uneven) -> None:

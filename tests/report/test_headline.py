@@ -64,7 +64,7 @@ def test_best_and_worst_are_means_over_common_tasks_in_one_unit(run) -> None:
             assert f"({word}) for {player} ({wanted:.{digits}f})" in text
         # random played one of the two tasks: it is in no mean over both.
         assert "random" not in text
-        assert "Without 1 player" in text
+        assert "Left out: 1 player" in text
     assert "ΔFunctional/T / attainable range (mean" in functional
     assert "range" not in literal
 

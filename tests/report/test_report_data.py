@@ -379,8 +379,8 @@ def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
     # what it is shown.
     (models,) = [text for text in texts if text.startswith("Told the partner's true action")]
     assert ": Oracle(max_attempts=1). Their literal question does not tell it" in models
-    (rules,) = [text for text in texts if text.startswith("Shown what the observation does not")]
-    assert ": best_response. They predict with it too" in rules
+    (rules,) = [text for text in texts if text.startswith("Shown more than the observation")]
+    assert ": best_response. They also predict with it" in rules
 
 
 def test_missing_files_and_episodes_are_named(tmp_path) -> None:
@@ -395,7 +395,7 @@ def test_missing_files_and_episodes_are_named(tmp_path) -> None:
         (folder / "sessions.json").unlink()
         texts = [notice.text for notice in notices(opened, Episodes(opened), "t")]
         assert any("no readable experiment.json" in text for text in texts)
-        assert any("No session is recorded" in text for text in texts)
+        assert any("No session was recorded" in text for text in texts)
 
 
 def test_summaries_count_the_verdicts(small) -> None:
@@ -411,7 +411,7 @@ def test_summaries_count_the_verdicts(small) -> None:
         count = verdicts.count(word)
         assert (f"{count} have {word}" in text or f"{count} has {word}" in text) == (count > 0)
     undecided = verdicts.count("undecided") + verdicts.count("untested")
-    assert (f"for {undecided} the data do not decide" in text) == (undecided > 0)
+    assert (f"for {undecided} the difference in" in text) == (undecided > 0)
 
 
 # --- the command line -----------------------------------------------------------------------------

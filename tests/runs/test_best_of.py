@@ -198,7 +198,7 @@ def test_published_best_of_rows_stand_beside_the_best(reflected, tmp_path) -> No
     assert rows[1]["ours"] == own["Reflexion 2"]
     assert any(note.startswith("best of: the lowest ΔFunctional/T") for note in notes)
     assert any("Reflexion 2 = Reflexion 3 tie" in note for note in notes)
-    assert "1 cells: not the best of their group, which stands beside Reflexion" in notes
+    assert "1 cell: only the best of their group is compared with Reflexion" in notes
 
 
 def test_the_command(reflected, tmp_path, monkeypatch, capsys) -> None:

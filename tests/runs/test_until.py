@@ -594,12 +594,12 @@ def test_other_tables_name_the_condition_and_power_says_what_it_plans(whole, tom
         assert "stopped when width(regret)" in out
     _, out, _ = tomeval("compare", folder, "--metric", "regret")
     text = " ".join(out.split())
-    assert "not played, as where a cell stopped earlier" in text
+    assert "their counterpart was void, failed or not played" in text
     assert f"note: stopped when {CONDITION}" in text
     words = ("--what", "power", "--metric", "regret", "--difference", "0.1")
     _, out, _ = tomeval("compare", folder, *words)
     text = " ".join(out.split())
-    assert "planned is a fixed number of episodes, looked at once" in text
+    assert "this plans a fixed number of episodes" in text
     assert "tomeval plan --until CONDITION --pilot RUN" in text
 
 

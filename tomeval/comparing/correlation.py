@@ -66,7 +66,7 @@ def correlate(
         headline = listed[0].domain.show.headline
         if literal is None and len(headline) < 2:
             raise TomevalError(
-                f"domain {listed[0].domain.name!r} has no literal measure in front: name a metric"
+                f"domain {listed[0].domain.name!r} has no default literal measure: name a metric"
             )
         [functional] = metric_names(listed, [functional or headline[0]])
         [literal] = metric_names(listed, [literal or headline[1]])
@@ -97,7 +97,7 @@ def correlation(
 
     nothing = (float("nan"),) * 6
     if x.shape != y.shape:
-        raise TomevalError("a correlation needs as many values on both sides")
+        raise TomevalError("a correlation needs equally many values on both sides")
     if len(x) < 3:
         return *nothing, f"{len(x)} cells: a correlation needs at least 3"
     if _constant(x) or _constant(y):

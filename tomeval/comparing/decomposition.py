@@ -107,7 +107,9 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
     with opened(runs) as listed:
         domain = listed[0].domain
         if domain.compare.parts is None:
-            raise TomevalError(f"domain {domain.name!r}: its functional measure has no parts")
+            raise TomevalError(
+                f"domain {domain.name!r}: its functional measure cannot be split into parts"
+            )
         metrics = (domain.compare.parts.whole, *domain.compare.parts.part.values())
         metric_names(listed, metrics)
         if by is not None:

@@ -38,22 +38,21 @@ def comparison_notes(
             some = "; ".join(missing[:3]) + (f" and {len(missing) - 3} more" * (len(missing) > 3))
             total = have + len(missing)
             notes.append(
-                f"{level}: paired in {have} of {total} tasks (none in {some}); its numbers over "
-                "all tasks cover other tasks than those of complete levels"
+                f"{level}: paired in {have} of {total} tasks (not in {some}); its numbers over all "
+                "tasks cover only these"
                 if have
                 else f"{level}: shares no task with the baseline and is not compared"
             )
         if unmet[k]:
             notes.append(
-                f"{level}: {unmet[k]} complete episodes are left out, because on the other side "
-                "no complete one has the same partner, person or chance"
+                f"{level}: complete episodes left out, as the other side completed none with the "
+                f"same partner, person or draws: {unmet[k]}"
             )
         if lost := found.unpaired[0, k] - unmet[k]:
             notes.append(
-                f"{level}: {lost} complete episodes have no partner episode (the other was "
-                "voided, failed or not played, as where a cell stopped earlier) and are left out; "
-                "if what is void or fails depends on how an episode goes, the difference holds "
-                "only for episodes that both complete"
+                f"{level}: complete episodes left out, as their counterpart was void, failed or "
+                f"not played: {lost}; the difference holds only for episodes that both sides "
+                "complete"
             )
     notes += _group_notes(found)
     single = found.pairs[0] <= 1
@@ -61,24 +60,24 @@ def comparison_notes(
     few = [found.levels[k] for k in np.flatnonzero(enough & (found.pairs[0] < FEW))]
     if few and found.interval != SEQUENCE:
         notes.append(
-            f"fewer than {FEW} pairs ({', '.join(few)}): the bootstrap's interval is too narrow, "
-            "read Student's"
+            f"fewer than {FEW} pairs ({', '.join(few)}): the bootstrap interval is too narrow; use "
+            "Student's t"
         )
     lone = [found.levels[k] for k in np.flatnonzero(found.pairs[0] == 1)]
     if lone:
-        notes.append(f"one pair only ({', '.join(lone)}): a difference without interval or test")
+        notes.append(f"only one pair ({', '.join(lone)}): no interval and no test")
     least = FEWEST * (1 + found.apart[0])
     scarce = [found.levels[k] for k in np.flatnonzero((found.pairs[0] < least) & ~single)]
     if scarce:
         notes.append(
-            f"fewer than {FEWEST} pairs, or units of a group ({', '.join(scarce)}): no interval, "
-            "because so few do not show how others differ"
+            f"no intervals ({', '.join(scarce)}): at least {FEWEST} pairs, or {FEWEST} units per "
+            "group, are needed"
         )
     no_error = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
     partly = [found.levels[k] for k in np.flatnonzero(no_error & (found.pairs[0] >= least))]
     if partly:
         notes.append(
-            f"a single pair in one of the tasks ({', '.join(partly)}): no interval over all tasks"
+            f"only one pair in one of the tasks ({', '.join(partly)}): no interval over all tasks"
         )
     notes += [*_improvement_notes(found), *_unit_notes(found, ranges)]
     return notes
@@ -110,19 +109,18 @@ def _group_notes(found: Comparison) -> list[str]:
     if not apart:
         return []
     return [
-        f"nothing says that the episodes of {', '.join(apart)} and of {found.baseline} met the "
-        "same chance: they are compared as groups, and not paired (Welch's interval; p exchanges "
-        "the units between the groups). A unit is a participant where the record names them, each "
-        "counting the same, and else an episode"
+        f"the file has no `seed` column, so episodes cannot be paired: {', '.join(apart)} and "
+        f"{found.baseline} are compared as independent groups (Welch's interval; permutation test "
+        "between groups) of participants where the file names them, else of episodes"
     ]
 
 
 def _improvement_notes(found: Comparison) -> list[str]:
     """Say why probabilities of improvement lack an interval that the differences have."""
     if found.interval == SEQUENCE:
-        said = ["P(better) has no interval, and the effect none either, that holds at every look"]
+        said = ["P(better) and effect size have no interval that is valid at every look"]
         if found.apart.any():
-            said.append("groups that are no pairs have no sequence: they are as if not tested")
+            said.append("unpaired groups have no confidence sequence and are not tested")
         return said
     without = np.isnan(found.improvement_low) & np.isfinite(found.improvement)
     lost = (without & np.isfinite(found.t_low)).any(axis=0)
@@ -130,10 +128,7 @@ def _improvement_notes(found: Comparison) -> list[str]:
         return []
     places = [f"{found.levels[k]}: {found.measures[m].heading}" for k, m in np.argwhere(lost)]
     shown = ", ".join(places[:3]) + (f" and {len(places) - 3} more" * (len(places) > 3))
-    return [
-        f"no interval of the probability of improvement ({shown}): all episodes tie, or some tasks "
-        "are won in every episode and the others lost or tied in every one, so that nothing varies"
-    ]
+    return [f"no interval for P(better) ({shown}): every episode of a task had the same outcome"]
 
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
@@ -147,8 +142,8 @@ def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
         return []
     shown = ", ".join(uneven[:3]) + (f" and {len(uneven) - 3} more" * (len(uneven) > 3))
     return [
-        f"every episode counts the same in a difference; tables print the share of all items, in "
-        f"which long episodes count more: {shown}"
+        "differences weight all episodes equally, tables weight them by their number of items: "
+        f"{shown}"
     ]
 
 
@@ -158,18 +153,18 @@ def once_notes(sides: Sequence[Side]) -> list[str]:
     if not levels:
         return []
     return [
-        f"each distinct episode was played once ({', '.join(levels)}), because nothing but the "
-        "partner is drawn: against other players every episode of theirs is paired with the one of "
-        "the same partner; between two of these the difference is exact for the partners that were "
-        "drawn, and interval and test only say how it varies among them"
+        f"each distinct episode was played once ({', '.join(levels)}), as only the partner is "
+        "drawn: other players' episodes are paired with it by partner; between two such players "
+        "the difference is exact for these partners, and interval and test describe its variation "
+        "among them"
     ]
 
 
 def unit_notes(sides: Sequence[Side]) -> list[str]:
     """Tell which tasks of a paired comparison share their draws, and so are one sampling unit."""
     return [
-        f"tasks that differ in {words} share draws, such as the partner: with one seed and number "
-        "their episodes are one sampling unit over all tasks, and no independent repetitions"
+        f"tasks that differ in {words} share draws, such as the partner: episodes with the same "
+        "seed and number are one sampling unit over all tasks, not independent repetitions"
         for words in shared_draws(sides)
     ]
 
@@ -177,9 +172,8 @@ def unit_notes(sides: Sequence[Side]) -> list[str]:
 def draw_notes(sides: Sequence[Side]) -> list[str]:
     """Tell which tasks share their draws where statistics take them as independent."""
     return [
-        f"tasks that differ in {words} share draws, such as the partner: with one seed and number "
-        "their episodes are no independent repetitions, but are taken as such here, so intervals "
-        "over them are too narrow"
+        f"tasks that differ in {words} share draws, such as the partner, but are treated as "
+        "independent here: intervals over them are too narrow"
         for words in shared_draws(sides)
     ]
 
@@ -214,20 +208,19 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
         column = next(iter(found.tasks[-1]))
         shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
         notes.append(
-            f"the {column}s' payoffs have different ranges ({shown}); over all tasks, metrics in "
-            "payoff units are dominated by the widest: --scale attainable or range gives all "
-            f"{column}s equal weight"
+            f"payoff ranges differ between {column}s ({shown}), and the widest dominates means "
+            f"over all tasks: --scale attainable or range weights all {column}s equally"
         )
     largest = int(found.family_size.max(initial=0))
     if largest and largest / (1 + found.resamples) >= ALPHA:
         notes.append(
-            f"{found.resamples} resamples cannot give a corrected p below {ALPHA} in a family of "
-            f"{largest}: use more"
+            f"{found.resamples} resamples are too few for a corrected p below {ALPHA} in a family "
+            f"of {largest}: use more"
         )
     lost = np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]
     if lost.any():
         names = ", ".join(found.measures[m].heading for m in np.flatnonzero(lost.any(axis=0)))
-        notes.append(f"not every episode has a value of {names}: no difference is given")
+        notes.append(f"no difference in {names}: some episodes have no value")
     return notes
 
 

@@ -335,8 +335,8 @@ def _met(a: Side, b: Side) -> _Met:
     labels, at_a, at_b = common_episodes(a, b)
     if (a.which[at_a] != b.which[at_b]).any():
         raise TomevalError(
-            f"{a.cell.name} in {a.run} and {b.cell.name} in {b.run} drew differently "
-            "in episodes of the same number: they cannot be paired"
+            f"{a.cell.name} in {a.run} and {b.cell.name} in {b.run} have different draws in "
+            "episodes with the same number, so they cannot be paired"
         )
     common, of_a, of_b = _by_unit(labels, a.values[at_a], b.values[at_b])
     used = len(set(at_a.tolist())) + len(set(at_b.tolist()))
@@ -400,7 +400,7 @@ def _by_unit(
 
 
 def common_episodes(a: Side, b: Side) -> tuple[NDArray[Any], IntArray, IntArray]:
-    """Return the sampling units of the episodes that pair, with their places on either side.
+    """Return the episodes that both sides have, as sampling units, and their indices in each.
 
     Where one side played each distinct episode once (`RunCell.each_once`), its value in an episode
     of the other side is known without playing: that of its episode with the same draw. Two such

@@ -72,7 +72,7 @@ def episodes_needed(
     if not (np.isfinite(difference) and difference != 0):
         raise TomevalError(f"the difference must be a number other than 0, is {difference}")
     if not 0 < alpha < 1 or not alpha < power < 1:
-        raise TomevalError(f"need 0 < alpha < power < 1, have alpha {alpha} and power {power}")
+        raise TomevalError(f"need 0 < alpha < power < 1, got alpha {alpha} and power {power}")
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
     with opened(runs) as listed:
@@ -96,8 +96,8 @@ def episodes_needed(
         for k, level in enumerate(pairing.levels):
             if layout.apart()[s, k]:
                 raise TomevalError(
-                    f"{scope}, {level}: its episodes are no pairs with those of "
-                    f"{pairing.baseline!r}, and power is that of pairs"
+                    f"{scope}, {level}: its episodes are not paired with those of "
+                    f"{pairing.baseline!r}; power needs pairs"
                 )
             pilot, tests = _pilot(layout, s, k, m), int(planned.family_size[s, k, m])
             if tests and tests not in tables:

@@ -257,7 +257,7 @@ def performance_profiles(
     """
     edges = np.linspace(0, 1, 101) if thresholds is None else np.asarray(thresholds, np.float64)
     if edges.ndim != 1 or edges.size == 0 or (np.diff(edges) <= 0).any():
-        raise TomevalError("thresholds must rise from one to the next")
+        raise TomevalError("thresholds must be increasing")
     share = np.full((3, len(scores.levels), len(edges)), np.nan)
     for row, level in enumerate(scores.levels):
         parts = scores.played(level)

@@ -261,7 +261,7 @@ def reach_notes(found: Comparison) -> list[str]:
 def _alike(
     found: Comparison, stuck: NDArray[np.bool_], s: int, levels: Sequence[int]
 ) -> dict[tuple[str, str], list[int]]:
-    """Return the levels of a scope that are stuck, by what is to be said of them."""
+    """Group the levels of a scope without a usable test by the reason."""
     said: dict[tuple[str, str], list[int]] = {}
     for k in levels:
         m = int(np.flatnonzero(stuck[s, k])[0])
@@ -271,15 +271,15 @@ def _alike(
             continue  # the number of resamples is what is too small, which has its own note
         if pairs < enough:
             lead = f"no test can reject at {100 * ALPHA:g} %"
-            best = f"{pairs} pairs that all differ in one direction"
+            best = f"{pairs} pairs are too few even if all differ in one direction"
             least = min(1.0, tests * 2.0 ** (1 - pairs))
         else:
-            lead = f"a test cannot reject at {100 * ALPHA:g} %"
-            best = f"{int(found.differing[s, k, m])} of {pairs} pairs that differ"
+            lead = f"the test cannot reject at {100 * ALPHA:g} %"
+            best = f"{int(found.differing[s, k, m])} of {pairs} pairs differ"
             least = float(found.p_smallest[s, k, m])
-        p = f"{best} give a p of {least:.2g} at the least"
+        p = f"{best}, so p is at least {least:.2g}"
         p += f" after correction for {tests} tests" if tests > 1 else ""
-        said.setdefault((lead, f"{p}; {enough} pairs that differ could reject"), []).append(k)
+        said.setdefault((lead, f"{p}; {enough} differing pairs are needed"), []).append(k)
     return said
 
 
@@ -293,13 +293,9 @@ def kind_notes(found: Comparison) -> list[str]:
     alone, without = int((counted & excludes & ~finds).sum()), int((finds & ~excludes).sum())
     if not alone + without:
         return []
-    parts = [f"{alone} exclude 0 although the test finds nothing"] if alone else []
-    parts += [f"{without} include 0 although the test finds a difference"] if without else []
-    return [
-        f"of {int(counted.sum())} intervals in all scopes {' and '.join(parts)}: an interval is "
-        "Student's, of one difference alone; p and verdict are a permutation's, corrected for the "
-        "family"
-    ]
+    which = f"{alone + without} of {int(counted.sum())} intervals"
+    which += " disagree with their test" if alone + without > 1 else " disagrees with its test"
+    return [f"{which}: intervals are not corrected for multiple comparisons"]
 
 
 def alike(of: Mapping[str, Any]) -> Any:
@@ -321,8 +317,8 @@ def alike_notes(found: Comparison) -> list[str]:
     count = int(alike({name: getattr(found, name) for name in names} | counts).sum())
     which = "1 comparison has" if count == 1 else f"{count} comparisons have"
     why = (
-        f"{which} no p and no effect size beyond ± {LARGEST}: the differences hardly vary (SD "
-        "below a tenth of the mean, or 0); read the difference itself"
+        f"{which} no p and no effect size beyond ± {LARGEST}, because the differences hardly vary "
+        "(SD below a tenth of the mean); read the difference itself"
     )
     return [why] if count else []
 

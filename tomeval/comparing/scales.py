@@ -51,7 +51,7 @@ def in_ranges(side: Side, names: Sequence[str], scale: str, reference: str | Non
         return side
     divided_by = width(cell, scale, reference)
     if not divided_by:
-        why = "not known" if divided_by is None else "0: there is nothing to divide by"
+        why = "unknown" if divided_by is None else "0 and cannot be divided by"
         raise TomevalError(f"{cell.name}: its {SCALES[scale]} is {why}; choose another scale")
     divisor = np.array([divided_by if measure.in_payoffs else 1.0 for measure in measured])
     return replace(
@@ -67,4 +67,4 @@ def scale_notes(domain: Domain, names: Sequence[str], scale: str) -> list[str]:
     if scale == "payoff" or any(domain.measures[name].in_payoffs for name in names):
         return []
     said = ", ".join(domain.measures[name].heading for name in names)
-    return [f'scale "{scale}" changes nothing here: no payoff units in {said}']
+    return [f'scale "{scale}" has no effect on {said}: not in payoff units']

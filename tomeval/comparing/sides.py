@@ -300,8 +300,8 @@ def _check_same_content(sides: Sequence[Side]) -> None:
             other = known.setdefault(key, (text, side))
             if other[0] != text:
                 raise TomevalError(
-                    f"{key[0]} {key[-1]!r} is not the same in {other[1].run} and {side.run}, so "
-                    "nothing played with it can be compared"
+                    f"{key[0]} {key[-1]!r} differs between {other[1].run} and {side.run}, so "
+                    "results with it cannot be compared"
                 )
 
 

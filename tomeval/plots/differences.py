@@ -70,7 +70,7 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
     told = all_words(cells)
     kind, test = "intervals (Student's t)", "permutation test"
     if compared.interval == SEQUENCE:
-        kind, test = "confidence sequences (which hold at every look)", "e-value"
+        kind, test = "confidence sequences (valid at every look)", "e-value"
     drawings = []
     for group, scopes in enumerate(pages(single, MOST_PANELS)):
         for part, levels_shown in enumerate(pages(range(len(compared.levels)), MOST_ROWS)):
@@ -83,10 +83,9 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
                     differences_figure(compared, measure, scopes, levels_shown, options, told),
                     f"{measure.heading} compared with {compared.baseline}, by {by}",
                     f"Difference in {measure.heading} from {compared.baseline}, {told}, over "
-                    f"{_units(compared)} ({sample_words(cells)}), with 95 % {kind}. "
-                    f"Filled: differs at 5 % by the {test} with Holm's correction."
-                    f"{SIDES[measure.better]} All "
-                    f"panels and pages have one scale.{_reach(compared, scopes, levels_shown)}",
+                    f"{_units(compared)} ({sample_words(cells)}), with 95 % {kind}. Filled: "
+                    f"significant at 5 % ({test}, Holm's correction).{SIDES[measure.better]} All "
+                    f"panels and pages share one scale.{_reach(compared, scopes, levels_shown)}",
                     _describe(compared, measure, scopes, levels_shown),
                 )
             )
@@ -94,12 +93,10 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
 
 
 def _units(found: Comparison) -> str:
-    """Say what is compared: pairs, and groups that are none."""
+    """Say what is compared: pairs, and unpaired groups."""
     pairs = "pairs of episodes with the same task and seed"
     if found.apart.any():
-        return "groups of episodes that are no pairs" + (
-            "" if found.apart.all() else f", or {pairs}"
-        )
+        return "unpaired groups of episodes" + ("" if found.apart.all() else f", or {pairs}")
     return pairs
 
 
@@ -108,7 +105,7 @@ def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> s
     (name,) = found.metrics
     said = [found.verdict(found.levels[level], name, s) for s in scopes for level in levels]
     few = said.count("too few")
-    return f" {few} of the {len(said)} have too few pairs for any test to reject." if few else ""
+    return f" Too few pairs for any test to reject: {few} of {len(said)}." if few else ""
 
 
 def _describe(
@@ -156,8 +153,8 @@ def differences_figure(
         axes.axvline(0, color="0.3", lw=0.8, zorder=2)
     panels[0].set_xlim(_span(found))
     handles = [
-        Line2D([], [], ls="none", label="differs at 5 % (Holm)", **_mark(True)),
-        Line2D([], [], ls="none", label="does not", **_mark(False)),
+        Line2D([], [], ls="none", label="significant at 5 % (Holm)", **_mark(True)),
+        Line2D([], [], ls="none", label="not significant", **_mark(False)),
     ]
     head = f"{measure.heading} compared with {found.baseline}"
     add_head(figure, f"{head}: {told}" if told else head, handles)

@@ -73,7 +73,7 @@ class Options:
         if not 1 <= self.window <= MOST_WINDOW:
             raise TomevalError(f"window must be from 1 to {MOST_WINDOW:,}, not {self.window}")
         if self.curve != "window" and self.window != Options.window:
-            raise TomevalError(f"window {self.window} does nothing with the curve {self.curve}")
+            raise TomevalError(f"window {self.window} has no effect on the curve {self.curve}")
 
     @property
     def of_curves(self) -> str:
@@ -154,16 +154,15 @@ def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:
     return f"{several} complete {unit if counts[-1] > 1 else unit.removesuffix('s')} each"
 
 
-CUT = "those of bounded measures are score intervals, which end where no true mean can be"
+CUT = "bounded measures have score intervals, which stay within the bounds"
 """What to say of intervals besides `INTERVAL_WORDS`; see `tomeval.statistics.bounded`."""
 
 INTERVAL_WORDS = {
-    AUTO: f"95 % intervals over episodes (Student's t below {FEW}, 1.96 standard errors from there "
-    "on)",
+    AUTO: f"95 % intervals over episodes (Student's t below {FEW}, else 1.96 standard errors)",
     "normal": "95 % intervals over episodes (1.96 standard errors)",
     "t": "95 % intervals over episodes (Student's t)",
     "bca": "95 % intervals over episodes (BCa bootstrap)",
-    SEQUENCE: "95 % confidence sequences over episodes (which hold at every look)",
+    SEQUENCE: "95 % confidence sequences over episodes (valid at every look)",
 }
 SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"
 """For measures that are shares of the steps or items of an episode."""

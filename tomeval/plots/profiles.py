@@ -216,7 +216,7 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                 f"{level} {number(float(share), 0)}"
                 for level, share in zip(profiles.levels, middle, strict=True)
             )
-            title, y = f"{told}: by {by}, over {over}", "% of episodes with more"
+            title, y = f"{told}: by {by}, over {over}", "% of episodes above the score"
             frame = Frame(title, axis, y, run.domain.compare.baseline, limits=(-3, 103), steps=True)
             drawings.append(
                 Drawing(
@@ -224,11 +224,10 @@ def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     f"profiles_{name}_by_{by}",
                     lines_figure(lines, frame, options),
                     f"Performance profiles by {by}: {what}",
-                    f"{told}: share of episodes with more than each score ({what}), over {over}, "
+                    f"{told}: share of episodes above each score ({what}), over {over}, "
                     f"{sample_words(cells)}; bands are 95 % intervals of a bootstrap over episodes "
-                    "within tasks. A line further up "
-                    "and right is better; where lines cross, neither is better throughout "
-                    "(Agarwal et al. 2021).",
+                    "within tasks. A line further up and right is better; where lines cross, "
+                    "neither is better throughout (Agarwal et al. 2021).",
                     f"Percent of episodes with a score above one half: {said}.",
                 )
             )

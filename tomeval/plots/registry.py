@@ -28,10 +28,10 @@ FIGURES: dict[str, str] = {
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
 CHOOSE_BY = ("differences", "profiles")
-"""Those of `FIGURES` that heed `Options.by`; a domain's own are in `Show.figures_by`."""
+"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.figures_by`."""
 
 CHOOSE_METRICS = ("forest", "differences")
-"""Those of `FIGURES` that heed `Options.metrics`."""
+"""Those of `FIGURES` that use `Options.metrics`."""
 
 
 WHOLE = ("profiles",)
@@ -70,7 +70,7 @@ def chosen(
         figure heeds, or both `only` and `every`.
     """
     if only and every:
-        raise TomevalError("--only and --all exclude each other")
+        raise TomevalError("--only and --all cannot be combined")
     if options.by is not None:
         check_by(run, options.by)
     by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
@@ -94,7 +94,7 @@ def chosen(
     names = drawable(run) if every or options.by or options.of_curves else first
     names = [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
     if not names:
-        raise TomevalError(f"{run.folder}: no figure heeds {' and '.join(heeding)}")
+        raise TomevalError(f"{run.folder}: no figure supports {' and '.join(heeding)}")
     return names
 
 
@@ -169,7 +169,7 @@ def _drawn(
 ) -> Iterator[tuple[str, list[Drawing]]]:
     """Yield the drawings of each name, those that are not supported left out unless named."""
     if not any(len(cell.episodes) for cell in run.cells):
-        raise TomevalError(f"{run.folder}: has no complete episode yet, nothing to plot")
+        raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     for name in names:
         # Of `Show.first_figures`, files that this run has not are left out.
         drawings = draw_one(run, name, options, asked=name in only)

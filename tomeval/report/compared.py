@@ -45,7 +45,7 @@ def comparisons(
     column = by or compared_by(run)
     if column is None:
         one = run.domain.compare.by[0]
-        return {"reason": f"The run has one {one} only: there is nothing to compare."}
+        return {"reason": f"The run has only one {one}: there is nothing to compare."}
     groups, errors, baseline_used = [], [], baseline
     for title, part in _groups(run, column):
         try:
@@ -130,8 +130,8 @@ def shown_comparison(title: str, found: Comparison) -> dict[str, Any]:
 def _how(found: Comparison) -> str:
     """Say how intervals and p are made."""
     if found.interval == SEQUENCE:
-        return "95 % confidence sequence, and p its 1 / e-value; both hold at every look"
-    test = f"p is that of the permutation test ({found.resamples:,} resamples)"
+        return "95 % confidence sequence; p is 1 / e-value; both are valid at every look"
+    test = f"p comes from a permutation test ({found.resamples:,} resamples)"
     return f"Student's 95 % interval; {test}"
 
 
@@ -168,7 +168,7 @@ def summary(found: Comparison) -> list[str]:
         ]
         open_ = sum(verdicts[verdict] for verdict in ("undecided", "untested", "too few"))
         if open_:
-            parts.append(f"for {open_} the data do not decide on {name}")
+            parts.append(f"for {open_} the difference in {name} is undecided")
         what = counted(len(found.levels), found.by, _PLURALS.get(found.by, ""))
         sentences.append(
             f"Of {what} compared with {found.baseline} ({found.scopes[0]}), {'; '.join(parts)}."

@@ -66,19 +66,18 @@ def comparison_above(found: Comparison, ends: str = "t") -> list[str]:
     if found.interval == SEQUENCE:
         return [
             f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over "
-            "paired episodes, with the 95 % confidence sequence of each alone, which holds at "
-            "every look",
-            f"p and verdict: 1 / e-value of the sequence, at every look; {found.family}",
+            "paired episodes, each with its own 95 % confidence sequence, valid at every look",
+            f"p is 1 / e-value of the sequence, valid at every look; {found.family}",
         ]
-    method = "Student t" if ends == "t" else "BCa bootstrap"
+    method = "Student's t" if ends == "t" else "the BCa bootstrap"
     over, test = "paired episodes", "sign-flip permutation test"
     if found.apart.any():  # which levels: a note says it
-        over, test = f"{over} or groups", f"{test} or exchange of units between groups"
+        over, test = f"{over} or independent groups", f"{test} (of groups: exchange of units)"
     return [
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
-        f"with the 95 % interval of each alone: {method}",
-        f"p and verdict: {test}, not of the interval's kind; {found.family}; "
-        f"{found.resamples} resamples, seed {found.seed}",
+        "each with its own 95 % interval",
+        f"p comes from a {test}, the interval from {method}; near the border they can disagree; "
+        f"{found.family}; {found.resamples} resamples, seed {found.seed}",
     ]
 
 
@@ -223,7 +222,7 @@ def _shares_read(found: Decomposition, row: Row, label: Row) -> Row:
 def _correlation(runs: Sequence[Run], options: Row) -> Table:
     literal = options["metrics"] or runs[0].domain.show.headline[1:]
     if not literal:
-        raise TomevalError("a correlation is of one metric with the functional one: give --metric")
+        raise TomevalError("give --metric: the metric to correlate with the functional one")
     correlations = [correlate(runs, name, reference=options["reference"]) for name in literal]
     form, measures, rows = options["form"], runs[0].measures, []
     for one in correlations:
@@ -240,8 +239,8 @@ def _correlation(runs: Sequence[Run], options: Row) -> Table:
 
 
 _FIXED = (
-    "planned is a fixed number of episodes, looked at once, though the pilot stopped by a "
-    "condition: what a run with one needs says tomeval plan --until CONDITION --pilot RUN"
+    "this plans a fixed number of episodes, but the pilot stopped by a condition: for such a run "
+    "use tomeval plan --until CONDITION --pilot RUN"
 )
 
 
@@ -250,7 +249,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
 
     asked, difference = options["metrics"] or [], options["difference"]
     if len(asked) != 1 or difference is None:
-        raise TomevalError("--what power: give one --metric and the --difference to tell")
+        raise TomevalError("--what power: give one --metric and the --difference to detect")
     how = {name: options[name] for name in ("power", "alpha", "family", "reference", "seed")}
     how["resamples"] = options["resamples"] or RESAMPLES
     rows = episodes_needed(runs, asked[0], difference, options["by"], options["baseline"], **how)
@@ -258,13 +257,12 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
     unit, tests = rows[0]["unit"], sorted({row["tests"] for row in rows} - {0})
     said = " or ".join(map(str, tests))
     above = [
-        f"a true difference of {abs(difference):g} {_difference_unit(measure)} in "
-        f"{measure.heading} from {rows[0]['baseline']!r}, to be found with probability "
-        f"{how['power']:g}",
-        f"test: that of compare, the paired sign flip at {100 * how['alpha']:g} % over {said or 0} "
-        f"tests (Holm), for normal differences with the pilot's SD",
-        f"pairs: of {unit}, of all tasks of a scope together; up to: with the upper 80 % bound of "
-        "the SD; now: with the pairs of the pilot",
+        f"to detect a true difference of {abs(difference):g} {_difference_unit(measure)} in "
+        f"{measure.heading} from {rows[0]['baseline']!r} with probability {how['power']:g}",
+        f"test: paired sign flip as in compare, at {100 * how['alpha']:g} % in a Holm family of "
+        f"{said or 0}, for normal differences with the pilot's SD",
+        f"pairs: of {unit}, summed over the tasks of a scope; up to: at the upper 80 % bound of "
+        "the SD; now: with the pilot's pairs",
     ]
     shown = [_power_read(row) for row in rows] if options["form"] in READ else rows
     below = left_out(runs, options["by"])
@@ -349,6 +347,6 @@ def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
             brought = extensions.parts("comparisons").items()
             known = {**TABLES, **{one: extensions.resolved(made) for one, made in brought}}
             readers = ", ".join(other for other, one in known.items() if name in one.options)
-            raise TomevalError(f"{name} does nothing with --what {what}; it is for: {readers}")
+            raise TomevalError(f"{name} has no effect with --what {what}; it applies to: {readers}")
     made: Callable[..., Table] = chosen.table
     return made

@@ -63,11 +63,11 @@ def export(
     if what is not None and what not in WHATS:
         if what in format_names():
             out_name = "FILE" if what in TABLES else "FOLDER"
-            raise TomevalError(f"--what {what}: is a format: --format {what} --out {out_name}")
+            raise TomevalError(f"--what {what} is a format: --format {what} --out {out_name}")
         raise unknown("table", what, WHATS, "--what")
     if form in TABLES:
         if settings:
-            raise TomevalError(f"--format {form}: --set goes with formats of the whole run")
+            raise TomevalError(f"--format {form}: --set is for formats of the whole run")
         export_run(run, what or "steps", form, out)
         return [] if out is None else [out]
     exporter = part("exporters", form)
@@ -77,7 +77,7 @@ def export(
         if key not in exporter.options:
             raise unknown("setting", key, exporter.options, f"--format {form} --set")
     if what is not None:
-        raise TomevalError(f"--format {form} is of the whole run: leave --what out")
+        raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:
         raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
     written: list[Path] = resolved(exporter.write)(run, out, **settings)

@@ -207,7 +207,7 @@ def _best_and_worst(run: Run, rows: Sequence[Mapping[str, Any]], measure: Measur
     where = f" ({where})" if where else ""
     left = ""
     if of.left_out:
-        left = f" Without {counted(of.left_out, 'player')} that lack a value in some task."
+        left = f" Left out: {counted(of.left_out, 'player')} without a value in some task."
     if len(of.means) == 1:
         [(name, value)] = of.means.items()
         return f"{measure.heading}{of.words}{where} of {name} is {_said(value, of)}.{left}"

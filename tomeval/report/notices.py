@@ -148,9 +148,8 @@ def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterato
     if void:
         yield Notice(
             "serious",
-            f"{counted(void, 'episode')} of {total:,} are void: an invalid answer "
-            "ended them. They count in no measure, so measures hold for the episodes that the "
-            "players got through.",
+            f"{counted(void, 'episode')} of {total:,} are void: an invalid answer ended them. They "
+            "count in no measure, so measures describe only the completed episodes.",
         )
     invalid = tallies.invalid_answers(run.store)
     random = [cell.number for cell in run.cells if cell.definition["on_invalid"] == "random"]
@@ -170,8 +169,8 @@ def _invalid(run: Run, counts: dict[int, dict[str, int]], total: int) -> Iterato
     if low:
         yield Notice(
             "serious",
-            f"{low:,} of {counted(scored, 'scored answer')} give all labels together little "
-            "probability: the model would hardly say any of them there.",
+            f"In {low:,} of {counted(scored, 'scored answer')} all labels together have little "
+            "probability: the model would hardly have given any of them.",
         )
 
 
@@ -184,8 +183,8 @@ def _intervals(complete: list[int], interval: str) -> Iterator[Notice]:
     if few and interval == "normal":
         yield Notice(
             "note",
-            f"{_cells_have(few, f'fewer than {FEW} complete episodes')}: intervals of "
-            "the published form, ± 1.96 sd/√n, are too narrow there (--interval t is not).",
+            f"{_cells_have(few, f'fewer than {FEW} complete episodes')}: published-form intervals "
+            "(± 1.96 sd/√n) are too narrow there; use --interval t.",
         )
 
 
@@ -196,11 +195,11 @@ def _provenance(run: Run) -> Iterator[Notice]:
         yield Notice("note", f"The revision of a model was not recorded: {', '.join(unknown)}.")
     sessions = facts.sessions(run)
     if not sessions:
-        yield Notice("note", "No session is recorded: versions are unknown.")
+        yield Notice("note", "No session was recorded, so versions are unknown.")
     if len({session["versions"] for session in sessions}) > 1:
         yield Notice("note", f"The {len(sessions)} sessions of this run used different versions.")
     if any(session["commit"].endswith("-dirty") for session in sessions):
-        yield Notice("note", "tomeval itself had changes that were not committed.")
+        yield Notice("note", "tomeval itself had uncommitted changes.")
 
 
 def _transcripts(episodes: Episodes) -> Iterator[Notice]:

@@ -94,7 +94,7 @@ def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> P
 def _pieces(run: Run, options: ReportOptions, left_out: str) -> Iterator[str]:
     """Yield the page's text; the blocks of episodes are made one by one as they are written."""
     if not run.cells:
-        raise TomevalError(f"{run.folder}: has no cell, nothing to report")
+        raise TomevalError(f"{run.folder}: has no cells to report")
     page = environment().get_template("page.html.j2")
     names = choose_measures(run.measures, options.metrics) or list(run.shown)
     rows = run.rows(options.interval, options.reference)

@@ -47,7 +47,7 @@ def write_joint_report(runs: Sequence[Run], out: Path, options: ReportOptions) -
     ]
     whole = joined(parts)
     if not whole.cells:
-        raise TomevalError("these runs have no cell, nothing to report")
+        raise TomevalError("these runs have no cells to report")
     names = chosen or list(whole.shown)
     rows = joined_rows(parts, None, options.interval, options.reference)
     drawings: list[Row] = []
@@ -174,7 +174,7 @@ def _not_shared(runs: Sequence[Run]) -> list[str]:
             if lacks := sorted(every - mine):
                 some = "; ".join(lacks[:3]) + f" and {len(lacks) - 3} more" * (len(lacks) > 3)
                 said.append(
-                    f"{run.folder.name} lacks {counted(len(lacks), what)} of the others, which "
-                    f"cannot be compared with it: {some}."
+                    f"{run.folder.name} lacks {counted(len(lacks), what)} that other runs have and "
+                    f"that are not compared with it: {some}."
                 )
     return said

@@ -121,14 +121,14 @@ def comparison_table(found: Comparison) -> Table:
 
 
 _INTERVALS = {
-    AUTO: "mean over complete episodes with its 95 % interval: Student's below {few} {unit}s, "
-    "± 1.96 standard errors from there on",
+    AUTO: "mean over complete episodes with its 95 % interval: Student's t below {few} {unit}s, "
+    "else ± 1.96 standard errors",
     "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
     "t": "mean over complete episodes with Student's 95 % interval",
-    "bca": "mean over complete episodes, weighted by what they drew (such as their partner), with "
-    "its 95 % BCa bootstrap interval",
-    SEQUENCE: "mean over complete episodes with its 95 % confidence sequence, which holds at every "
-    "number of {unit}s, however often one looks",
+    "bca": "mean over complete episodes, weighted by their draws (such as the partner), with its "
+    "95 % BCa bootstrap interval",
+    SEQUENCE: "mean over complete episodes with its 95 % confidence sequence, valid at every "
+    "number of {unit}s",
 }
 
 
@@ -140,10 +140,8 @@ def interval_words(run: Run, interval: str) -> str:
     if interval == SEQUENCE:
         return words
     if interval != "bca":
-        words += (
-            "; of measures with bounds the score interval, which ends where no true mean can be"
-        )
-    return words + "; shares of items have Wilson's interval" * shares
+        words += "; bounded measures have score intervals, which stay within the bounds"
+    return words + "; shares of items have Wilson intervals" * shares
 
 
 def results(

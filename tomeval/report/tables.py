@@ -158,7 +158,7 @@ FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
 DATA = ("csv", "json", "spreadsheet")
 """The formats for programs, which carry every column at full precision."""
 
-BEST = "bold: best of its task, where its interval meets no other's"
+BEST = "bold: best of its task, with an interval that overlaps no other"
 
 WORDS: dict[str, Callable[[str], str]] = {"text": in_line, "markdown": markdown, "latex": visible}
 """Makes a text safe for each format for reading."""

@@ -239,7 +239,7 @@ def _cells_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
     pivot = pivot_of(run, rows, asked.pivot)
     wanted = asked.pivot not in ("", AS_IT_IS)
     if wanted and pivot is None:
-        raise TomevalError(f"--pivot {asked.pivot}: several cells would stand in one place")
+        raise TomevalError(f"--pivot {asked.pivot}: several cells would share one entry")
     plain = asked.pivot == AS_IT_IS or BEST_OF in rows[0]
     if pivot and (wanted or (not plain and len(one) == 1 and pivot.reads_well)):
         shown = one or headline[:1]

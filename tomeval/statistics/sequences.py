@@ -137,7 +137,7 @@ def e_value(
     confidence: float = CONFIDENCE,
     tune: float = DEFAULT_TUNE,
 ) -> float:
-    """Return the evidence against an expectation: 1 is none, 20 rejects at 5 % at any look.
+    """Return the evidence against an expectation: 1 is no evidence, 20 rejects at 5 % at any look.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def expected_units(
     (253, 279)
     """
     if not width > 0 or not spread >= 0:
-        raise ValueError(f"a width of {width} with a spread of {spread}: no number of units")
+        raise ValueError(f"no number of units gives a width of {width} with a spread of {spread}")
     alpha, scale = 1 - confidence, 2.0
     middle = sum(bounds) / 2 if mean is None else mean
     bounded = bool(np.isfinite(bounds).all())

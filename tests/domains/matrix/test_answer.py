@@ -124,7 +124,7 @@ def test_knowing_draws_before_they_fall_is_said(tmp_path) -> None:
     data = {"games": "stag_hunt", "partners": "mixture(0.2,0.8)", "subjects": [PERFECT]}
     with tomeval.run(data | {"episodes": 20, "horizon": 40}, tmp_path / "run") as run:
         (note,) = beyond_notes(run)
-    assert "draws that nobody can know (perfect, stag_hunt" in note
+    assert "draws that nobody can foresee (perfect, stag_hunt" in note
 
 
 def test_players_of_known_truth_in_sixty_drawn_games(tmp_path) -> None:

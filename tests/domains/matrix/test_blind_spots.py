@@ -153,7 +153,7 @@ def test_sentences_name_the_first_tasks_of_each_kind() -> None:
     ]
     said = blind_sentences(tasks)
     assert len(said) == 2
-    assert said[0].startswith("nothing rewards telling the partners of the set apart in IPD, ")
+    assert said[0].startswith("telling the partners of the set apart is not rewarded in IPD, ")
     assert "IPD, single_action; IPD, tit_for_tat; harmony, single_action and 3 more" in said[1]
     assert "RPS" not in " ".join(said)
     assert all("{" not in text.format(tasks="x") for text in BLIND_SPOTS.values())
@@ -182,16 +182,16 @@ def test_plan_bounds_and_report_say_it(tomeval, tmp_path) -> None:
     (tmp_path / "x.toml").write_text(text)
     _, out, _ = tomeval("plan", tmp_path / "x.toml")
     joined = " ".join(out.split())
-    assert "note: nothing rewards telling the partners of the set apart in IPD, single_action" in (
+    assert "note: telling the partners of the set apart is not rewarded in IPD, single_action" in (
         joined
     )
     assert "RPS, single_action" not in joined
     _, out, _ = tomeval("bounds", "IPD", "tit_for_tat")
-    assert "0, as for every set of one partner" in out
-    assert "nothing rewards" not in out
+    assert "0 (only one partner, nothing to tell apart)" in out
+    assert "is not rewarded" not in out
     _, out, _ = tomeval("bounds", "RPS", "uniform_random")
     assert "no prediction beats chance" in out
     tomeval("run", tmp_path / "x.toml", "--out", tmp_path / "run")
     tomeval("report", tmp_path / "run", "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
-    assert page.count("Nothing rewards telling the partners of the set apart in IPD") == 1
+    assert page.count("Telling the partners of the set apart is not rewarded in IPD") == 1

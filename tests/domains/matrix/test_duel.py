@@ -151,7 +151,11 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
         ("best_response", {"subject": "random"}, "has none"),
         ("random", {"subject": "best_response"}, "'best_response' in the partner's seat"),
         ("random", {"kind": "rmax", "m": 0}, r"'rmax\(m=0\)' in the partner's seat: rmax: m must"),
-        ("person", {"subject": "random"}, "people play against partners that are tables"),
+        (
+            "person",
+            {"subject": "random"},
+            "people can play only against partners defined by tables",
+        ),
         ("random", {"subject": "person"}, "a person cannot sit"),
         ("random", {"subject": "rmaxx"}, "did you mean 'rmax'"),
         ("random", {"kind": "rmax", "gama": 0.5}, "did you mean 'gamma'"),

@@ -113,7 +113,7 @@ def test_what_a_persona_says_is_text(text, tmp_path):
     [
         ({"persona": 3}, r"persona must be text, is 3"),
         ({"persona": " "}, r"persona is empty; leave persona out, or say 'none'"),
-        ({"persona": "file:who.txt"}, r"persona is a line of text, no file: .* 'file:who\.txt'"),
+        ({"persona": "file:who.txt"}, r"persona is a text, not a file: .* 'file:who\.txt'"),
         ({"persona": "a\nb"}, r"persona must be one line, is 'a\\nb'"),
         ({"persona": "a\tb"}, r"persona must be one line"),
         ({"persona": "a\u202eb"}, r"persona: .* contains the control character U\+202E"),

@@ -109,7 +109,7 @@ def test_invalid_predictions_void_nothing_if_they_are_not_asked():
     ("options", "message"),
     [
         ({"literal": "no"}, 'literal must be true or false, is "no"'),
-        ({"literal": False, "conditional": True}, "conditional = true goes with literal = true"),
+        ({"literal": False, "conditional": True}, "conditional = true needs literal = true"),
     ],
 )
 def test_what_is_refused(options, message):

@@ -205,7 +205,7 @@ def test_a_file_opens_no_other_file(tmp_path) -> None:
         tomeval.score(log)
     spelt = '"{ partners = [""always\\u002etoml""], name = ""+"" }"'
     log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
-    with pytest.raises(TomevalError, match=r"partner .* is a file or a table, which only --p"):
+    with pytest.raises(TomevalError, match=r"partner .* is a file or a table: give it with --p"):
         tomeval.score(log)
     mine = written(tmp_path / "Mine.toml", 'rule = { kind = "sequence", actions = [0] }\n')
     log = written(tmp_path / "log.csv", header + "IPD,Bot,1,1,1,0\n")

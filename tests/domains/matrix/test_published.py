@@ -59,7 +59,7 @@ def test_the_shipped_results_stand_beside_the_tabular_baseline(run) -> None:
     assert both == [0.224, 0.211]
     assert any(note.startswith("tit_for_tat: published ΔFunctional") for note in notes)
     assert any("mean_misprediction" in note for note in notes)
-    assert "4 cells: no published results of random" in notes
+    assert "4 cells: no published results for random" in notes
     quiet = beside(run, shipped("experiments") / "reported_results.csv", reference="stationary")[1]
     assert not any(note.startswith("tit_for_tat: published ΔFunctional") for note in quiet)
 
@@ -107,11 +107,11 @@ def test_models_go_by_their_names_on_the_hub(tmp_path, played_model) -> None:
     )
     rows, notes = beside(played_model, path)
     assert rows == []
-    assert "not one of the published models; give one with --as-model (Falcon 40B)" in notes[0]
+    assert "not a published model; choose one with --as-model (Falcon 40B)" in notes[0]
     rows, notes = beside(played_model, path, model="Falcon 40B")
     assert [(row["subject"], row["reported"]) for row in rows] == [("QA", 50.0)]
     assert rows[0]["difference_ci95"] != rows[0]["difference_ci95"]  # none was published
-    assert "1 cells: no published number of Falcon 40B, Reflexion 2 in this task" in notes
+    assert "1 cell: no published value of Falcon 40B, Reflexion 2 in this task" in notes
     assert "published episodes have 100 steps, these 2" in notes
     played_model.cells[0].definition["model"] = "hf:tiiuae/falcon-40b@main"
     rows, _ = beside(played_model, path)

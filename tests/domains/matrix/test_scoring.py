@@ -126,7 +126,7 @@ def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
         ("1,2,1,1,1", "1,2,1,1", "line 3: has another number of fields"),
         ("1,2,1,1,1", "1,2,1,1,1,9", "line 3: has another number of fields"),
         ("1,2,1,1,1", ",2,1,1,1", "episode is empty"),
-        ("1,2,1,1,1", "2,1,1,0,1", "stand apart: another began"),
+        ("1,2,1,1,1", "2,1,1,0,1", "are not contiguous: another began"),
         ("1,2,1,1,1", '1,2,"1,1,1', "not valid CSV"),
         ("1,2,1,1,1", "1,2,1,0,1", "'tit_for_tat' cannot have played action 0 in step 2"),
     ],

@@ -110,7 +110,7 @@ def test_a_run_needs_them_only_to_play(axelrod, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("axelrod:Fortres3", "is no player of the Axelrod library .did you mean 'Fortress3'.."),
+        ("axelrod:Fortres3", "is not a player of the Axelrod library .did you mean 'Fortress3'.."),
         ("axelrod:SecondByMikkelson", "neither a finite-state machine nor a memory-one player"),
         ("axelrod:Adaptive", "neither a finite-state machine nor a memory-one player"),
         ("axelrod:GTFT(0.5)", "take no parameters"),

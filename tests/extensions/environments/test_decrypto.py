@@ -158,7 +158,7 @@ def test_an_unreadable_reply_follows_the_policy() -> None:
         ({"partner": "minlm"}, "'minlm' cannot be read .did you mean 'minilm'"),
         ({"horizon": 3}, "horizon: decrypto has its own"),
         ({"rules": {"turnz": 3}}, "turnz"),
-        ({"game": "IPD", "partner": "tit_for_tat", "seat": "encoder"}, "seat: only of decrypto"),
+        ({"game": "IPD", "partner": "tit_for_tat", "seat": "encoder"}, "seat: only for decrypto"),
     ],
 )
 def test_bad_input_is_one_line(keys, message) -> None:

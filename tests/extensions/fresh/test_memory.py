@@ -297,16 +297,16 @@ def test_verdicts_say_it_in_words(tmp_path) -> None:
     """Constant twins cost more, less, or nothing that is told from 0."""
     rng = np.random.default_rng(3)
     for shift, words in (
-        (1.0, "plays worse in disguise: memory helped it, or the disguise is hard to read"),
+        (1.0, "plays worse in disguise: memory helped, or the disguise is hard to read"),
         (-1.0, "plays better in disguise: memory misled it"),
     ):
         one = _pair("A", ("labels",), shift + rng.normal(0, 0.1, (12, 1)))
         assert verdicts([one]) == [f"s: {words} (disguised: labels)"]
         (said,) = verdicts([replace(one, exact=True)])
-        assert "with nothing to test it by" in said
+        assert "which cannot be tested" in said
     none = _pair("A", ("labels",), np.array([[-1.0], [1.0], [-1.0], [1.0]]))
     (said,) = verdicts([none])
-    assert said == "s: no effect of memory on regret is shown: 0.000 [-1.837, 1.837] per step"
+    assert said == "s: no significant effect of memory on regret: 0.000 [-1.837, 1.837] per step"
 
 
 def test_the_figure_says_it_too(tmp_path) -> None:
@@ -325,6 +325,6 @@ def test_no_twin_is_one_line(tmp_path) -> None:
         tomeval.run(
             {"games": ["IPD"], "subjects": ["random"], "horizon": 2}, tmp_path / "r"
         ) as run,
-        pytest.raises(TomevalError, match="no twin was played beside its game"),
+        pytest.raises(TomevalError, match="no twin was played together with its game"),
     ):
         pairs([run])

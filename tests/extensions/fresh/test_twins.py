@@ -165,7 +165,7 @@ def test_a_set_that_is_none_has_a_near_match() -> None:
 
 def test_drawn_games_take_no_partners() -> None:
     keys = {"games": [{"fresh": {"seed": 1}, "partners": "tit_for_tat"}], "subjects": ["random"]}
-    with pytest.raises(TomevalError, match="partners does not go with fresh"):
+    with pytest.raises(TomevalError, match="partners cannot be combined with fresh"):
         tomeval.run(keys, "never")
 
 

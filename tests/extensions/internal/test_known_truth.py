@@ -179,7 +179,7 @@ def test_a_question_that_cannot_be_asked_again_is_one_line(folder, tmp_path, mon
 
 
 def test_a_model_that_is_not_here_says_where_paths_start() -> None:
-    with pytest.raises(TomevalError, match=r"no such folder.*in that of the run's experiment"):
+    with pytest.raises(TomevalError, match=r"no such folder.*folder of the run's experiment"):
         reading._opened(json.dumps("hf:./no_such_folder"))
 
 

@@ -142,7 +142,7 @@ def test_state_and_best_reply_are_held_by_whom_reads_them_and_at_chance_by_who_c
         assert np.mean(blind.held[truth].of("holds")) < 67
         taken = uses.held[truth].ablated
         assert np.mean(taken["read"]) > np.mean(taken["before"]) == 0
-    assert any(re.search("type cannot be decoded: no partner but one", line) for line in said)
+    assert any(re.search("type cannot be decoded: there is only one", line) for line in said)
     assert [row["decoded"] for row in table[:4]] == ["next move", "type", "state", "best reply"]
     assert np.isnan(table[1]["holds_percent"])
     assert len({tuple(row) for row in table}) == 1  # one set of columns

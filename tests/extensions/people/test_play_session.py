@@ -97,14 +97,14 @@ def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
 def test_a_game_that_is_left_is_kept_and_gone_on_with(tmp_path, left_by):
     over, shown = play(tmp_path / "run", [C, C, *left_by])
     assert not over
-    assert "left after 1 of 3 rounds" in shown
+    assert "stopped after 1 of 3 rounds" in shown
     with tomeval.Run(tmp_path / "run") as run:
         [status] = run.status()
         assert (status["complete"], status["unfinished"]) == (0, 1)
         assert run.cells[0].episodes.size == 0
     over, shown = play(tmp_path / "run", [D, D, D, D])
     assert over
-    assert "go on after round 1" in shown
+    assert "continue after round 1" in shown
     play(tmp_path / "whole", [C, C, D, D, D, D])
     assert exported(tmp_path / "run") == exported(tmp_path / "whole")
 

@@ -263,7 +263,7 @@ def test_a_table_by_hand(tmp_path, subjects):
     assert math.isnan(row["log_loss_skill_over_base_rate"])
     with Run(tmp_path / "run") as run:
         said = " ".join(run.tables["probabilistic"].notes(run))
-    assert "the base rate loses nothing there" in said
+    assert "the base rate has no loss there" in said
 
 
 def test_skill_by_hand(tmp_path, subjects):

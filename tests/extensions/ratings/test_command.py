@@ -37,7 +37,7 @@ def test_all_tables_with_their_captions(tomeval, folder):
     assert code == 0
     for caption in RATED.values():
         assert caption in out
-    assert "note: clean games are no random sample" in errors
+    assert "note: clean games are not a random sample" in errors
 
 
 def test_one_screen_has_every_player_once_for_all_and_for_clean_games(tomeval, folder):
@@ -57,7 +57,7 @@ def test_one_screen_has_every_player_once_for_all_and_for_clean_games(tomeval, f
         assert line.split()[-1] == ("–" if of_clean else f"{made['witnessed_percent']:.2f}")
     assert "--all prints all tables" in errors
     code, _, errors = tomeval("ratings", folder, "--all", "--what", "errors")
-    assert (code, "--all and --what exclude each other" in errors) == (2, True)
+    assert (code, "--all and --what cannot be combined" in errors) == (2, True)
 
 
 def test_one_screen_shows_each_of_a_few_games(tomeval, tmp_path):

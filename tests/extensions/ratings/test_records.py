@@ -112,7 +112,7 @@ def test_clean_games_are_said_to_be_selected():
     rows = errors.selection_rows(RECORDS)
     assert rows_of(rows, player="A", side="seat 0")["clean"] == 1
     note = errors.selection_note(RECORDS)
-    assert "no random sample: 1 of 5 games are clean" in note
+    assert "not a random sample: 1 of 5 games are clean" in note
     assert errors.selection_note(RECORDS[:1]) == ""
 
 

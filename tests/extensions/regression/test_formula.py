@@ -47,7 +47,7 @@ REFUSED = {
     "regret ~ a ~ b": "'~' at character 12",
     "regret ~ log(step + 1)": "'+' at character 19",
     "regret ~ log(log(step))": "'(' at character 17",
-    "regret ~ exp(step)": "there is no exp(); log and factor of a column are known",
+    "regret ~ exp(step)": "unknown function exp(); known: log, factor",
     "regret ~ a + (a|b)": "'a' at character 15",
     "regret ~ a + (1|log(b))": "'(' at character 20",
     "regret ~ (1|a) + (1|b)": "one group only",

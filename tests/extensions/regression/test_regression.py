@@ -273,7 +273,7 @@ def test_perfect_and_constant_players(tmp_path) -> None:
     for response in ("correct", "regret"):
         with pytest.raises(TomevalError, match=f"{response} is . in every step"):
             regress(path, f"{response} ~ step", where=only)
-    with pytest.raises(TomevalError, match="give every step exactly"):
+    with pytest.raises(TomevalError, match="fit every step exactly"):
         regress(
             path,
             "own_reward ~ factor(partner_action) + factor(own_action) * factor(partner_action)",
@@ -286,7 +286,7 @@ def test_few_clusters_have_no_interval(folder, tmp_path) -> None:
     fit = regress(few, "regret ~ subject")
     assert np.isnan([fit.low, fit.high, fit.p]).all()
     assert np.isfinite(fit.error).all()
-    assert fit.notes == ("4 clusters: no intervals; they need 5",)
+    assert fit.notes == ("no intervals: at least 5 clusters are needed, there are 4",)
 
 
 def test_the_command(folder, tomeval) -> None:
@@ -296,7 +296,7 @@ def test_the_command(folder, tomeval) -> None:
     head = (
         "regret ~ subject + log(step) + subject:log(step) + (1|episode): 2,000 steps, 80 episodes"
     )
-    assert f"{head}, 40 clusters of episodes that met the same chance" in out
+    assert f"{head}, 40 clusters of episodes with the same random draws" in out
     assert "subject[high]:log(step)" in out
     code, out, _ = tomeval(*command, "correct ~ subject", "--format", "csv", "--baseline", "high")
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -308,7 +308,7 @@ def test_the_command(folder, tomeval) -> None:
     assert "--what regression needs a --formula: write RESPONSE ~" in errors
     code, _, errors = tomeval(*command, "regret ~ subject", "--metric", "regret")
     assert code == 2
-    assert "--metric does nothing with --what regression" in errors
+    assert "--metric has no effect with --what regression" in errors
 
 
 def test_help_and_compare_do_not_load_statsmodels(folder) -> None:

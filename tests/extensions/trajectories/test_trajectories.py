@@ -256,7 +256,7 @@ def test_a_deal_that_cannot_be_told(tmp_path):
         if "Your role: " in line["observation"]:
             roles[line["seat"]] = line["observation"].split("Your role: ")[1].split("\n")[0].lower()
     blank = [{**line, "observation": None} for line in lines]
-    with pytest.raises(TomevalError, match="does not tell how many seats"):
+    with pytest.raises(TomevalError, match="does not say how many seats"):
         read(write(tmp_path / "a.jsonl", blank))
     given = [roles.get(seat, "villager") for seat in range(6)]
     ((definition, _),) = read(write(tmp_path / "b.jsonl", changed(blank, 0, deal=given))).cells

@@ -54,9 +54,9 @@ SHORT = {
 """A word for each answer, for tables of many tasks."""
 
 RULE = (
-    "0 is chance and 100 the best attainable. The answer compares the 95 % intervals with 50: "
-    "an interval that holds 50 leaves it undecided. Use shows only where a prediction can "
-    "change the best move."
+    "0 is chance and 100 the best attainable. The answer compares the 95 % intervals with 50: an "
+    "interval that includes 50 leaves it undecided. Use shows only where a prediction can change "
+    "the best move."
 )
 
 PUBLISHED = ("tom_percent", "delta_tom_best_response_per_step", "delta_functional_per_step")
@@ -281,7 +281,7 @@ def beyond_notes(run: Run) -> list[str]:
     if not beyond:
         return []
     more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
-    return [f"knows above 100: right about draws that nobody can know ({beyond[0]}{more})"]
+    return [f"knows above 100: predicted draws that nobody can foresee ({beyond[0]}{more})"]
 
 
 SPARE = (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])

@@ -30,7 +30,7 @@ def attained(cell: RunCell) -> FloatArray:
     """
     played = matrix_cell(cell).played
     if not played.partners:
-        raise TomevalError(f"{cell.name}: the partner is unknown, and so is what is attainable")
+        raise TomevalError(f"{cell.name}: the partner is unknown, so the attainable range is too")
     partners, weights = played.opponents()
     table = np.column_stack([weights, played.lengths])
     kinds, inverse = np.unique(table, axis=0, return_inverse=True)
@@ -41,7 +41,7 @@ def attained(cell: RunCell) -> FloatArray:
             if _all_the_same(*worst_and_best):
                 raise TomevalError(
                     f"game {played.game.name}, partner {partners[k].name}: every policy earns the "
-                    "same, so there is no share of what is attainable"
+                    "same, so no share of the attainable range is defined"
                 )
             ends[kind] += shares[k] * np.array(worst_and_best)
     low, high = ends[inverse.ravel()].T

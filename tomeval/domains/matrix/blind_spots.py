@@ -16,18 +16,18 @@ from tomeval.domains.matrix.responses import misjudgement_cost
 from tomeval.runs.notes import first_names
 
 BLIND_SPOTS = {
-    "functional": "ΔFunctional/T cannot tell subjects apart in {tasks}: every way to play earns "
-    "the same there in expectation",
-    "relevance": "nothing rewards telling the partners of the set apart in {tasks}: the best "
+    "functional": "ΔFunctional/T cannot tell subjects apart in {tasks}: every policy has the same "
+    "expected reward there",
+    "relevance": "telling the partners of the set apart is not rewarded in {tasks}: the best "
     "response to any of them is best against all (relevance 0)",
     "chance": "ToM % cannot tell subjects apart in {tasks}: every move is equally likely in every "
-    "step, so that no prediction beats chance",
-    "literal": "ToM % cannot tell a reader of the partner from a habit in {tasks}: one and the "
-    "same prediction in every step is as good as any",
+    "step, so no prediction beats chance",
+    "literal": "ToM % cannot tell a model of the partner from a habit in {tasks}: the same "
+    "prediction in every step is as good as any",
     "belief": "ΔToM/T (best response) cannot tell subjects apart in {tasks}: no prediction changes "
     "which action is best, so it is 0 whatever is predicted",
     "change": "adaptation cannot be seen in {tasks}: every change of policy comes after the last "
-    "step, so that no partner ever changes",
+    "step",
 }
 """What is said of each kind; ``{tasks}`` stands for where it holds."""
 

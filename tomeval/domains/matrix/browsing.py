@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.games import Labels
+from tomeval.domains.matrix.log_matches import counted
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.steps import ACT, BELIEF, PREDICT
 from tomeval.domains.matrix.storing import (
@@ -30,7 +31,7 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
     where = (cell.number, episode)
     [(partner, status, length)] = store.read("episodes", ("partner", "status", "steps"), *where)
     yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
-    yield Line(0, f"{status}, {length} steps")
+    yield Line(0, f"{status}, {counted(length, 'step')}")
     labels = cell.labels
     other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     draws = draws_of_episode(store, cell.number, episode)

@@ -88,7 +88,7 @@ def import_(
         str | None,
         typer.Option(
             "--partner",
-            help="Who it was played against, or 'unknown'. Default: the column partner.",
+            help="The partner it was played against, or 'unknown'. Default: the column partner.",
         ),
     ] = None,
     labels: Annotated[
@@ -99,7 +99,7 @@ def import_(
         list[str] | None,
         typer.Option(
             "--map",
-            help="Where a field stands: FIELD=COLUMN, such as own_action=choice; FIELD= to ignore "
+            help="The column of a field: FIELD=COLUMN, such as own_action=choice; FIELD= ignores "
             "the column of that name. Repeatable.",
         ),
     ] = None,
@@ -107,7 +107,7 @@ def import_(
         str | None,
         typer.Option(
             "--by",
-            help="Columns that tell rows of the table apart, with commas: the first is the "
+            help="Columns that identify a row of the table, separated by commas: the first is the "
             "subject, the others the condition. Default: subject,condition, where the file has "
             "them.",
         ),
@@ -117,7 +117,7 @@ def import_(
         typer.Option(
             "--value",
             hidden=True,
-            help="What a text stands for in actions, predictions, game, partner and seat: "
+            help="The meaning of a text in actions, predictions, game, partner and seat: "
             "TEXT=MEANING, such as 1=Cooperate or TFT=tit_for_tat; NA= for an empty cell of any "
             "field. Repeatable.",
         ),

@@ -112,19 +112,19 @@ def check_players(setup: Setup) -> None:
         # The caller says whose options the subject's are.
         whose = "" if side is setup else f"{setup.partners.name!r} in the partner's seat: "
         if not subject_class(side.kind).by_run:
-            raise TomevalError("people play against partners that are tables, not against players")
+            raise TomevalError("people can play only against partners defined by tables")
         try:
             subject, _ = side.seat_subject(None, np.random.default_rng(0))
         except TomevalError as error:
             raise TomevalError(f"{whose}{error}") from None
         if subject.needs_table:
             raise TomevalError(
-                f"{whose}{side.kind!r} needs the best response to the partner's table, and a "
-                "player in the partner's seat has none"
+                f"{whose}{side.kind!r} needs the best response to the partner's table, but a "
+                "player in the partner's seat has no table"
             )
         told.append(subject.looks_ahead)
     if all(told):
         raise TomevalError(
-            f"it and {setup.partners.name!r} in the partner's seat are both told the other's move "
-            "before they make their own; only one of them can be"
+            f"it and {setup.partners.name!r} in the partner's seat both need to be told the "
+            "other's move before their own; only one of them can be"
         )

@@ -140,7 +140,7 @@ class MatrixExperiment(Experiment):
                     what = "the same subject" if same.options == player.options else "the same name"
                     raise TomevalError(
                         f"{self._where}: subjects[{index}]: {what} as subjects[{other}]: "
-                        f"{player.name!r}{with_model}; drop one, or give it a name of its own"
+                        f"{player.name!r}{with_model}; drop one or rename it"
                     )
                 players.append(player)
         return players
@@ -186,7 +186,7 @@ class MatrixExperiment(Experiment):
         """Return the tasks of a set of games, whose labels are their own or the entry's."""
         sets: GameSets = part(_SETS, kind)
         if sets.brings_partners and "partners" in entry:
-            raise TomevalError(f"partners does not go with {kind}, which brings partners")
+            raise TomevalError(f"partners cannot be combined with {kind}, which brings its own")
         made = sets.build(entry[kind], lambda game: self._partner_sets(entry, game), self._base)
         return [
             (game, name, one)

@@ -43,9 +43,9 @@ def people_notes(run: Run) -> list[str]:
         counts.update(tallies.episodes(run.store).get(cell.number, {}))
     left = f", {counts[UNFINISHED]} unfinished" if counts[UNFINISHED] else ""
     return [
-        f"People: of {counts.total()} episodes begun, {counts[COMPLETE]} complete{left}; "
-        "measures are of the complete ones. A person remembers the first answer of a round at "
-        "the second question, as no model does."
+        f"People: of {counts.total()} episodes begun, {counts[COMPLETE]} complete{left}; measures "
+        "cover the complete ones. Unlike a model, a person remembers the first answer of a round "
+        "at the second question."
     ]
 
 
@@ -78,28 +78,26 @@ def rules_of_tom(partners: Iterable[Partner], names: Collection[str]) -> list[st
     notes = []
     if reacting and set(names) & set(ONE_STEP):
         notes.append(
-            "ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They are blind "
-            "to what a move does to the later moves of a partner that reacts, and are no regret "
+            "ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore "
+            "how a move changes the later moves of a partner that reacts, so they are not regret "
             f"over T steps against: {first_names(reacting)}. ΔToM/T (planned) is."
         )
     if PLANNED in names:
         notes.append(
-            "ΔToM/T (planned) is there where the predictions of every episode imply a partner; "
-            "those that change or leave out what planning needs imply none. The partner must be "
-            "one that answers the last joint move alone."
+            "ΔToM/T (planned) is shown where the predictions of every episode imply a partner: "
+            "they must not contradict each other or omit what planning needs, and the partner must "
+            "react to the last joint move only."
         )
     return notes
 
 
 _TOLD = {
     "stated": "Given a prediction of the partner's action before they act, right as often as their "
-    "name says: {titles}. Their literal question does not tell it.",
+    "name says: {titles}. Their literal question does not show it.",
     "true": "Told the partner's true action before they act: {titles}. Their literal question does "
-    "not tell it, so their predictions measure literal theory of mind as those of other strategies "
-    "do.",
-    "by rule": "Shown what the observation does not show, such as the partner's next action: "
-    "{titles}. They predict with it too, so their predictions do not measure literal theory of "
-    "mind.",
+    "not show it, so their predictions measure literal theory of mind as usual.",
+    "by rule": "Shown more than the observation, such as the partner's next action: {titles}. They "
+    "also predict with it, so their predictions do not measure literal theory of mind.",
 }
 
 
@@ -147,7 +145,7 @@ def recorded_notes(run: Run) -> list[str]:
         )
     if not all(cell.adds_up for cell in cells):
         notes.append(
-            "Some steps have no prediction: measures of predictions are of the other steps, so "
+            "Some steps have no prediction: measures of predictions use the other steps, so "
             "belief, response and foresight do not add up to ΔFunctional."
         )
     return notes
@@ -158,8 +156,8 @@ def player_notes(run: Run) -> list[str]:
     if not any(cell.partner_player for cell in matrix_cells(run)):
         return []
     return [
-        "Where a player sits in the partner's seat there is no table, and so no ΔFunctional. "
-        "Measures are of the subject's seat; rates of invalid answers count both."
+        "A player in the partner's seat has no table, so ΔFunctional cannot be computed. Measures "
+        "describe the subject's seat; rates of invalid answers count both."
     ]
 
 

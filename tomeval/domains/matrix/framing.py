@@ -39,7 +39,7 @@ def persona_text(name: str, given: Any) -> str:
     if not given.strip():
         raise TomevalError(f"{name} is empty; leave {name} out, or say {NONE!r}")
     if given.strip().casefold().startswith("file:"):
-        raise TomevalError(f"{name} is a line of text, no file: write it in place of {given!r}")
+        raise TomevalError(f"{name} is a text, not a file: write it in place of {given!r}")
     if "\n" in given or "\t" in given:
         raise TomevalError(f"{name} must be one line, is {excerpt(given)!r}")
     if len(given) > MOST:

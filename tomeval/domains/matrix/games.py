@@ -108,7 +108,7 @@ class MatrixGame:
         check_text(self.story, f"{where}: story")
         if len(self.story) > MOST_STORY:
             raise TomevalError(
-                f"{where}: story has {len(self.story):,} characters, at most {MOST_STORY:,} work"
+                f"{where}: story has {len(self.story):,} characters (limit: {MOST_STORY:,})"
             )
         if not self.labels:
             raise TomevalError(f"{where}: needs at least one label set")

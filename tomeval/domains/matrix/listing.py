@@ -118,7 +118,7 @@ def bounds_rows(
     what = "relevance (regret per step of the best response to the wrong partner)"
     said = f"{relevance(opened, partners, horizon):.6g}"
     if len(partners.partners) == 1:
-        said += ", as for every set of one partner: there is no other to take it for"
+        said += " (only one partner, nothing to tell apart)"
     return rows, [f"{what}: {said}", *blind_sentences([(opened, partners, horizon)])]
 
 

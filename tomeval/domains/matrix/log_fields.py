@@ -109,7 +109,7 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
         told = f"; name with --map FIELD=COLUMN: {', '.join(lacking)}" if lacking else ""
         for name, given in (("game", reading.game), ("partner", reading.partners)):
             if lacking and given is None and named.get(name, name) not in header:
-                told += f"; and which {name} it was, with --{name} or --map"
+                told += f"; and the {name}, with --{name} or --map"
         raise TomevalError(f"{error}{told}") from None
     for name in (*OPTIONAL, *WHO_PLAYED):
         if name in named or (name in header and name not in dropped):
@@ -117,7 +117,7 @@ def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns
     for name, given in (("game", reading.game), ("partner", reading.partners)):
         if given is None and name not in column_of:
             raise TomevalError(
-                f"{path}: which {name} was it? Name it with --{name}, or its column with --map "
+                f"{path}: the {name} is missing: give it with --{name}, or its column with --map "
                 f"{name}=COLUMN; the file has: {', '.join(header)}"
             )
         if given is not None and name in named:
@@ -201,7 +201,7 @@ def index_note(read: Mapping[int, str]) -> str:
     indices = sorted(read)
     labels = " and ".join(read[index] for index in indices)
     said = f"actions {' and '.join(map(str, indices))} were read as {labels}, in the game's order"
-    return f"note: {said}; --value {indices[-1]}={read[indices[0]]} says otherwise"
+    return f"note: {said}; --value {indices[-1]}={read[indices[0]]} changes this"
 
 
 def read_action(column: str, text: str, names: Mapping[str, int]) -> int:
@@ -244,4 +244,4 @@ def check_opens_nothing(column: str, text: str, field: str) -> None:
     Whoever wrote a log must not choose what is read here.
     """
     if ".toml" in text.casefold() or "{" in text:
-        raise CellError(column, text, f"is a file or a table, which only --{field} may name")
+        raise CellError(column, text, f"is a file or a table: give it with --{field}")

@@ -99,7 +99,7 @@ class Log:
             notes.append(f"  line {line}, match {match.name!r} ({rows}): {why}")
         if self.unplayed:
             notes.append(
-                f"note: {counted(self.unplayed, 'row')} after an invalid move not read: the match "
+                f"note: {counted(self.unplayed, 'row')} after an invalid move ignored: the match "
                 "is void from there"
             )
         return notes + self.said

@@ -117,7 +117,7 @@ class _Reader:
             said.append(f"note: cells are separated by {SEPARATORS[self.table.separator]}")
         log = Log(self.path, count, cells, left_out, unplayed, list(dict.fromkeys(said)))
         if not cells:
-            raise TomevalError("\n".join([f"{self.path}: nothing is left", *log.notes()[1:]]))
+            raise TomevalError("\n".join([f"{self.path}: no rows are left", *log.notes()[1:]]))
         return log
 
     def _leave_out(self, match: Match, line: int, error: CellError) -> None:
@@ -165,11 +165,11 @@ class _Reader:
         participant, seed = (self._text(row, field) for field in WHO_PLAYED)
         match = cell.matches.setdefault(name, Match(name, participant, seed))
         if match is not next(reversed(cell.matches.values())):
-            raise CellError("", "", f"rows of episode {name!r} stand apart: another began")
+            raise CellError("", "", f"rows of episode {name!r} are not contiguous: another began")
         for field, text in zip(WHO_PLAYED, (participant, seed), strict=True):
             if (began := getattr(match, field)) != text:
                 column = self.columns.of[field]
-                raise CellError(column, text, f"differs from {began!r} where {name!r} began")
+                raise CellError(column, text, f"differs from {began!r} at the start of {name!r}")
         return cell, match
 
     def _game(self, row: dict[str, str]) -> MatrixGame:
@@ -211,7 +211,7 @@ class _Reader:
         own, act = self._action(cell, row, "own_action", "own")
         partner, heard = self._action(cell, row, "partner_action", "partner")
         if heard != VALID:
-            raise CellError(self.columns.of["partner_action"], "", "is no action")
+            raise CellError(self.columns.of["partner_action"], "", "is not an action")
         predicted, predict = NONE, NOT_ASKED
         empty_is_invalid = "" in self.invalid and "predicted_action" in self.columns.of
         if self._text(row, "predicted_action") or empty_is_invalid:

@@ -198,34 +198,34 @@ def _score(name: str, meaning: str, shown: Callable[[Table], bool]) -> MatrixMea
 _TABLE = (
     _score(
         "knows",
-        "Does it say what the partner will do? Right predictions beyond chance, of those that "
-        "the best predictor can expect: 0 at chance, 100 at the best attainable. Above 100: it "
-        "was right about draws that nobody can know.",
+        "Does it predict what the partner will do? Right predictions beyond chance, as a share of "
+        "the best predictor's: 0 at chance, 100 at the best attainable. Above 100: it predicted "
+        "draws that nobody can foresee.",
         _partner_known,
     ),
     _score(
         "uses",
-        "Does it do what follows from what it says? The larger of replies and plans, of those in "
-        "which a prediction can show: 0 at random actions, 100 where it always plays the best "
-        "reply to its own prediction.",
+        "Does it act on its own predictions? The larger of replies and plans, where a prediction "
+        "matters: 0 at random actions, 100 where it always plays the best reply to its own "
+        "prediction.",
         lambda table: True,
     ),
     _score(
         "plays",
-        "How well does it do? The reward beyond that of uniformly random play, of what the best "
-        "response earns beyond it: 0 at random play, 100 at the optimum.",
+        "How well does it play? Reward beyond that of uniformly random play, as a share of the "
+        "best response's: 0 at random play, 100 at the optimum.",
         _partner_known,
     ),
     _score(
         "replies",
-        "Uses for one step: what the best reply to its own prediction earns beyond a random "
-        "action if the prediction is right, and how much of it the action keeps.",
+        "Uses for one step: the share that the action keeps of what the best reply to its own "
+        "prediction earns beyond a random action, if the prediction is right.",
         lambda table: True,
     ),
     _score(
         "plans",
-        "Uses over the steps that are left: as replies, with the value of the best response "
-        "after this step in place of the step's payoff alone.",
+        "Uses over the remaining steps: as replies, with the value of the best response after this "
+        "step in place of the step's payoff alone.",
         _partner_known,
     ),
     _measure(
@@ -267,8 +267,8 @@ _TABLE = (
         "ΔToM/T (misprediction)",
         -1,
         f"{_PAPER}, as its tables have it",
-        "The same where every wrong prediction that can cost something does, as published tables "
-        "count it. A one-step rule too. Lower is better; in payoff units.",
+        "The same, but every wrong prediction that can cost something does, as in the published "
+        "tables. Also a one-step rule. Lower is better; in payoff units.",
         bounds=FROM_ZERO,
         needs="predictions",
         step=lambda s: s.cost("misprediction"),
@@ -352,8 +352,8 @@ _TABLE = (
         0,
         _OWN,
         "How much less per step the subject earned than the best single action, chosen after the "
-        "episode against the partner's moves as recorded. In payoff units, any sign; stands in "
-        "where the partner is unknown, and is no ΔFunctional.",
+        "episode against the partner's moves as recorded. In payoff units, any sign; used where "
+        "the partner is unknown, and not equal to ΔFunctional.",
         of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[0]]),
         shown=lambda table: not all(table.known),
     ),

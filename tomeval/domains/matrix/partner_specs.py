@@ -154,9 +154,9 @@ def _inline(spec: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(f"partners = {spec}")["partners"]
     except tomllib.TOMLDecodeError as error:
-        raise TomevalError(f"partner set {spec!r}: is no TOML table ({error})") from None
+        raise TomevalError(f"partner set {spec!r}: is not a TOML table ({error})") from None
     if not isinstance(table, dict):
-        raise TomevalError(f"partner set {spec!r}: is no TOML table")
+        raise TomevalError(f"partner set {spec!r}: is not a TOML table")
     return table
 
 

@@ -18,7 +18,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Of what policies a partner is made that gives up one of them for another."""
+    """A partner that plays `first`, then `second` from step `step`."""
 
     step: int  # the first step of the second policy, counted from 1; at least 2
     first: Partner

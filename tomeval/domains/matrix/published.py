@@ -9,6 +9,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import results_path
+from tomeval.domains.matrix.log_matches import counted
 from tomeval.domains.matrix.published_form import (
     METRIC_OF,
     REASONING,
@@ -99,7 +100,7 @@ def beside(
             )
             if not reported:
                 continue
-            why = f"not the best of their group, which stands beside {group}"
+            why = f"only the best of their group is compared with {group}"
             if number == choice.winner:
                 new += _rows(cell, ours, reported, choice)
                 compared += [(cell, row) for row in reported]
@@ -107,14 +108,14 @@ def beside(
                 notes += [note for note in told if note not in notes]
         if not new:
             if who and not why:
-                why = f"no published number of {', '.join(who)} in this task"
+                why = f"no published value of {', '.join(who)} in this task"
             unmatched[why] = unmatched.get(why, 0) + 1
         rows += new
         if new:
             notes += [note for note in _differ(cell, ours) if note not in notes]
     if results_path(path).name == _SHIPPED:
         notes += _other_labels(compared)
-    notes += [f"{count} cells: {why}" for why, count in unmatched.items()]
+    notes += [f"{counted(count, 'cell')}: {why}" for why, count in unmatched.items()]
     return rows, notes
 
 
@@ -150,11 +151,11 @@ def _reported_subject(
     if data["kind"] == "rmax":
         return TABULAR, ""
     if not data["model"]:
-        return None, f"no published results of {data['subject']}"
+        return None, f"no published results for {data['subject']}"
     model = model or published_name(data["model"], names)
     if not model:
         return None, (
-            f"{data['model']} is not one of the published models; give one with --as-model "
+            f"{data['model']} is not a published model; choose one with --as-model "
             f"({', '.join(names)})"
         )
     return (model, data["strategy"]), ""

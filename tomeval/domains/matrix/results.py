@@ -88,7 +88,7 @@ class MatrixRunCell(RunCell):
 
     @property
     def chances(self) -> NDArray[np.str_] | None:
-        """The seed and name of recorded matches, if the log has seeds."""
+        """Which recorded matches met the same random draws: seed and name, if the log has seeds."""
         seeds = self._told("seeds")
         if seeds is None:
             return None
@@ -464,5 +464,5 @@ def _contradiction(played: Played, partners: int) -> str:
         if not least <= values.min() <= values.max() < count:
             return f"a {what} is outside 0..{count - 1}"
     if (played.own_reward != game.own[played.own, played.partner]).any():
-        return "a reward is not that of its actions"
+        return "a reward does not match its actions"
     return ""

@@ -218,7 +218,7 @@ def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, An
     unasked = table[:, 2] == NONE
     whole = np.isfinite(table).all() and (recorded or unasked.all() or not unasked.any())
     if rest is not None or not whole:
-        raise store.damaged("the steps of a complete episode are not complete")
+        raise store.damaged("a complete episode lacks steps")
     none = len(table) > 0 and bool((table[:, 2] <= NONE).all())
     extra = _reactions(store, cell) if has_reactions(store) else {}
     return extra | {

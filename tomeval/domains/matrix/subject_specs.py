@@ -95,7 +95,7 @@ def _check_draws(players: list[Player], where: str) -> None:
     if asked and all(scores_predictions(player.options) for player in asked):
         names = first_names([player.strategy for player in asked])
         raise TomevalError(
-            f"{where}: draws do nothing for {names}: its predictions are scored and state their "
+            f"{where}: draws have no effect for {names}: its scored predictions already have "
             "probabilities; leave draws out"
         )
 
@@ -182,6 +182,4 @@ def check_names(found: Sequence[PartnerSet | PartnerPlayer]) -> None:
     names = [one.name for one in found]
     for one in found:
         if isinstance(one, PartnerPlayer) and names.count(one.name) > 1:
-            raise TomevalError(
-                f"partners: {one.name!r} is there twice; drop one, or give it a name of its own"
-            )
+            raise TomevalError(f"partners: {one.name!r} is listed twice; drop one or rename it")

@@ -50,7 +50,7 @@ def adaptation_figures(run: Run, options: Options = DEFAULT) -> list[Drawing]:
             f"Adaptation to a change of policy: {title}",
             f"{title}: left, percent of episodes in which the prediction names the partner's most "
             "probable action (solid) and in which the action is optimal for the rest of the "
-            "episode (dashed); right, what the actions lose, both by step since the partner's "
+            "episode (dashed); right, the regret of the actions; both by step since the partner's "
             f"policy changed. Means over {sample_words(cells)}; bands: {interval_words(options)}.",
             "; ".join(_words(cell, options) for cell in cells) + ".",
         )

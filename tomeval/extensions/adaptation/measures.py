@@ -199,52 +199,52 @@ MEASURES = (
         "steps to detection",
         -1,
         "Steps from the change of the partner's policy until the predictions are mostly right "
-        f"again, of those that can tell. {_LIMIT} Lower is better.",
+        f"again, among steps that tell the policies apart. {_LIMIT} Lower is better.",
     ),
     _measure(
         "adaptation_steps",
         "steps to adaptation",
         -1,
         "Steps from the change of the partner's policy until the actions are mostly optimal again, "
-        f"of those that can tell. {_LIMIT} Lower is better.",
+        f"among steps that tell the policies apart. {_LIMIT} Lower is better.",
     ),
     _measure(
         "knowing_lead_steps",
         "knowing before doing",
         0,
-        "Steps to adaptation less steps to detection, by episode: above 0 the change was predicted "
-        "before it was acted upon.",
+        "Steps to adaptation minus steps to detection, per episode: above 0 the change was "
+        "predicted before it was acted upon.",
         bounds=UNBOUNDED,
     ),
     _measure(
         "regret_before_change_per_step",
         "regret before change",
         -1,
-        "What the actions lost per step before the change, against the best response to the "
-        "partner as it is. In payoff units; lower is better.",
+        "What the actions lost per step before the change, compared with the best response to the "
+        "partner at that time. In payoff units; lower is better.",
         unit="payoff",
     ),
     _measure(
         "regret_until_adapted_per_step",
         "regret until adapted",
         -1,
-        "The same from the change until the actions are mostly optimal again; to the end where "
-        "they are never. Episodes that adapted at once have none.",
+        "The same from the change until the actions are mostly optimal again, or to the end if "
+        "they never are. Missing in episodes that adapted at once.",
         unit="payoff",
     ),
     _measure(
         "regret_once_adapted_per_step",
         "regret once adapted",
         -1,
-        "The same from there to the end; of episodes that adapted.",
+        "The same from there to the end, in episodes that adapted.",
         unit="payoff",
     ),
     _measure(
         "change_cost",
         "cost of change",
         -1,
-        "Total regret that the change brought: over the window after it, beyond what as many steps "
-        "cost before. In payoff units, any sign; lower is better.",
+        "Total regret caused by the change: in the window after it, beyond that of as many steps "
+        "before. In payoff units, any sign; lower is better.",
         unit="payoff",
         bounds=UNBOUNDED,
     ),

@@ -49,7 +49,7 @@ def switching(first: Partner, second: Partner, step: int) -> Partner:
     starts = np.cumsum([0, *map(len, layers)])
     size = int(starts[-1]) + len(second.emissions)
     if size > MAX_STATES:
-        raise TomevalError(f"partner {name!r}: has {size:,} states, at most {MAX_STATES:,} work")
+        raise TomevalError(f"partner {name!r}: has {size:,} states (limit: {MAX_STATES:,})")
     emissions = np.concatenate([*(first.emissions[layer] for layer in layers), second.emissions])
     next_state = np.empty((size, first.n, first.m), dtype=np.int64)
     number = np.zeros(len(first.emissions), dtype=np.int64)
@@ -161,13 +161,14 @@ def _pairs(
         return [(1.0, first, second)], f"{first.name} > {second.name}"
     if not isinstance(told, str | dict):
         raise TomevalError(
-            f"partner set: switch must be two partners, or a set that two are drawn of, is {told!r}"
+            "partner set: switch must be two partners, or a set from which two are drawn, is "
+            f"{told!r}"
         )
     drawn = get_partner_set(told, game, base)
     if len(drawn.partners) < 2:
         raise TomevalError(
-            f"partner set: switch needs two policies, {drawn.name!r} is one; "
-            'write switch = ["FIRST", "SECOND"]'
+            f"partner set: switch needs two policies, {drawn.name!r} has only one; write switch = "
+            '["FIRST", "SECOND"]'
         )
     each = list(zip(drawn.partners, drawn.weights, strict=True))
     pairs = [(p * q / (1 - p), a, b) for a, p in each for b, q in each if a is not b]
@@ -182,7 +183,7 @@ def described(set_name: Json) -> Json:
     keys: dict[str, Json] = {
         "switch": {
             "description": "Two partners, the first and the one that follows it; or a partner set "
-            "that both are drawn from.",
+            "from which both are drawn.",
             "anyOf": [two, set_name, {"type": "object"}],
         },
         "at": {

@@ -57,9 +57,9 @@ def _share(cell: MatrixRunCell, name: str, hits: BoolArray, among: BoolArray) ->
 def adaptation_notes(run: Run) -> list[str]:
     """Say how steps are counted, and what is not identified."""
     return [
-        'Steps count from the change of the partner\'s policy. A lag above "most steps" counts as '
-        "that many, the most that every episode can show, and so does an episode without a turn to "
-        "mostly right answers up to its end (undetected, unadapted).",
+        'Steps count from the change of the partner\'s policy. A lag above "most steps", the most '
+        "that every episode can show, counts as that many, and so does an episode that never turns "
+        "to mostly right answers (undetected, unadapted).",
         *_unidentified([adaptation(c.played) for c in matrix_cells(run) if len(c.episodes)]),
     ]
 
@@ -75,14 +75,14 @@ def _unidentified(cells: list[Adaptation]) -> Iterator[str]:
         blind, some = (sum(bool(fn(part)) for part in missing) for fn in (np.all, np.any))
         if blind:
             yield (
-                f"{name} of {blind} of {len(missing)} cells show no number of steps: no step after "
-                "the change tells the policies apart, or the latest change comes too late. Choose "
-                "policies that differ more, or earlier changes."
+                f"no {name} in {blind} of {len(missing)} cells: no step after the change tells the "
+                "policies apart, or the latest change comes too late; choose policies that differ "
+                "more, or earlier changes."
             )
         if some > blind:
             yield (
-                f"{name} of {some - blind} of {len(missing)} cells: episodes in which no step "
-                "could tell the policies apart are left out of the mean number of steps."
+                f"{name} in {some - blind} of {len(missing)} cells: the mean leaves out episodes "
+                "in which no step tells the policies apart."
             )
 
 

@@ -60,9 +60,9 @@ def axelrod_partner(name: str, game: MatrixGame, full_name: str) -> Partner:
     if table is None:
         known = players(library)
         why = (
-            "is of the Axelrod library, but neither a finite-state machine nor a memory-one player"
+            "is neither a finite-state machine nor a memory-one player"
             if wanted in classes
-            else "is no player of the Axelrod library"
+            else "is not a player of the Axelrod library"
         )
         raise TomevalError(
             f"partner {name!r}: {why}{did_you_mean(wanted, known)}; known: {', '.join(known)}"

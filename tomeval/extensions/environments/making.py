@@ -87,17 +87,17 @@ def environment(
 
     if parse_strategy(strategy).scored:
         raise TomevalError(
-            f"strategy {strategy!r}: scores labels, and an environment is played by text; use 'QA' "
+            f"strategy {strategy!r}: scores labels, but environments are played by text; use 'QA' "
             "or 'CoT'"
         )
     common = {"model": MODEL, "strategy": strategy, "max_attempts": 1, **options}
     data: dict[str, Any] = {"seed": seed, "on_invalid": on_invalid}
     if seat is not None and game != DECRYPTO:
-        raise TomevalError(f"seat: only of {DECRYPTO}")
+        raise TomevalError(f"seat: only for {DECRYPTO}")
     if is_game(game) or game == DECRYPTO:
         for name, value in {"horizon": horizon, "labels": labels}.items():
             if value is not None:
-                raise TomevalError(f"{name}: {game} has its own, see rules")
+                raise TomevalError(f"{name}: not for {game}, which has rules instead")
         if game == DECRYPTO:
             task = _decrypto(partner, seat or "encoder", reward, data, common, rules or {})
         else:
@@ -178,7 +178,9 @@ def _decrypto(
     others = [role for role in ROLES if role != seat]
     named = _named(partner, table_from_spec)
     if len(named) not in (1, len(others)):
-        raise TomevalError(f"partner: {' and '.join(others)} are 2, or one for both; {len(named)}")
+        raise TomevalError(
+            f"partner: give 2 ({' and '.join(others)}) or 1 for both, not {len(named)}"
+        )
     names = [name for name, _ in named] * (3 - len(named))
     data |= {
         "domain": DECRYPTO,

@@ -30,7 +30,7 @@ class MatrixTask(Task):
         self.name = f"{setup.game.name}, {setup.partners.name}, T = {setup.horizon}"
         if not isinstance(setup.partners, PartnerSet):
             raise TomevalError(
-                f"partner {setup.partners.name!r}: has no table, so that no reward has an optimum; "
+                f"partner {setup.partners.name!r}: has no table, so the optimal reward is unknown; "
                 "choose a partner of `tomeval list partners`"
             )
         self.cell, self.weights = cell, weights

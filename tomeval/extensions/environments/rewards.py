@@ -29,12 +29,12 @@ def read_reward(reward: str | Mapping[str, float], known: Sequence[str]) -> dict
             match = _TERM.fullmatch(term)
             if match is None:
                 raise TomevalError(
-                    f"reward {reward!r}: {term.strip()!r} is no reward; write a name, or a sum "
+                    f"reward {reward!r}: {term.strip()!r} is not a reward; write a name, or a sum "
                     "such as 'regret + 0.5 literal'"
                 )
             number, name = match.groups()
             if name in weights:
-                raise TomevalError(f"reward {reward!r}: {name!r} stands in it twice")
+                raise TomevalError(f"reward {reward!r}: {name!r} is given twice")
             weights[name] = 1.0 if number is None else float(number)
     else:
         weights = dict(reward)
@@ -42,7 +42,7 @@ def read_reward(reward: str | Mapping[str, float], known: Sequence[str]) -> dict
         if name not in known:
             raise unknown("reward", name, known)
         if type(weight) not in (int, float) or not math.isfinite(weight):
-            raise TomevalError(f"reward: {name!r} must count a finite number, not {weight!r}")
+            raise TomevalError(f"reward: weight of {name!r} must be finite, not {weight!r}")
     if not weights:
-        raise TomevalError(f"reward: names none of {', '.join(known)}")
+        raise TomevalError(f"reward: must name at least one of {', '.join(known)}")
     return weights

@@ -137,7 +137,7 @@ class TextEnvironment:
             reward, self._silent = self._silent, None
             return "", reward, True, self.info
         if self._playing is None:
-            raise TomevalError("no episode is under way: call reset first")
+            raise TomevalError("no episode is running: call reset first")
         observation, reward, done = self._send(text)
         return observation, reward, done, self.info
 

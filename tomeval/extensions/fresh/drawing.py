@@ -205,7 +205,7 @@ def _draw_one(
 def _drawn_game(
     told: Drawn, stratum: tuple[str, ...], name: str, chance: Chance
 ) -> MatrixGame | str:
-    """Draw one table; return why it is none of its stratum, or the game."""
+    """Draw one table; return the game, or why it is not in its stratum."""
     size, interest, equilibria, dominated = stratum
     n, m = map(int, size.split("x"))
     low, high = map(int, told.payoffs)

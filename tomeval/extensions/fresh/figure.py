@@ -36,8 +36,8 @@ def memory(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     caption = ". ".join(verdicts(paired)) + (
         ". Means over the famous games (left in each panel) and over their twins (right), a line "
         "per player and a column per disguise; regret of twins in the famous games' payoffs. Bars: "
-        "95 % interval of the paired difference, drawn at the twin. A line that rises in the upper "
-        "row is a player that loses where the game is disguised."
+        "95 % interval of the paired difference, drawn at the twin. A rising line in the upper row "
+        "is a player that does worse where the game is disguised."
     )
     made = _figure(shown, kinds, options)
     return [Drawing("memory", "memory", made, "Famous games and their twins", caption, words)]

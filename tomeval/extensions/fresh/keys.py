@@ -74,7 +74,7 @@ def names(known: tuple[str, ...] = (), each: Callable[[str], Any] = str) -> Key:
                 raise unknown(key, name, known, start)
         # what they mean must differ, not how they are written
         if len({each(name) for name in listed}) < len(listed):
-            raise TomevalError(f"{where} names one twice: {', '.join(listed)}")
+            raise TomevalError(f"{where} has duplicates: {', '.join(listed)}")
         return tuple(listed)
 
     return Key(check, one_or_many({"enum": list(known)} if known else {"type": "string"}))

@@ -99,8 +99,8 @@ def pairs(runs: Sequence[Run], reference: str | None = None) -> list[Pair]:
     made = [pair for pair in made if pair.episodes]
     if not made:
         raise TomevalError(
-            "no twin was played beside its game: the memory effect needs games = [{ twins = { of = "
-            "[...] } }], see docs/measures/fresh.md"
+            "no twin was played together with its game: the memory effect needs games = [{ twins = "
+            "{ of = [...] } }], see docs/measures/fresh.md"
         )
     return made
 

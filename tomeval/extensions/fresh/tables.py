@@ -83,14 +83,14 @@ def verdicts(found: Sequence[Pair]) -> list[str]:
             parts += [f"{words} (disguised: {', '.join(hit)})"] if hit else []
         shown = interval(effect.value, effect.low, effect.high, 3)
         if not parts and np.isnan(effect.p):
-            parts = [f"regret in disguise changes by {shown} per step, with nothing to test it by"]
-        parts = parts or [f"no effect of memory on regret is shown: {shown} per step"]
+            parts = [f"regret in disguise changes by {shown} per step, which cannot be tested"]
+        parts = parts or [f"no significant effect of memory on regret: {shown} per step"]
         said.append(f"{who(player)}: {'; '.join(parts)}")
     return said
 
 
 _VERDICTS = {
-    1: "plays worse in disguise: memory helped it, or the disguise is hard to read",
+    1: "plays worse in disguise: memory helped, or the disguise is hard to read",
     -1: "plays better in disguise: memory misled it",
 }
 
@@ -101,17 +101,17 @@ def who(player: Iterable[Any]) -> str:
 
 
 ABOVE = (
-    "memory effect: twin less famous game, paired by partner, seed and episode; regret per step in "
-    "the famous game's payoffs, its affine change undone; literal in points of ToM %"
+    "memory effect: twin minus famous game, paired by partner, seed and episode; regret per step "
+    "in the famous game's payoffs, its affine change undone; literal in points of ToM %"
 )
 
 
 def memory_notes(found: Sequence[Pair]) -> list[str]:
-    """Say what the interval is of, and where there is none."""
+    """Say what the interval covers, and where there is no interval."""
     notes = [
-        "above 0 of regret, below 0 of ToM %: the player does worse where the game is disguised. "
-        "95 % intervals and p by Student's t over episodes, about these games; Holm over all rows "
-        "of one measure"
+        "regret above 0 or ToM % below 0: the player does worse where the game is disguised. 95 % "
+        "intervals and p: Student's t over episodes, for these games; Holm over all rows of one "
+        "measure"
     ]
     for player, own in by_player(found).items():
         name = who(player)
@@ -150,7 +150,7 @@ def _notes(found: Sequence[Pair]) -> list[str]:
 
 
 MEMORY_TABLE = Table(
-    "the memory effect: twins less famous games",
+    "the memory effect: twins minus famous games",
     columns_of(lambda run: memory_rows(pairs([run]), True)),
     has_twins,
     lambda run: _notes(pairs([run])),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = "internal"
-_WORDS = {"twin": "the other partner's", "random": "drawn direction", "third": "third episode's"}
+_WORDS = {"twin": "the other partner's", "random": "random direction", "third": "third episode's"}
 
 
 def internal(run: Run, options: Options = DEFAULT) -> list[Drawing]:
@@ -43,8 +43,8 @@ def internal(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                 internal_figure(cell, told, options),
                 f"States exchanged: {cell.title}",
                 f"{cell.name}. How many answers follow, by layer, when the state is taken from an "
-                "episode that differs in the partner's moves alone; of pairs whose answers are "
-                "apart. Controls: a state as far away in a drawn direction, and that of a third "
+                "episode that differs only in the partner's moves, among pairs with different "
+                "answers. Controls: a state as far away in a random direction, and that of a third "
                 "episode. Left: at the partner's moves and what they paid; right: at the token "
                 "that the answer follows. Bars are 95 % intervals, episodes as clusters. At the "
                 "highest layer the last token decides alone, and at layer 0 an exchange of moves "

@@ -110,7 +110,7 @@ def why_not(cell: MatrixRunCell) -> str:
     if name.partition(":")[0] not in KINDS:
         return f"model {name!r}: {OPEN_WEIGHTS}"
     if not plain(str(told["strategy"])):
-        return f"strategy {told['strategy']!r} shows what was written or told"
+        return f"strategy {told['strategy']!r} shows the model what it or others wrote"
     enough = 2 * settings_of(told).folds
     if len(cell.episodes) < enough:
         return f"{len(cell.episodes)} complete episodes, fewer than {enough}"

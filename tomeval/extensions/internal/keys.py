@@ -111,7 +111,7 @@ class Internal(ExtraTable):
             if name.partition(":")[0] not in KINDS:
                 raise TomevalError(f"internal: model {name!r}: {OPEN_WEIGHTS}")
             if cell.length < 2:
-                raise TomevalError("internal: states are read from step 2 on: horizon must be 2")
+                raise TomevalError("internal: states start at step 2: horizon must be at least 2")
             strategy = str(cell.definition["strategy"])
             if not plain(strategy):
                 raise TomevalError(

@@ -94,7 +94,7 @@ MEASURES = (
         "internal_use_percent",
         "followed %",
         "How often the action becomes that of an episode with another partner when the state that "
-        "the probe reads is taken from there, of pairs whose actions are apart, 0 to 100.",
+        "the probe reads is taken from there, among pairs with different actions, 0 to 100.",
         "%",
         0,
         _followed,
@@ -104,7 +104,7 @@ MEASURES = (
 _OTHERS = {
     TYPE: (
         "type",
-        "which partner it plays with, of those of all cells that share everything else,",
+        "which partner it plays with, among cells that share everything else,",
     ),
     STATE: ("state", "the state that the partner's table is in"),
     BEST_REPLY: ("best reply", "the best action over the steps that are left"),

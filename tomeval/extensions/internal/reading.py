@@ -75,8 +75,8 @@ def _opened(spec: str) -> Watched:
         model = open_model(json.loads(spec), scores=True)
     except TomevalError as error:
         raise TomevalError(
-            f"internal: {error}; a relative path of a model starts here from the folder that the "
-            "command is given in: give it in that of the run's experiment"
+            f"internal: {error}; relative model paths start from the current folder: run the "
+            "command in the folder of the run's experiment"
         ) from None
     return Watched(model)
 
@@ -88,7 +88,7 @@ def _model_of(cell: MatrixRunCell) -> Watched:
     if before not in (None, "", watched.local.revision):
         raise TomevalError(
             f"internal: cell {cell.number}: {name} was played at revision {before}, and is now "
-            f"{watched.local.revision}: states of another model say nothing of this run"
+            f"{watched.local.revision}: its states do not describe this run"
         )
     return watched
 
@@ -222,8 +222,8 @@ def states_of(
     dtype = str(watched.local.model.dtype).removeprefix("torch.")
     if off > _CLOSE.get(dtype, _ROUGH):
         raise TomevalError(
-            f"internal: cell {cell.number}: the model does not give here what was recorded: a "
-            f"label's log-probability is {off:.3g} nats off; read states where the run was played"
+            f"internal: cell {cell.number}: the model does not reproduce the run here: a label's "
+            f"log-probability is {off:.3g} nats off; read states where the run was played"
         )
     return States(
         np.array(rows),

@@ -143,7 +143,7 @@ class Watched:
         if shift < 0:
             raise TomevalError(
                 f"internal: model {self.local.name!r}: its tokenizer does not say which characters "
-                "a token covers, so that the partner's moves cannot be told"
+                "a token covers, so the partner's moves cannot be located"
             )
         starts = [0, *ends[:-1]]
         return [(a - shift, b - shift) for a, b in zip(starts, ends, strict=True)]

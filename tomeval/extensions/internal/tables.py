@@ -40,7 +40,7 @@ NOTE = (
 )
 _WHY_SAME = {
     NEXT_MOVE: "the partner makes the same move in all steps",
-    TYPE: "no partner but one, in no cell that shares everything else",
+    TYPE: "there is only one partner in cells that share everything else",
     STATE: "no partner's table has more states than one from step 2 on",
     BEST_REPLY: "one action is the best in all steps",
 }
@@ -118,12 +118,11 @@ def probe_rows(run: Run) -> Rows:
 
 def _probe_notes(run: Run) -> list[str]:
     return [
-        "the same probe with labels exchanged between episodes (shuffled; p: how often that "
-        "does as well), on how often each move was made (history), on the embedding of the "
-        "token, and on a twin with random weights. What an untrained twin gives as well, the "
-        "prompt gives away: only an exchange shows what is used. Regret without: what taking "
-        "the probe's directions out of the state adds per step, and as many drawn ones; in "
-        "payoff units"
+        "the same probe with labels exchanged between episodes (shuffled; p: how often that does "
+        "as well), on how often each move was made (history), on the embedding of the token, and "
+        "on a twin with random weights. What an untrained twin also gives, the prompt already "
+        "contains: only an exchange shows what is used. Regret without: what taking the probe's "
+        "directions out of the state adds per step, and as many drawn ones; in payoff units"
     ]
 
 
@@ -157,8 +156,8 @@ def notes(run: Run) -> list[str]:
             for truth, held in told.held.items()
         )
         said.append(
-            f"{name}: pairs whose answers are apart {tried}; recorded log-probabilities came "
-            f"out again within {told.off:.1g} nats{layers}"
+            f"{name}: pairs with different answers {tried}; recorded log-probabilities were "
+            f"reproduced within {told.off:.1g} nats{layers}"
         )
         said += [
             f"{name}: {_words(truth)} cannot be decoded: {_WHY_SAME[truth]}" for truth in told.same
@@ -168,9 +167,9 @@ def notes(run: Run) -> list[str]:
 
 def _swap_notes(run: Run) -> list[str]:
     return [
-        "follows: of pairs whose answers are apart, those in which the exchange gives the other "
+        "follows: share of pairs with different answers in which the exchange gives the other "
         "prompt's answer. twin: the state under the other partner's moves; random: one as far away "
-        "in a drawn direction; third: that of a third episode, with another answer. moves: the "
+        "in a random direction; third: that of a third episode, with another answer. moves: the "
         "partner's moves and what they paid; last: the token that the answer follows. At the "
         "highest layer the last token decides alone, and at layer 0 an exchange of moves is one of "
         "words: both check the exchange, and are no finding"

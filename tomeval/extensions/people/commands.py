@@ -18,7 +18,7 @@ def play(
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
     horizon: Horizon = 20,
     labels: Annotated[str | None, typer.Option("--labels", help="A label set.")] = None,
-    name: Annotated[str, typer.Option("--name", help="What you are called in tables.")] = "person",
+    name: Annotated[str, typer.Option("--name", help="Your name in tables.")] = "person",
     seed: Annotated[
         int, typer.Option("--seed", help="Decides which partner you meet, and what it draws.")
     ] = 0,
@@ -32,7 +32,7 @@ def play(
     ] = "act_first",
     prompts: Annotated[
         str,
-        typer.Option("--prompts", hidden=True, help="A set of templates, or a folder of own ones."),
+        typer.Option("--prompts", hidden=True, help="A set of templates, or a folder of your own."),
     ] = "",
 ) -> None:
     """Play a matrix game yourself: choose and predict in every round; stored as a run.

@@ -106,7 +106,7 @@ class Match:
         return self
 
     def _sit(self, subject: Subject, answers: Source) -> None:
-        assert isinstance(subject, Person), "not a cell of people"
+        assert isinstance(subject, Person), "not a cell played by people"
         self._person, subject.source = subject, answers
 
     def _played(self) -> list[Joint]:

@@ -101,7 +101,7 @@ def _play(store: Store, cell: MatrixCell, episode: int, before: bool, console: C
     given, origin = stored(store, 0, episode).given, store.origin(*here())
     console.say("Type ? for help at any time.")
     if before:
-        console.say(f"You go on after round {len(given)} of {cell.length}.")
+        console.say(f"You continue after round {len(given)} of {cell.length}.")
     try:
         match.play(given, Keyboard(console, match), lambda: store.add(0, match.block(), origin))
     except (QuitGame, KeyboardInterrupt):
@@ -117,8 +117,8 @@ def _ending(match: Match) -> list[str]:
     done, length = len(match.past), match.length
     if not match.over:
         return [
-            f"\nThe game was left after {done} of {length} rounds, which are kept: the same "
-            "command goes on."
+            f"\nYou stopped after {done} of {length} rounds, which are kept: the same command "
+            "continues the game."
         ]
     total = sum(joint.own_reward for joint in match.past)
     right = match.right
@@ -180,7 +180,7 @@ def how_to_type(options: Mapping[int, str]) -> str:
     >>> how_to_type({0: "Rock", 2: "Scissors"})
     'Type one of: Rock, Scissors; or its place in this list, from 1'
     """
-    return f"Type one of: {', '.join(options.values())}; or its place in this list, from 1"
+    return f"Type one of: {', '.join(options.values())}; or its number in this list, from 1"
 
 
 def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:
@@ -194,7 +194,7 @@ def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:
     >>> chosen("defect", options), chosen("2", options)
     ((1,), (0,))
     >>> chosen("d", options)
-    "'d' is none of: Defect, Cooperate"
+    "'d' is not one of: Defect, Cooperate"
     """
     said = ascii_signs(line).casefold()
     for action, label in options.items():
@@ -203,4 +203,4 @@ def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:
     places = [str(place) for place, _ in enumerate(options, 1)]
     if line in places:
         return ([*options][places.index(line)],)
-    return f"{line!r} is none of: {', '.join(options.values())}"
+    return f"{line!r} is not one of: {', '.join(options.values())}"

@@ -104,7 +104,7 @@ def _figure(subjects: Sequence[_Subject], title: str, options: Options) -> Figur
     slope.axhline(0, color="0.4", lw=0.6)
     slope.set_ylim(-1.15, 1.2)
     if ceiling == 0:
-        slope.text(50, 0.5, "nothing shows it", ha="center", fontsize="small")
+        slope.text(50, 0.5, "not identifiable", ha="center", fontsize="small")
     slope.set_xlim(-4, 104)
     slope.set_xticks([0, 25, 50, 75, 100])
     slope.set_xlabel("stated predictions that are right (%)")

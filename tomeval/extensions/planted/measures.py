@@ -133,7 +133,7 @@ MEASURES = (
         "%",
         step_share(NAME, lambda played, told: compliance(played, told, True)),
         "the share of steps with a right statement on which the action is a best response to it, "
-        "of steps on which it could be none.",
+        "among steps on which it need not be one.",
     ),
     _measure(
         "compliance_wrong_percent",
@@ -141,7 +141,7 @@ MEASURES = (
         "%",
         step_share(NAME, lambda played, told: compliance(played, told, False)),
         "the share of steps with a wrong statement on which the action is a best response to it "
-        "and none to what the partner did, of steps that have such an action.",
+        "and not to what the partner did, among steps that have such an action.",
     ),
     _measure(
         "stated_right_percent",
@@ -164,8 +164,8 @@ MEASURES = (
         "regret over rational",
         "payoff",
         step_mean(NAME, lambda played, told: np.subtract(*regrets(played, told))),
-        "the subject's stepwise regret less that of the rational believer on the same steps. Lower "
-        "is better; negative where it knows more than the statements. In payoff units.",
+        "the subject's stepwise regret minus that of the rational believer on the same steps. "
+        "Lower is better; negative where it knows more than the statements. In payoff units.",
         better=-1,
     ),
 )

@@ -99,25 +99,24 @@ def accuracy_notes(run: Run) -> list[str]:
     if any(told.accuracy in (0, 1) for told in cells):
         notes.append(
             "use slope: not identified where statements are always right or always wrong, because "
-            "some of them can then not occur"
+            "some of them then cannot occur"
         )
     same = dict.fromkeys(t.cell.game.name for t in cells if slope_ceiling(t.cell.game) == 0)
     if same:
         notes.append(
-            f"{', '.join(same)}: every statement has the same best responses, so nothing shows "
-            "whether it was followed (the ceiling of the use slope is 0)"
+            f"{', '.join(same)}: every statement has the same best responses, so following one "
+            "cannot be seen (the ceiling of the use slope is 0)"
         )
     if any(np.ptp(p.emissions) > 1e-12 for told in cells for p in told.cell.partners):
         notes.append(
-            "the rational believer knows how often statements are right and nothing of the "
-            "partner; a subject that can predict the partner without them rightly follows them "
-            "less, and its regret can be lower"
+            "the rational believer knows only how often statements are right; a subject that can "
+            "predict the partner without them rightly follows them less and can have lower regret"
         )
     silent = dict.fromkeys(str(t.columns["subject"]) for t in cells if t.columns["rated"] == "no")
     if silent:
         notes.append(
-            f"{'; '.join(silent)}: not told how often statements are right, and shown none of the "
-            "past ones, so from where they follow says nothing of their judgement"
+            f"{'; '.join(silent)}: not told how often statements are right and not shown past "
+            "ones, so their threshold for following does not reflect their judgement"
         )
     return notes
 

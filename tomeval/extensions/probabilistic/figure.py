@@ -40,8 +40,8 @@ def probabilistic(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                 f"Stated probabilities: {title}",
                 f"{title}. How often the likeliest action was right, by its stated probability, in "
                 f"{BINS} bins of equal width; larger dots have more steps; bars are Wilson's 95 % "
-                "intervals, episodes as clusters. On the dashed line the subject is as often right "
-                f"as it says; below it, it is too sure. Of {sample_words(cells)}.",
+                "intervals, episodes as clusters. On the dashed line the subject is right as often "
+                f"as it says; below the line it is overconfident. Of {sample_words(cells)}.",
                 _describe(cells),
             )
         )
@@ -74,7 +74,7 @@ def _figure(cells: Sequence[MatrixRunCell], title: str, options: Options) -> Fig
         style = line_style(index) | {"marker": MARKERS[index]}
         handles.append(Line2D([], [], label=cell.title, markersize=4, lw=1.2, **style))
     axes.plot([0, 100], [0, 100], zorder=1, **BASELINE_LINE)
-    handles.append(Line2D([], [], label="as sure as right", **BASELINE_LINE))
+    handles.append(Line2D([], [], label="calibrated", **BASELINE_LINE))
     axes.set(xlim=(-3, 103), ylim=(-3, 103), aspect="equal")
     axes.set(xlabel="probability of the likeliest action (%)", ylabel="how often it is right (%)")
     add_head(figure, title, handles)

@@ -85,7 +85,7 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
         # As one text: a cell may have hundreds of thousands.
         probs[readable] = json.loads(f"[{','.join(rows[step][0] for step in readable)}]")
         if not (np.isfinite(probs[readable]).all() and (probs[readable] >= 0).all()):
-            raise store.damaged(f"cell {cell}: stated probabilities are no probabilities")
+            raise store.damaged(f"cell {cell}: stated probabilities are not a distribution")
     nothing_drawn = np.zeros(len(rows), dtype=np.int64)
     return Stated(STATED if stated else "", probs, probs, nothing_drawn, 0, known)
 
@@ -194,7 +194,7 @@ MEASURES = (
         "Good 1952, the logarithmic score",
         "Surprise at what the partner did: minus the natural logarithm of the probability that the "
         "subject gave to it, mean over steps, in nats. 0 is a certain and right prediction; lower "
-        "is better. No value where a probability of 0 was given to what happened: it is infinite.",
+        "is better. Infinite, shown without a value, where what happened had probability 0.",
         FROM_ZERO,
     ),
     _measure(
@@ -223,7 +223,7 @@ MEASURES = (
         0,
         _OWN,
         "How much higher the probability of the likeliest action is than the share of steps on "
-        "which it was right, in percentage points. 0: as sure as right; positive: too sure.",
+        "which it was right, in percentage points. 0: calibrated; positive: overconfident.",
         (-100.0, 100.0),
     ),
     _measure(
@@ -233,8 +233,8 @@ MEASURES = (
         -1,
         _OWN,
         "The regret per step of a player who maximises its payoff expected under the stated "
-        "probabilities, the partner's moves held fixed: to hedge is no error. Lower is better; in "
-        "payoff units.",
+        "probabilities, the partner's moves held fixed: hedging is not an error. Lower is better; "
+        "in payoff units.",
         FROM_ZERO,
     ),
     _measure(

@@ -146,11 +146,11 @@ def notes(run: Run) -> list[str]:
     shown = rows(run)
     said = [
         "losses are means over steps, in nats and in squared probability; skill is 1 - loss / loss "
-        "of the base rate, how often each action is played: 1 is perfect, 0 as good, negative "
-        "worse. Bayes knows the partner set and sees the same moves",
+        "of the base rate (how often each action is played): 1 is perfect, 0 as good as the base "
+        "rate, negative worse. Bayes knows the partner set and sees the same moves",
         f"ece: {BINS} bins of equal width, probability of the likeliest action against how often "
-        "it is right. Chance raises it; its interval allows for that, and holds 0 where no error "
-        "of calibration is shown",
+        "it is right. Chance raises it; its interval allows for that, and includes 0 where no "
+        "calibration error is shown",
     ]
     if any(row["probabilities"] == DRAWN for row in shown):
         said.append(
@@ -161,8 +161,8 @@ def notes(run: Run) -> list[str]:
     without = [row for row in shown if row["base_rate_log_loss"] < LEAST_LOSS]
     if without:
         said.append(
-            f"{_cells(without)}: the base rate loses nothing there, so there is no skill against "
-            "it; see log loss above Bayes"
+            f"{_cells(without)}: the base rate has no loss there, so skill is undefined; see log "
+            "loss above Bayes"
         )
     impossible = [row for row in shown if row["impossible_steps"]]
     if impossible:
@@ -174,8 +174,8 @@ def notes(run: Run) -> list[str]:
     count = len(silent) - len(shown)
     if count:
         said.append(
-            f"{_count(count)} without probabilities left out: written answers have them if "
-            "draws are asked for (draws = 8)"
+            f"{_count(count)} without probabilities left out: written answers need repeated draws "
+            "(draws = 8)"
         )
     return said
 

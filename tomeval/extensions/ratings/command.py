@@ -34,7 +34,7 @@ def ratings(
     from tomeval.runs.results import Run
 
     if every and what:
-        raise TomevalError("--all and --what exclude each other")
+        raise TomevalError("--all and --what cannot be combined")
     with Run(folder) as opened:
         names = list(RATED) if every else what or ["ratings"]
         if form in DATA and len(names) > 1:

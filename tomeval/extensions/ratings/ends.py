@@ -16,10 +16,10 @@ FLAT = 1e-8
 """A ridge that keeps a profile's maximum finite where the likelihood only nears it."""
 
 FAR = 50.0
-"""In logits: an end of an interval that is farther away is none that games could show."""
+"""In logits; ends of intervals beyond this are treated as infinite."""
 
 NOTHING = 1e-6
-"""Clustered variances below this share of the model's are no variances."""
+"""Clustered variances below this share of the model's count as zero."""
 
 
 def profile_ends(

@@ -115,10 +115,10 @@ def selection_note(records: Records) -> str:
     rows = selection_rows(records)
     least, most = (pick(rows, key=lambda row: row["clean_percent"]) for pick in (min, max))
     return (
-        f"clean games are no random sample: {clean} of {len(records)} games are clean, from "
-        f"{least['clean_percent']:.0f} % of those of {_seat(least)} to "
-        f"{most['clean_percent']:.0f} % of those of {_seat(most)}; players who err, and those who "
-        "met them, have fewer of them: both results are shown, and neither corrects the other"
+        f"clean games are not a random sample: {clean} of {len(records)} games are clean, from "
+        f"{least['clean_percent']:.0f} % of those of {_seat(least)} to {most['clean_percent']:.0f} "
+        f"% of those of {_seat(most)}; players who err, and their opponents, have fewer: both "
+        "results are shown, and neither corrects the other"
     )
 
 

@@ -62,10 +62,10 @@ def ratings(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     f"Ratings from all games and from games without an error: {listed(group)}",
                     f"{listed(group)}, {sample_words(cells, 'games')}: ratings by one likelihood "
                     "over all games with terms for seats or roles; a team is the mean of its "
-                    f"players. Profile likelihood; {INTERVALS}. An arrow: the games set no limit "
-                    "on that side; a mark without a line: the rating rests on one deal. Games "
-                    "without an error are no random sample of all games; no mark: they do not rate "
-                    f"the player.{same}",
+                    f"players. Profile likelihood; {INTERVALS}. Arrow: the games set no limit on "
+                    "that side; mark without a line: the rating rests on one deal. Games without "
+                    "an error are not a random sample of all games; no mark: they do not rate the "
+                    f"player.{same}",
                     _describe(rated, group, shown, subsets),
                 )
             )

@@ -83,7 +83,7 @@ class Fit:
             names = ", ".join(repr(self.contests.names[k]) for k in lost)
             than = "" if first is None else f" beside {self.contests.names[free[0]]!r}"
             raise TomevalError(
-                f"ratings: these games cannot tell how strong {names} is{than}: it always sat with "
+                f"ratings: these games cannot show how strong {names} is{than}: it always sat with "
                 "the same team-mates, or in the same seat or role; let players change places"
             )
 

@@ -107,7 +107,7 @@ def rate(contests: Contests, rng: np.random.Generator, fixed: FloatArray | None 
     given = np.full(len(contests.names) + len(contests.sides), np.nan) if fixed is None else fixed
     if len(contests.names) < 2:
         raise TomevalError(
-            f"ratings: {contests.names[0]!r} is the only player: nobody to rate with"
+            f"ratings: {contests.names[0]!r} is the only player: nobody to compare with"
         )
     _check_connected(contests, np.isnan(given[: len(contests.names)]))
     fit = Fit(contests, given)
@@ -148,12 +148,10 @@ def _assembled(fit: Fit, rng: np.random.Generator) -> Ratings:
 
 
 OPEN = {
-    "above": "no upper end: these games would be as likely or likelier if it were any amount "
-    "stronger",
-    "below": "no lower end: these games would be as likely or likelier if it were any amount "
-    "weaker",
-    "both": "no end on either side: these games would be as likely or likelier with ever better "
-    "players above and ever worse ones below it, or if teams always tied",
+    "above": "no upper end: these games fit at least as well however much stronger it is",
+    "below": "no lower end: these games fit at least as well however much weaker it is",
+    "both": "no end on either side: these games fit at least as well with ever better players "
+    "above and ever worse ones below it, or if teams always tied",
 }
 
 
@@ -168,22 +166,19 @@ def _notes(fit: Fit, opened: Sequence[str], ends: FloatArray) -> list[str]:
         if mine := named(said == word for said in opened):
             notes.append(f"the rating of {mine} has {text}")
     if few := named(fit.free & np.isnan(ends)):
-        notes.append(
-            f"no interval for the rating of {few}: what can be told of it rests on one deal, so "
-            "nothing shows how deals vary"
-        )
+        notes.append(f"no interval for the rating of {few}: it rests on one deal")
     if not all(fit.limit.says(one) for one in fit.players):
         notes.append(
-            "where these games set no limit, the rating itself is finite only by a weak prior "
-            f"(mean 0, standard deviation {PRIOR:g} logits or {PRIOR * ELO:.0f} points)"
+            "where these games set no limit, only a weak prior keeps the rating finite (mean 0, "
+            f"standard deviation {PRIOR:g} logits or {PRIOR * ELO:.0f} points)"
             + (", and a closed end counts each common deal as one game" if fit.clustered else "")
         )
     if not fit.frozen and not fit.core.all():
         notes.append(f"0 is the mean rating of {named(fit.core)}")
     if fit.alike:
         notes.append(
-            "common deals end alike whoever sits where, so they do not show how much chance "
-            "there is: intervals take games as independent"
+            "common deals end alike whoever sits where, so they do not show the variation between "
+            "deals: intervals treat games as independent"
         )
     return notes
 

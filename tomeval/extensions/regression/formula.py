@@ -166,8 +166,7 @@ class _Reader:
             return Factor(name)
         if name not in FUNCTIONS:
             raise TomevalError(
-                f"{self.shown}: there is no {excerpt(name)}(); {' and '.join(FUNCTIONS)} of a "
-                "column are known"
+                f"{self.shown}: unknown function {excerpt(name)}(); known: {', '.join(FUNCTIONS)}"
             )
         self.take("(")
         column = self.take()

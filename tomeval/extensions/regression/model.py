@@ -125,8 +125,8 @@ def regress(
     clusters = int(steps.clusters.max()) + 1
     if clusters < 2:
         raise TomevalError(
-            f"--formula: one cluster of {asked.group}: nothing shows how estimates vary; play more "
-            "episodes or name another group"
+            f"--formula: only one cluster of {asked.group}, so standard errors are undefined; play "
+            "more episodes or name another group"
         )
     fit = _gee(y, made, steps.clusters, family)
     notes = [*steps.notes, *made.notes, *fit.notes]
@@ -136,10 +136,10 @@ def regress(
     low, high = np.where(bare, np.nan, low), np.where(bare, np.nan, high)
     p = np.where(bare, np.nan, t_test(fit.estimate, standard))
     if clusters < FEWEST:
-        notes.append(f"{clusters} clusters: no intervals; they need {FEWEST}")
+        notes.append(f"no intervals: at least {FEWEST} clusters are needed, there are {clusters}")
     elif bare.any():
         some = ", ".join(name for name, no in zip(made.names, bare, strict=True) if no)
-        notes.append(f"too few clusters bear on {some}: no interval")
+        notes.append(f"no interval for {some}: too few clusters")
     with np.errstate(invalid="ignore", divide="ignore"):
         t = fit.estimate / fit.error
     corrected = np.concatenate([p[:1], holm(p[1:])])
@@ -171,10 +171,10 @@ def _gee(y: FloatArray, made: Design, clusters: IntArray, family: str) -> Fit:
     order = np.argsort(clusters, kind="stable")
     solved = solve(y[order] / size, made.matrix[order], clusters[order], family)
     if np.abs(solved.residual).max() <= FLAT:
-        raise TomevalError("the terms give every step exactly: there is no error to estimate")
+        raise TomevalError("the terms fit every step exactly: there is no error to estimate")
     covariance, freedom = sandwich(solved.x, solved.residual, clusters[order], solved.rho)
     error = np.sqrt(np.diag(covariance)) * size
-    notes = [] if solved.exchangeable else ["no exchangeable correlation fits: none is assumed"]
+    notes = [] if solved.exchangeable else ["no exchangeable correlation fits: zero is assumed"]
     return Fit(solved.estimate * size, error, freedom, solved.rho, notes)
 
 

@@ -228,6 +228,6 @@ def _check_apart(matrix: FloatArray, names: Sequence[str]) -> None:
     for name, rest in zip(names, left.tolist(), strict=True):
         if rest < 1e-9:
             raise TomevalError(
-                f"--formula: {name} is collinear: these steps have no value of it that does not "
-                "follow from the terms before it; leave a term out, or write + in place of *"
+                f"--formula: {name} is collinear with the terms before it; leave a term out, or "
+                "write + in place of *"
             )

@@ -33,7 +33,7 @@ def regression_table(runs: Sequence[Run], options: dict[str, Any]) -> Table:
 
 
 def _above(fit: Regression) -> list[str]:
-    group = "that met the same chance" if fit.group == EPISODE else f"by {fit.group}"
+    group = "with the same random draws" if fit.group == EPISODE else f"by {fit.group}"
     units = "clusters of episodes" if fit.group == EPISODE else "clusters"
     gaussian = "gaussian" if fit.method == "gee" else "linear"
     model = _MODEL.format(

@@ -211,7 +211,7 @@ def _match(lines: list[Line]) -> Match:
     for number, line in enumerate(lines, start):
         if line.data.step != number or start > 1:
             wanted = "0 or 1" if line is first else str(number)
-            text = f"{line.data.step} where {wanted} was to come in game {name!r}"
+            text = f"{line.data.step} where {wanted} was expected in game {name!r}"
             raise line.wrong("step", text)
     deals = [line for line in lines if line.data.deal is not None]
     deal = deals[0].data.deal if deals else None
@@ -249,7 +249,7 @@ def _seats(game: str, wording: Wording, lines: list[Line]) -> int:
             if seats not in known:
                 raise lines[0].wrong("observation", f"lists {seats} players")
             return seats
-    text = "does not tell how many seats there are; give 'players'"
+    text = "does not say how many seats there are; give 'players'"
     raise lines[0].wrong("observation", text)
 
 

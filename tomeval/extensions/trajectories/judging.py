@@ -180,7 +180,7 @@ def _finished(
     """Return a game that is over, if the file says the same of how it ended."""
     if way.at < len(match.lines):
         line = match.lines[way.at]
-        text = f"{line.data.step}, but game {match.name!r} was over before"
+        text = f"{line.data.step}, but game {match.name!r} had already ended"
         raise _Misfit(way.at, line.wrong("step", text))
     rewards = game.rewards(way.state)
     for seat, (ours, theirs) in enumerate(zip(rewards, match.rewards, strict=True)):

@@ -14,6 +14,7 @@ from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.storing import as_block
 from tomeval.extensions.trajectories.file import Left, Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
+from tomeval.report.facts import counted
 from tomeval.runs.runner import Recorded
 
 RECORDED = "recorded"
@@ -69,7 +70,8 @@ def recorded_games(
         raise TomevalError(f"{path}: no game can be read; the first fault: {left[0].why}")
     played = [game for lineup in lineups.values() for game in lineup.games]
     steps = sum(len(game.decisions) for game in played)
-    note = f"{path.name}: {len(played)} games, {steps} decisions, {len(cells)} line-ups"
+    counts = (len(played), "game"), (steps, "decision"), (len(cells), "line-up")
+    note = f"{path.name}: {', '.join(counted(*each) for each in counts)}"
     return Recorded(cells, [note, *_left_lines(path, left)])
 
 
@@ -77,9 +79,10 @@ def _left_lines(path: Path, left: list[Left]) -> list[str]:
     """Return what was left out, in lines."""
     if not left:
         return []
-    lines = [f"left out: {len(left)} games, {sum(one.rows for one in left)} lines of {path.name}"]
+    rows = counted(sum(one.rows for one in left), "line")
+    lines = [f"left out: {counted(len(left), 'game')}, {rows} of {path.name}"]
     return lines + [
-        f"  {f'game {one.name!r} ' if one.name else ''}({one.rows} lines): {one.why}"
+        f"  {f'game {one.name!r} ' if one.name else ''}({counted(one.rows, 'line')}): {one.why}"
         for one in left
     ]
 

@@ -82,8 +82,8 @@ def notes(run: Run) -> list[str]:
     """Say what the columns are, and what was left out."""
     return [
         "sd and share: of one episode's variance, by crossed random effects; range: the largest "
-        "less the smallest mean of the swept values; any wording: all that wording does, alone and "
-        "to single strategies",
+        "minus the smallest mean of the swept values; any wording: all that wording does, alone "
+        "and to single strategies",
         *found_in(run)[1],
     ]
 

@@ -140,7 +140,7 @@ const browser = {
     const count = browser.order.length;
     browser.say(
       count === 0
-        ? "No episode fits."
+        ? "No episode matches."
         : `Episodes ${first + 1} to ${first + shown.length} of ${count.toLocaleString("en")}.`,
     );
   },

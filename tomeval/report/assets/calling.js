@@ -63,7 +63,7 @@ const calling = {
     const said = [];
     if (call.o !== undefined) said.push(`read as ${call.o}`);
     if (call.f !== undefined) said.push(`ended by ${call.f}`);
-    if (call.k !== undefined) said.push(`all labels together ${call.k} of the probability (${call.w})`);
+    if (call.k !== undefined) said.push(`all labels together have ${call.k} of the probability (${call.w})`);
     if (call.u !== undefined) said.push(`${call.u[0]} prompt tokens, ${call.u[2]} of them cached, ${call.u[1]} generated`);
     if (call.d !== undefined) said.push(`${call.d} s`);
     return said.join(" · ");

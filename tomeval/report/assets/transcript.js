@@ -73,7 +73,7 @@ const transcript = {
 
   table(episode) {
     const heads = [["step", "number"], ["played", "told"]];
-    if (episode.wide) heads.push(["what came of it", "told"]);
+    if (episode.wide) heads.push(["outcome", "told"]);
     if (episode.calls.length) heads.push(["questions", null]);
     return dom.make(
       "div",

@@ -21,7 +21,7 @@ __all__ = ["batch_form", "simulate"]
 def batch_form(kind: str) -> str:
     """Return where the batch form of a kind of subject is; empty if it has none.
 
-    One that a class inherits does not count: it plays what that other class does.
+    Inherited batch forms are ignored, as they play the parent's policy.
     """
     form: str = vars(subject_class(kind)).get("batch", "")
     return form

@@ -91,7 +91,7 @@ def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) 
     """Say what is drawn: of how many episodes, with which intervals."""
     by, x, width = options.by, options.x, options.window
     several = "a line per subject" if by is None else f"a line per value of {by}"
-    which = "" if by is None else " (of the first one, where it was played for several)"
+    which = "" if by is None else " (for the first one, if it was played for several)"
     based = any(cell.is_baseline for cell in cells)
     base = f" The dashed grey line is the tabular baseline{which}." if based else ""
     part = f"all {x}s up to there"
@@ -105,7 +105,7 @@ def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) 
         if options.curve == "cumulative":
             kind, part = "sum", f"all steps up to there, averaged over {sample_words(cells)}"
     alone = (
-        "" if x == "step" or options.interval == SEQUENCE else ", each of its own episodes alone"
+        "" if x == "step" or options.interval == SEQUENCE else ", each from its own episodes only"
     )
     return (
         f"{what} by {x}, {title}: {several}. Every point is the {kind} of {part}; bands are "

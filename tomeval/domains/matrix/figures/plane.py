@@ -62,16 +62,16 @@ def _caption(run: Run, seen: Sequence[MatrixRunCell], options: Options) -> str:
     means = [measured(cell, PAIR, options).mean for cell in seen]
     beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
     words = [
-        "Knows: how well it predicts its partner. Uses: how well it does what follows from its "
-        f"own prediction. Both 0 at chance and 100 at the best attainable; a point per player and "
-        f"task, {all_words(seen)}, means over {sample_words(seen)} with "
-        f"{interval_words(options)}. Lines: half of what can be had, as the regions' words."
+        "Knows: how well it predicts its partner. Uses: how well it acts on its own prediction. "
+        "Both 0 at chance and 100 at the best attainable; a point per player and task, "
+        f"{all_words(seen)}, means over {sample_words(seen)} with {interval_words(options)}. "
+        "Lines: half of the attainable, the threshold for the names of the regions."
     ]
     if beyond:
         words.append(f"{beyond} of {len(seen)} points lie beyond the frame and are on its edge.")
     if blind:
         names = first_names([cell.name for cell in blind])
-        words.append(f"Not shown, as no use or no prediction can be seen there: {names}.")
+        words.append(f"Not shown, because use or prediction cannot be measured there: {names}.")
     return " ".join(words)
 
 
@@ -94,7 +94,7 @@ def _figure(cells: Sequence[MatrixRunCell], looks: Looks, options: Options, titl
     ends = LOW - _MARGIN, HIGH + _MARGIN
     axes.set(xlim=ends, ylim=ends, xticks=range(-20, 101, 20), yticks=range(-20, 101, 20))
     axes.set_xlabel("knows: predicts its partner\n(0 chance, 100 best attainable)")
-    axes.set_ylabel("uses: does what follows from its prediction")
+    axes.set_ylabel("uses: acts on its prediction")
     add_head(figure, title, looks.handles(cells))
     return figure
 

@@ -75,8 +75,8 @@ class Door:
         """Return the action that the partner plays in this step."""
         if self._action < 0:
             raise TomevalError(
-                "this subject looks at the partner's next action, which is not known before it "
-                "acts: its class must say so (looks_ahead = True)"
+                "this subject looks at the partner's next action before acting: its class must set "
+                "looks_ahead = True"
             )
         self.used = True
         return self._action
@@ -93,7 +93,7 @@ class Door:
     def _table(self) -> Partner:
         if self._partner is None:
             raise TomevalError(
-                "this subject needs the partner's table, and a player sits in the partner's seat"
+                "this subject needs the partner's table, but a player sits in the partner's seat"
             )
         self.used = True
         return self._partner

@@ -98,8 +98,8 @@ class SubjectOptions(ScoredOptions):
         self._check_draws()
         if self.conditional and not self.literal:
             raise TomevalError(
-                "conditional = true goes with literal = true: what stated reactions are worth is "
-                "measured from the prediction that they follow"
+                "conditional = true needs literal = true: stated reactions are evaluated together "
+                "with the prediction"
             )
 
     def _check_draws(self) -> None:
@@ -107,10 +107,10 @@ class SubjectOptions(ScoredOptions):
         if self.draws == 1:
             raise TomevalError("draws must be 0 or at least 2, is 1: one draw shows no spread")
         if self.draws and not self.literal:
-            raise TomevalError("draws go with literal = true: they repeat the literal question")
+            raise TomevalError("draws need literal = true: they repeat the literal question")
         if self.draws and self.temperature == 0:
             raise TomevalError(
-                "draws go with a temperature above 0: at temperature 0 all of them are alike"
+                "draws need a temperature above 0: at temperature 0 they are all the same"
             )
 
 

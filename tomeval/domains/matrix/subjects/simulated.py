@@ -249,7 +249,7 @@ class Believer(Subject):
         self.prediction = -1
 
     def act(self, observation: Observation) -> Decision:
-        """Hear the statement; follow it, or act on its own."""
+        """Follow the stated prediction, or ignore it."""
         game = self.seat.game
         said = self.seat.door.statement(self.accuracy)
         truth = self.seat.door.next_action()
