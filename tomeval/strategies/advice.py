@@ -35,7 +35,9 @@ class Desk:
     ) -> str | Invalid:
         """Have a note written."""
         if self.part.make and not self.part.calls:
-            raise TomevalError(f"strategy part {self.part.shown!r}: it writes notes, but has calls = 0")
+            raise TomevalError(
+                f"strategy part {self.part.shown!r}: it writes, but declares calls = 0"
+            )
         prompt = user_prompt(self.scene.earlier, request)
         return await self.line.write(purpose, kind, prompt, step, group)
 

@@ -283,9 +283,9 @@ class Driver:
         post.in_vain += 1
         if self._filler.stopping.asked:
             post.given_up = True
-            logger.warning("%s is lost (%s); what it held is left for the next session", who, why)
+            logger.warning("%s is lost (%s); its episodes are left for the next session", who, why)
         elif post.in_vain < (2 * LOSSES if alone else LOSSES):
-            logger.warning("%s is lost (%s); what it held is played again", who, why)
+            logger.warning("%s is lost (%s); its episodes are played again", who, why)
             post.replica = self._cluster.start(post.number, self._setting)
             self._ask(post, self._started, "start")
         else:
@@ -324,4 +324,4 @@ def _told(post: Post, error: Exception) -> Exception:
         return TomevalError(f"{post}: {error}")
     logger.error("%s:\n%s", post, error)
     last = f"{error}".strip().splitlines()[-1]
-    return RuntimeError(f"an error of the program on {post}: {last}")
+    return RuntimeError(f"a program error on {post}: {last}")

@@ -22,7 +22,7 @@ PATIENCE = 60.0
 """Seconds that a logger has to send what is left when the run is over."""
 
 SILENT = 5.0
-"""Seconds after which it is told that the command still waits for it."""
+"""Seconds after which a note says that the command still waits for it."""
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def _ended(name: str, beside: subprocess.Popen[str]) -> str:
         beside.kill()
         beside.communicate()
         late = isinstance(why, subprocess.TimeoutExpired)
-        ended = f"did not end within {PATIENCE:.0f} s" if late else "was not waited for"
+        ended = f"did not end within {PATIENCE:.0f} s" if late else "was interrupted"
         return f"{ended}; its last points may be missing"
     told = {}
     with suppress(ValueError):
@@ -74,4 +74,4 @@ def _ended(name: str, beside: subprocess.Popen[str]) -> str:
         return "ended early; its last points are missing"
     lost = f"; {told['missed']} more failed ({told['why']})" if told["missed"] else ""
     where = f", {told['where']}" if told["where"] else ""
-    return excerpt(f"{told['points']} points logged{lost}{where}", LONGEST)
+    return excerpt(f"{told['points']} point{'s' * (told['points'] != 1)} logged{lost}{where}", LONGEST)

@@ -83,7 +83,7 @@ def configuration(run: Run) -> dict[str, Any]:
 
 
 class Follower:
-    """Logs points of a folder's run; what fails is told once, and counted."""
+    """Logs points of a folder's run; failures are shown once, and counted."""
 
     def __init__(self, name: str, folder: Path, stderr: TextIO) -> None:
         self.name, self.folder, self._stderr = name, folder, stderr
