@@ -80,7 +80,7 @@ class ScriptedModel(Model):
         if callable(self._script):
             return self._script(request)
         if self._used >= len(self._script):
-            raise BackendError(f"the script has only {len(self._script)} replies")
+            raise BackendError(f"the script ends after reply {len(self._script)}")
         self._used += 1
         return self._script[self._used - 1]
 

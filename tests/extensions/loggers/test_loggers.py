@@ -169,7 +169,7 @@ def test_ctrl_c_ends_the_wait_for_a_logger_and_no_run(work, capfd, monkeypatch) 
     said = capfd.readouterr().err
     assert code in (0, 1)
     assert "60 s at most" in told_of[0]
-    assert "wandb: was not waited for" in said
+    assert "wandb: was interrupted" in said
     assert "go on" not in said
 
 

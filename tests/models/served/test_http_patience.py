@@ -77,7 +77,7 @@ def test_while_requests_wait_it_says_why_and_when_the_first_of_them_is_sent_agai
     assert told.line(now=10) == "again in 10 s; HTTP 429: slow down; 3 requests under way"
     told.resumes(20.0)
     told.replied(21.0)
-    assert told.line(now=22) == "again in 38 s; HTTP 429: slow down; 3 requests under way"
+    assert told.line(now=22) == "retrying in 38 s; HTTP 429: slow down; 3 requests under way"
     told.resumes(60.0)
     told.replied(61.0)
     assert (told.line(now=62), told.retries) == ("", 2)
@@ -107,7 +107,7 @@ def test_a_silent_server_is_told_of_and_again_after_twice_as_long(monkeypatch, c
         post(server, timeout=300)
     told = [message for message in caplog.messages if "no reply for" in message]
     assert told == [
-        f"{server.url}: no reply for {seconds} s, 1 request under way; each waits for up to 300 s "
+        f"{server.url}: no reply for {seconds} s, 1 request under way; each times out after 300 s "
         "(option timeout)"
         for seconds in (1, 2)
     ]

@@ -254,7 +254,7 @@ def test_a_server_that_always_says_the_same_is_noticed(caplog):
         server.reply = {"content": "same"}
         model = with_model(server, _itself)
     assert model.facts["sampled"] is False
-    assert "is it ignored" in caplog.text
+    assert "two samples at temperature 1 were identical; the server may be ignoring" in caplog.text
 
 
 def test_seeds_that_cannot_be_seen_to_work_are_not_promised():

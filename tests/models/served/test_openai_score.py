@@ -184,15 +184,15 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize(("flavour", "tokenizer"), [("vllm", True), ("vllm", False)])
-def test_wrong_log_probs_are_refused_with_server_model_and_what_was_seen(flavour, tokenizer, lie):
+def test_wrong_log_probs_are_refused_and_each_way_is_logged(flavour, tokenizer, lie, caplog):
     with FakeServer(flavour) as server:
         server.lie = lie
         with pytest.raises(TomevalError) as raised:
             score(server, tokenizer=tokenizer)
     message = str(raised.value)
     assert f"openai:toy@{server.url}" in message
-    assert "top_k: " in message
-    assert LIES[lie] in message
+    assert "six ways to get label scores were tried; all failed (--verbose lists them)" in message
+    assert f"log-probs from route top_k are not used: {LIES[lie]}" in caplog.text
 
 
 @pytest.mark.parametrize("flavour", ["sglang", "llama.cpp", "ollama", "old_vllm", "base_vllm"])
@@ -217,7 +217,7 @@ def test_required_scoring_fails_at_the_start():
         with_model(server, _itself, scoring="required")
     first, second = str(raised.value).splitlines()
     assert "labels cannot be scored: leave LM and Social LM out, or ask a server that" in first
-    assert "no log-probs in the reply" in second
+    assert second == ("six ways to get label scores were tried; all failed (--verbose lists them)")
 
 
 def test_a_model_that_is_not_listed_is_told_what_is(caplog) -> None:

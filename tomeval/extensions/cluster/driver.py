@@ -34,6 +34,7 @@ from tomeval.extensions.cluster.replicas import (
     Lost,
     Post,
     closing_lines,
+    counted_episodes,
     shown_lines,
     where,
 )
@@ -130,9 +131,7 @@ class Driver:
                 post.last_error = post.replica.note or post.last_error
             self._ask_news(post, now)
             self._give(post)
-        count = self._under_way
-        episodes = "1 episode" if count == 1 else f"{count} episodes"
-        self._filler.stopping.what = f"{episodes}, up to some minutes"
+        self._filler.stopping.what = f"{counted_episodes(self._under_way)}, up to some minutes"
 
     # What replicas say
 
@@ -295,7 +294,7 @@ class Driver:
             if all(other.given_up for other in self._posts) and not self.done:
                 self._error = self._error or TomevalError(
                     f"all replicas were lost at least {LOSSES} times in a row; the last one, {who}"
-                    f": {why}; everything is kept: run the same command again to go on"
+                    f": {why}; everything is kept: run the same command again to continue"
                 )
 
     def _take_back(self, post: Post, job: Job, steps: int, why: str) -> None:

@@ -119,7 +119,7 @@ def shown_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
     for post in order[:_ROWS]:
         trouble = f"; {excerpt(post.last_error, _LONGEST)}" if post.last_error else ""
         head = post.name + places.get(post.number, "")
-        lines.append(f"{head}: {post.state}, {post.episodes:,} episodes{trouble}")
+        lines.append(f"{head}: {post.state}, {counted_episodes(post.episodes)}{trouble}")
     if rest := order[_ROWS:]:
         lines.append(f"{len(rest):,} more replicas: {sum(p.episodes for p in rest):,} episodes")
     return lines
@@ -131,7 +131,7 @@ def closing_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]
     lines = [f"replicas: {len(posts):,}, {f'lost {_times(lost)}' if lost else 'none lost'}"]
     order = sorted(posts, key=lambda post: -post.lost)
     for post in sorted(order[:_ROWS], key=lambda post: post.number):
-        line = f"  {post.name}{places.get(post.number, '')}: {post.episodes:,} episodes"
+        line = f"  {post.name}{places.get(post.number, '')}: {counted_episodes(post.episodes)}"
         line += f"; lost {_times(post.lost)}, the last: {post.last_error}" if post.lost else ""
         lines.append(line)
     if rest := [post.episodes for post in order[_ROWS:]]:
@@ -144,6 +144,11 @@ def where(origin: Origin) -> str:
     numeric = origin.host.replace(".", "").isdigit()
     host = origin.host if numeric else origin.host.partition(".")[0]
     return f" ({', '.join(filter(None, (host, origin.device)))})"
+
+
+def counted_episodes(number: int) -> str:
+    """Return a number of episodes in words."""
+    return "1 episode" if number == 1 else f"{number:,} episodes"
 
 
 def _times(number: int) -> str:
