@@ -85,14 +85,14 @@ def test_missing_words_are_named(tmp_path) -> None:
         ("a.txt", b"river\n", r"a.txt: 0 numbers per word"),
         ("a.txt", b"", r"a.txt: has none of"),
         ("a.txt", b"river nan 1\n", r"'river' is not finite"),
-        ("a.txt.gz", b"", r"a.txt.gz: not an embedding file by its ending"),
+        ("a.txt.gz", b"", r"a.txt.gz: not an embedding file by its suffix"),
         ("a.bin", b"hello world\n", r"a.bin: no word2vec header"),
         ("a.bin", b"2 999999\n", r"a.bin: 999999 numbers per word"),
         ("a.bin", binary_of(count=9), r"ends after 8 of the 9 words"),
         ("a.bin", binary_of(count=7), r"continues after the 7 words"),
         ("a.bin", binary_of()[:-5], r"ends within a word or its vector"),
         ("a.bin", b"1 6\n" + b"x" * 30_000, r"not word2vec's binary format"),
-        ("a.csv", b"", r"a.csv: not an embedding file by its ending"),
+        ("a.csv", b"", r"a.csv: not an embedding file by its suffix"),
     ],
 )
 def test_faulty_files(tmp_path, name, data, message) -> None:

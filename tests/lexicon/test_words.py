@@ -64,9 +64,9 @@ def test_lists_of_your_own(tmp_path) -> None:
     ("text", "message"),
     [
         ("river\nice cream\n", r"own.txt:2: not a single word of letters: 'ice cream'"),
-        ("river\nr2d2\n", r"own.txt:2: not one word"),
-        ("river\na-b-c\n", r"own.txt:2: not one word"),
-        ("x" * 61, r"own.txt:1: not one word"),
+        ("river\nr2d2\n", r"own.txt:2: not a single word"),
+        ("river\na-b-c\n", r"own.txt:2: not a single word"),
+        ("x" * 61, r"own.txt:1: not a single word"),
         ("river\nviolin\nRIVER\n", r"own.txt:3: 'RIVER' is already in line 1"),
         ("cafe\ncafé\n", r"own.txt:2: 'café' is already in line 1"),
         ("\n \n", r"own.txt: no words"),

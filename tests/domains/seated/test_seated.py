@@ -60,7 +60,7 @@ def bob(**given):
     [
         ({"memory": "restate"}, "did you mean 'restated'"),
         ({"probe_temperature": -1}, "probe_temperature must be a number from 0"),
-        ({"strategy": "S2A", "memory": "conversation"}, "choose one of them"),
+        ({"strategy": "S2A", "memory": "conversation"}, "choose one"),
     ],
 )
 def test_options_that_language_models_cannot_have(made, given, message) -> None:

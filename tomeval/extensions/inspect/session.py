@@ -111,7 +111,7 @@ class Session:
         set_there = [name for name in _OURS if getattr(told, name, None) is not None]
         if set_there:
             raise TomevalError(
-                f"{', '.join(set_there)}: is set for the model, but tomeval's tasks set it; for the "
+                f"{', '.join(set_there)}: is set for the model, but tomeval's tasks set it; for "
                 "temperature use -T temperature=..."
             )
         if epochs > 1:
