@@ -35,9 +35,7 @@ class Desk:
     ) -> str | Invalid:
         """Have a note written."""
         if self.part.make and not self.part.calls:
-            raise TomevalError(
-                f"strategy part {self.part.shown!r}: it writes, but declares calls = 0"
-            )
+            raise TomevalError(f"strategy part {self.part.shown!r}: it writes although calls = 0")
         prompt = user_prompt(self.scene.earlier, request)
         return await self.line.write(purpose, kind, prompt, step, group)
 

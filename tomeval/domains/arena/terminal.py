@@ -117,7 +117,6 @@ def typed(line: str, form: Form) -> list[Any] | Broken:
     if form.size and len(parts) != form.size:
         return Broken("format", f"{form.size} were expected, {len(parts)} were typed")
     if form.kind is int:
-        wrong = [part for part in parts if not _WHOLE.fullmatch(part)]
-        text = f"{wrong[0]!r} is not a whole number" if wrong else ""
-        return Broken("format", text) if wrong else [*map(int, parts)]
+        bad = [part for part in parts if not _WHOLE.fullmatch(part)]
+        return Broken("format", f"{bad[0]!r} is not a whole number") if bad else [*map(int, parts)]
     return list(parts)

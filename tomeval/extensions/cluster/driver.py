@@ -34,7 +34,6 @@ from tomeval.extensions.cluster.replicas import (
     Lost,
     Post,
     closing_lines,
-    counted_episodes,
     shown_lines,
     where,
 )
@@ -131,7 +130,8 @@ class Driver:
                 post.last_error = post.replica.note or post.last_error
             self._ask_news(post, now)
             self._give(post)
-        self._filler.stopping.what = f"{counted_episodes(self._under_way)}, up to some minutes"
+        episodes = f"{self._under_way} episode{'s' * (self._under_way != 1)}"
+        self._filler.stopping.what = f"{episodes}, up to some minutes"
 
     # What replicas say
 

@@ -119,7 +119,8 @@ def shown_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
     for post in order[:_ROWS]:
         trouble = f"; {excerpt(post.last_error, _LONGEST)}" if post.last_error else ""
         head = post.name + places.get(post.number, "")
-        lines.append(f"{head}: {post.state}, {counted_episodes(post.episodes)}{trouble}")
+        many = "s" * (post.episodes != 1)
+        lines.append(f"{head}: {post.state}, {post.episodes:,} episode{many}{trouble}")
     if rest := order[_ROWS:]:
         lines.append(f"{len(rest):,} more replicas: {sum(p.episodes for p in rest):,} episodes")
     return lines
@@ -131,7 +132,8 @@ def closing_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]
     lines = [f"replicas: {len(posts):,}, {f'lost {_times(lost)}' if lost else 'none lost'}"]
     order = sorted(posts, key=lambda post: -post.lost)
     for post in sorted(order[:_ROWS], key=lambda post: post.number):
-        line = f"  {post.name}{places.get(post.number, '')}: {counted_episodes(post.episodes)}"
+        many = "s" * (post.episodes != 1)
+        line = f"  {post.name}{places.get(post.number, '')}: {post.episodes:,} episode{many}"
         line += f"; lost {_times(post.lost)}, the last: {post.last_error}" if post.lost else ""
         lines.append(line)
     if rest := [post.episodes for post in order[_ROWS:]]:
@@ -144,11 +146,6 @@ def where(origin: Origin) -> str:
     numeric = origin.host.replace(".", "").isdigit()
     host = origin.host if numeric else origin.host.partition(".")[0]
     return f" ({', '.join(filter(None, (host, origin.device)))})"
-
-
-def counted_episodes(number: int) -> str:
-    """Return a number of episodes in words."""
-    return "1 episode" if number == 1 else f"{number:,} episodes"
 
 
 def _times(number: int) -> str:

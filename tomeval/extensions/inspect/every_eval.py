@@ -69,9 +69,7 @@ def export_every_eval(
         if model and len(cell.episodes):
             groups.setdefault((model, cell.player), []).append(cell)
     if not groups:
-        raise TomevalError(
-            f"{run.folder}: no cell with a single language model has a complete episode"
-        )
+        raise TomevalError(f"{run.folder}: no cell with one language model has complete episodes")
     source = {
         "source_name": "tomeval",
         "source_type": "evaluation_run",

@@ -132,9 +132,7 @@ def _checked(experiment: Experiment, sample: Any, kept: Any, where: str) -> Bloc
     for name, value in measured.values.items():
         told = said.get(name, "missing") if isinstance(said, Mapping) else "missing"
         if not _same(told, value):
-            raise TomevalError(
-                f"{where}: {name} is {told} in the log, but {value} from its replies"
-            )
+            raise TomevalError(f"{where}: {name} is {told} in the log but {value} by its replies")
     return block
 
 

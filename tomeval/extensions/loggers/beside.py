@@ -74,6 +74,4 @@ def _ended(name: str, beside: subprocess.Popen[str]) -> str:
         return "ended early; its last points are missing"
     lost = f"; {told['missed']} more failed ({told['why']})" if told["missed"] else ""
     where = f", {told['where']}" if told["where"] else ""
-    return excerpt(
-        f"{told['points']} point{'s' * (told['points'] != 1)} logged{lost}{where}", LONGEST
-    )
+    return excerpt(f"points logged: {told['points']}{lost}{where}", LONGEST)

@@ -66,8 +66,7 @@ def _missing(merged: Merged) -> list[str]:
     ]
     if not merged.lacks:
         return lines
-    episodes = "1 episode is" if merged.lacks == 1 else f"{merged.lacks:,} episodes are"
-    lines.append(f"warning: {episodes} missing:")
+    lines.append(f"warning: {merged.lacks:,} missing episode{'s' * (merged.lacks > 1)}:")
     for part in merged.unfinished[:NAMED]:
         name = f"shard {part.shard}" if part.shard else "the part"
         again = f"tomeval run FILE --shard {part.shard}" if part.shard else "tomeval run FILE"

@@ -71,6 +71,10 @@ from tomeval.models.served.openai_wire import (
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
+_IDENTICAL = (
+    "%s: two samples at temperature 1 were identical; the server may be ignoring temperature"
+)
+_UNSEEDED = "%s: the server ignores `seed`: this run cannot be repeated exactly"
 
 LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
@@ -331,15 +335,9 @@ class OpenAIModel(Model):
         self.facts["api"] = "chat" if self._requests.chat else "completions"
         self.facts.update(judge_draws(first, again, other))
         if self.facts["sampled"] is False:
-            logger.warning(
-                "%s: two samples at temperature 1 were identical; the server may be ignoring "
-                "temperature",
-                self._said,
-            )
+            logger.warning(_IDENTICAL, self._said)
         if not self.facts["seeded"]:
-            logger.warning(
-                "%s: the server ignores `seed`: this run cannot be repeated exactly", self._said
-            )
+            logger.warning(_UNSEEDED, self._said)
         if self._requests.kind == OLLAMA:
             logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._said)
         drawn = [first, again, other]

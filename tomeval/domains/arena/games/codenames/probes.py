@@ -16,7 +16,7 @@ def probe_fault(view: CodenamesView, probe: Probe, words: Words) -> Broken | Non
     covered = view.covered
     for word in words:
         if word not in covered:
-            return Broken("target", f"{word[:60]!r} is not a covered word of the board")
+            return Broken("target", f"{word[:60]!r} is not a covered board word")
     if len(set(words)) < len(words):
         return Broken("rule", "a word is named twice")
     if probe.name == "assassin" and len(words) != 1:

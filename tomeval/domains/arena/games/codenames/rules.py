@@ -180,7 +180,7 @@ class Codenames(ArenaGame[State]):
             return Broken(*gives_away)
         for name in meant:
             if name not in view.own:
-                return Broken("target", f"{name[:60]!r} is not a covered word of the own team")
+                return Broken("target", f"{name[:60]!r} is not a covered word of one's own team")
         return None
 
     def default(self, view: CodenamesView, ask: Ask) -> Action:

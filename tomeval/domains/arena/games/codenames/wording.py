@@ -48,8 +48,7 @@ class CodenamesWording(Wording):
         if word == "pass":
             return Reading(None)
         if word not in view.covered:
-            text = f"{word[:60]!r} is not a covered word of the board"
-            return Reading(None, Broken("target", text))
+            return Reading(None, Broken("target", f"{word[:60]!r} is not a covered board word"))
         return Reading(word)
 
     def dealt(self, game: Any, seen: Mapping[int, str], given: Any) -> Any:
