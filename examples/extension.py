@@ -23,7 +23,7 @@ NAME = "example_name_percent"
 
 def repeated(played, reference):
     """Return per episode, shape (E,), how often the own action is that of the step before."""
-    episodes = np.split(played.own, np.cumsum(played.lengths))[:-1]  # none of them if E = 0
+    episodes = np.split(played.own, np.cumsum(played.lengths))[:-1]  # empty if E = 0
     return np.array([100 * np.mean(a[1:] == a[:-1]) if len(a) > 1 else np.nan for a in episodes])
 
 

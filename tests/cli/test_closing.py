@@ -312,7 +312,7 @@ def test_what_is_shown_of_models_fits_the_terminal(count, priced, width) -> None
     assert row[0].startswith("meta-llama/")
     cost = ["1,234.57"] if priced else []
     assert row[1:] == ["1,200/12,000", "123k", "100M", *cost, "117", "2.16", "%", "0:00:00"]
-    assert lines[-1].startswith("meta-llama/Llama-3.1-70B-Instruct: again in 38 s; HTTP 429")
+    assert lines[-1].startswith("meta-llama/Llama-3.1-70B-Instruct: retrying in 38 s; HTTP 429")
     assert len(lines) == 3 + min(count, 8) + (count > 8) + 1
     told = "\n".join(progress.lines_of(state))
     assert "; 16 requests under way, 8 at a time" in told

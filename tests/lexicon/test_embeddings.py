@@ -84,7 +84,7 @@ def test_missing_words_are_named_with_near_matches() -> None:
     [
         (["a", "b"], [[1, 2]], "2 words need as many rows"),
         (["a", "a"], [[1, 2], [2, 1]], "a word appears twice"),
-        (["a", "b"], [[1, 2], [np.nan, 1]], "vector of 'b' has no finite"),
+        (["a", "b"], [[1, 2], [np.nan, 1]], "vector of 'b' is not finite"),
         (["a", "b"], [[1, 2], [0, 0]], "vector of 'b' is zero"),
         ([], np.zeros((0, 2)), "0 words"),
     ],

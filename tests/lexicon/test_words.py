@@ -63,10 +63,10 @@ def test_lists_of_your_own(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("river\nice cream\n", r"own.txt:2: not one word of letters: 'ice cream'"),
-        ("river\nr2d2\n", r"own.txt:2: not one word"),
-        ("river\na-b-c\n", r"own.txt:2: not one word"),
-        ("x" * 61, r"own.txt:1: not one word"),
+        ("river\nice cream\n", r"own.txt:2: not a single word of letters: 'ice cream'"),
+        ("river\nr2d2\n", r"own.txt:2: not a single word"),
+        ("river\na-b-c\n", r"own.txt:2: not a single word"),
+        ("x" * 61, r"own.txt:1: not a single word"),
         ("river\nviolin\nRIVER\n", r"own.txt:3: 'RIVER' is already in line 1"),
         ("cafe\ncafé\n", r"own.txt:2: 'café' is already in line 1"),
         ("\n \n", r"own.txt: no words"),
@@ -81,7 +81,7 @@ def test_faulty_lists_are_named(tmp_path, text, message) -> None:
 
 
 def test_too_short_or_repeated_lists() -> None:
-    with pytest.raises(TomevalError, match="needs 4 keywords, the list has 3"):
+    with pytest.raises(TomevalError, match="needs 4 keywords, but the list has 3"):
         WordLists(("a", "b", "c"), ("d",))
     with pytest.raises(TomevalError, match="hint bank is empty"):
         WordLists(("a", "b", "c", "d"), ())

@@ -698,7 +698,7 @@ def test_scripts():
         asyncio.run(model.generate(request))
     with pytest.raises(TypeError, match="must give 2 log-probabilities"):
         asyncio.run(ScriptedModel(["a"]).score(ScoreRequest(prompt, ("J", "F"))))
-    with pytest.raises(TypeError, match="gave list where a text was asked for"):
+    with pytest.raises(TypeError, match="gave list where text was expected"):
         asyncio.run(ScriptedModel([[0.0]]).generate(request))
 
 
@@ -948,7 +948,7 @@ def test_max_calls(tmp_path):
         assert server.answered == []
         stopped = run_command(served_command(tmp_path, server, out, ["QA"], "--max-calls", "7"))
         assert stopped.returncode == 2
-        kept = "everything is kept: run the same command again to go on"
+        kept = "everything is kept: run the same command again to continue"
         assert f"stopped before call 8: the cap is 7 calls; {kept}" in stopped.stderr
         assert "Traceback" not in stopped.stderr
         assert len(server.requests) == 7  # start-up tests cost calls too
@@ -1004,5 +1004,5 @@ def test_transcripts_say_what_stood_in_for_a_begun_answer():
     call = {"purpose": "act", "prompt_same": 0, "prompt_rest": "Q?", "labels": ["J", "F"]}
     scores = {"logprobs": [-0.1, -2.4], "mass": 1.0, "method": "top_k"}
     told = list(call_lines(call | {"scores": scores | {"details": details}}))
-    assert told[2] == "   > [sent without the begun answer, but with: One label only.]"
+    assert told[2] == "   > [sent without the prefill, with this instead: One label only.]"
     assert not any("sent without" in line for line in call_lines(call | {"scores": scores}))

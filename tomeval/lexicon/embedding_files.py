@@ -62,7 +62,7 @@ def _of_name(name: str, lists: WordLists, base: Path | None) -> Embedding:
     path = Path(base or ".", name).expanduser()
     if not path.exists():
         raise TomevalError(
-            f"embedding {name!r}: no such file, and none of the shipped ones "
+            f"embedding {name!r}: no such file, and not a shipped embedding "
             f"({', '.join(SHIPPED)}){did_you_mean(name, SHIPPED)}"
         )
     return read_embedding_file(path, wanted, name)
@@ -75,15 +75,15 @@ def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = No
     readers = {".txt": read_text_vectors, ".bin": read_word2vec}
     if path.is_dir() or path.suffix not in readers:
         raise TomevalError(
-            f"{path}: not an embedding file by its ending; known: .txt (as of GloVe) and .bin (as "
-            "of word2vec)"
+            f"{path}: not an embedding file by its suffix; known: .txt (as GloVe) and .bin (as "
+            "word2vec)"
         )
     try:
         vectors = readers[path.suffix](path, frozenset(wanted))
     except OSError as error:
         raise TomevalError(f"{path}: cannot be read ({error})") from None
     if not vectors:
-        raise TomevalError(f"{path}: has none of the {len(wanted):,} words that are wanted")
+        raise TomevalError(f"{path}: has none of the {len(wanted):,} words needed")
     words = [word for word in wanted if word in vectors]
     return Embedding.of(name, words, np.stack([vectors[word] for word in words]))
 
@@ -101,7 +101,7 @@ def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[n
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), start=1):
             if len(line) == _MAX_LINE:
-                raise TomevalError(f"{path}:{number}: a line of {_MAX_LINE:,} bytes and more")
+                raise TomevalError(f"{path}:{number}: a line of {_MAX_LINE:,} bytes or more")
             fields = line.rstrip(b"\r\n ").split(b" ")
             if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
                 dimensions = _checked_dimensions(path, int(fields[1]))
@@ -139,7 +139,7 @@ def read_word2vec(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.fl
         for token, numbers in _records(file, 4 * dimensions):
             seen += 1
             if seen > count:
-                raise TomevalError(f"{path}: goes on after the {count:,} words of its header")
+                raise TomevalError(f"{path}: continues after the {count:,} words of its header")
             word = token.decode("utf-8", "replace")
             if word in wanted and word not in vectors:
                 vectors[word] = np.frombuffer(numbers, "<f4").astype(float)

@@ -90,7 +90,7 @@ class Embedding:
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             word = words[int(np.argmin(finite))]
-            raise TomevalError(f"embedding {name!r}: the vector of {word!r} has no finite value")
+            raise TomevalError(f"embedding {name!r}: the vector of {word!r} is not finite")
         scaled = unit(values)
         zero = ~scaled.any(axis=1)
         if zero.any():

@@ -38,7 +38,7 @@ class WordLists:
     def __post_init__(self) -> None:
         if len(self.keywords) < LEAST_KEYWORDS:
             raise TomevalError(
-                f"a game needs {LEAST_KEYWORDS} keywords, the list has {len(self.keywords)}"
+                f"a game needs {LEAST_KEYWORDS} keywords, but the list has {len(self.keywords)}"
             )
         if not self.hints:
             raise TomevalError("the hint bank is empty")
@@ -103,7 +103,7 @@ def read_words(path: Path) -> tuple[str, ...]:
         if not word:
             continue
         if not is_word(word):
-            raise TomevalError(f"{path}:{number}: not one word of letters: {word[:60]!r}")
+            raise TomevalError(f"{path}:{number}: not a single word of letters: {word[:60]!r}")
         if fold(word) in by_fold:
             first = by_fold[fold(word)][0]
             raise TomevalError(f"{path}:{number}: {word!r} is already in line {first}")

@@ -52,7 +52,7 @@ BACKENDS = {
     "hf": _local(
         "open_hub",
         "hf:REPO_OR_PATH[@revision]",
-        "a causal language model of the Hugging Face Hub, or in a folder",
+        "a causal language model from the Hugging Face Hub or a folder",
     ),
     "openai": Backend(
         "tomeval.models.served.openai_api:open_server",

@@ -201,7 +201,7 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Opening:
-    """What a backend is told when it opens a model."""
+    """The settings with which a backend opens a model."""
 
     base: Path | None = None  # folder that relative paths start from
     budget: Budget | None = None  # caps on calls and tokens, for served models
@@ -222,7 +222,7 @@ class Model(ABC):
 
     @abstractmethod
     async def generate(self, request: GenerateRequest) -> Reply:
-        """Generate one reply; `BackendError` when there is none."""
+        """Generate one reply; `BackendError` if the backend gives no reply."""
 
     @abstractmethod
     async def score(self, request: ScoreRequest) -> Scores:
@@ -244,10 +244,10 @@ class Model(ABC):
         return self
 
     def judged(self, outcome: str) -> None:  # noqa: B027 (for those who count)
-        """Hear whether the answer asked for last could be read: ``valid``, or why not."""
+        """Record whether the last answer was readable: ``valid``, or why not."""
 
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:  # noqa: B027 (the same)
-        """Hear what came of a question after all attempts, and its last call as it is logged."""
+        """Record the outcome of a question after all attempts, and its last call as logged."""
 
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""

@@ -1,4 +1,4 @@
-"""What a name that is no model's spec was probably meant to be, and words left in from docs."""
+"""The probable meaning of a name that is not a model's spec, and placeholders from docs."""
 
 from __future__ import annotations
 

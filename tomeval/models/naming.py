@@ -12,11 +12,8 @@ from tomeval.models import ADDRESSES, ALIAS, is_kind, model_name, name_and_optio
 
 Spec = str | dict[str, Any]
 
-NO_MODEL = (
-    'needs a model, and none is named: model = "NAME" beside it or in the experiment, or '
-    "--model NAME"
-)
-"""What is said of a language model without one."""
+NO_MODEL = 'needs a model: set model = "NAME" beside it or in the experiment, or use --model NAME'
+"""The error for a language-model player without a model."""
 
 RUNNING = (
     *("device", "device_map", "batch_tokens", "prefix_reuse", "cache_memory", "threads"),
@@ -146,13 +143,13 @@ def _spec(alias: str, spec: Any, where: str) -> dict[str, Any]:
     if not alias.strip():
         raise TomevalError(f"{where}: an alias is empty")
     if is_kind(alias.partition(":")[0]):
-        raise TomevalError(f"{where}: the alias {alias!r} reads as a model itself; choose another")
+        raise TomevalError(f"{where}: the alias {alias!r} has the form of a model; choose another")
     try:
         name, options = name_and_options(spec)
     except TomevalError as error:
         raise TomevalError(f"{where}: {alias!r}: {error}") from None
     if isinstance(spec, dict) and ALIAS in spec:
-        raise TomevalError(f"{where}: {alias!r}: its table has no key {ALIAS!r}")
+        raise TomevalError(f"{where}: {alias!r}: its table may not have the key {ALIAS!r}")
     return {**options, "name": name, ALIAS: alias}
 
 

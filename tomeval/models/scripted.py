@@ -64,7 +64,7 @@ class ScriptedModel(Model):
         if isinstance(said, Reply):
             return said
         if not isinstance(said, str):
-            raise TypeError(f"the script gave {type(said).__name__} where a text was asked for")
+            raise TypeError(f"the script gave {type(said).__name__} where text was expected")
         return Reply(said)
 
     async def score(self, request: ScoreRequest) -> Scores:
@@ -80,7 +80,7 @@ class ScriptedModel(Model):
         if callable(self._script):
             return self._script(request)
         if self._used >= len(self._script):
-            raise BackendError(f"the script has no more than {len(self._script)} replies")
+            raise BackendError(f"the script ends after reply {len(self._script)}")
         self._used += 1
         return self._script[self._used - 1]
 

@@ -1,4 +1,4 @@
-"""How a server is waited for: written by its client, read by whoever shows how a run goes."""
+"""State of a served model's client, for the progress display."""
 
 from __future__ import annotations
 
@@ -84,30 +84,30 @@ class Waiting:
         self.check()
 
     def pauses(self, trouble: str, until: float) -> None:
-        """Hear that a request waits to be sent again."""
+        """Record that a request waits to be sent again."""
         self.trouble = trouble
         self.retries += 1
         self._again.append(until)
         self.until = min(self._again)
 
     def resumes(self, until: float) -> None:
-        """Hear that it waits no longer."""
+        """Record that it no longer waits."""
         self._again.remove(until)
         self.until = min(self._again, default=-math.inf)
 
     def replied(self, now: float) -> None:
-        """Hear a reply; others may still wait because of what came before."""
+        """Record a reply; other requests may still wait because of earlier trouble."""
         self.heard = now
         if not self._again:
             self.trouble = ""
 
     def line(self, now: float | None = None) -> str:
-        """Say what it is waited for, without its name; empty if it is not.
+        """Return why the client waits, without its name; empty if it does not.
 
         Examples
         --------
         >>> Waiting(trouble="HTTP 429: slow down", until=40, under_way=3, at_a_time=8).line(now=2)
-        'again in 38 s; HTTP 429: slow down; 3 requests under way, 8 at a time'
+        'retrying in 38 s; HTTP 429: slow down; 3 requests under way, 8 at a time'
         >>> Waiting(under_way=1, heard=100).line(now=145)
         'no reply for 45 s; 1 request under way'
         >>> Waiting(under_way=1, heard=100).line(now=110)
@@ -118,7 +118,7 @@ class Waiting:
         many = f"{self.under_way:,} request{plural} under way"
         if self.until > now and self.trouble:
             limit = f", {self.at_a_time:,} at a time" if self.at_a_time else ""
-            return f"again in {math.ceil(self.until - now):,} s; {self.trouble}; {many}{limit}"
+            return f"retrying in {math.ceil(self.until - now):,} s; {self.trouble}; {many}{limit}"
         if self.under_way and now - self.heard >= SILENT:
             seen = f"; last: {self.trouble}" if self.trouble else ""
             return f"no reply for {now - self.heard:,.0f} s; {many}{seen}"

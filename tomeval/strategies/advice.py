@@ -1,4 +1,4 @@
-"""Advice: what the player is told, predicts first, or remembers of its own writing."""
+"""Advice: hints that the player gets, predictions it makes first, and notes it wrote before."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Desk:
     ) -> str | Invalid:
         """Have a note written."""
         if self.part.make and not self.part.calls:
-            raise TomevalError(f"strategy part {self.part.shown!r}: it writes, but has calls = 0")
+            raise TomevalError(f"strategy part {self.part.shown!r}: it writes although calls = 0")
         prompt = user_prompt(self.scene.earlier, request)
         return await self.line.write(purpose, kind, prompt, step, group)
 
@@ -218,7 +218,7 @@ class PlansInsights(Advice):
             self._keep(above)
 
     def _keep(self, text: str) -> None:
-        """Keep the text from "Plans:" on without answers; if there is none, nothing changes."""
+        """Keep the text from "Plans:" on without answers; without such text, keep nothing new."""
         notes = self._NOTES.search(without_thinking(text) or "")
         if notes:
             lines = re.split(r"\r\n|\r|\n", notes[0])

@@ -105,7 +105,7 @@ def form_of(
 
 @dataclass(frozen=True)
 class Overheard:
-    """A question as an `Asker` was told to ask it.
+    """A question as an `Asker` was given it.
 
     `labels` are scored; `reader` reads an answer of at most `most` tokens, which is to hold more
     than the answer if it is `explained`; without either a text is written.
@@ -127,7 +127,7 @@ _HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)
 
 @contextmanager
 def overhearing() -> Iterator[list[Overheard]]:
-    """Collect every question that any `Asker` is told to ask inside the block.
+    """Collect every question that any `Asker` is given inside the block.
 
     So the start-up test learns from a domain's preview what is asked and how it is read.
     """
@@ -153,7 +153,7 @@ class Asker:
 
     @property
     def model(self) -> Model:
-        """The model; a `TomevalError` if there is none."""
+        """The model; a `TomevalError` without one."""
         if self._model is None:
             raise TomevalError("this player needs a model: set model, or use --model")
         return self._model
@@ -328,7 +328,7 @@ def replaced(record: dict[str, Any]) -> str:
     details = (record.get("reply") or record.get("scores") or {}).get("details") or {}
     if details.get("prefill") != "omitted":
         return ""
-    return f"sent without the begun answer, but with: {details.get('instead', '(nothing)')}"
+    return f"sent without the prefill, with this instead: {details.get('instead', '(nothing)')}"
 
 
 def request_seed(*parts: object) -> int:

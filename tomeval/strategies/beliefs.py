@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 
 WORDINGS = ("own", "stranger", "certain")
-"""As what a belief is told: the player's own expectation, what a stranger says, or a certainty."""
+"""How a belief is presented: as the player's own, as a stranger's, or as a certainty."""
 
 EXAMPLES = ("Belief 50% (own)", "Belief 50% (stranger, rated)", "Belief 50% (certain)")
 """Strategies with beliefs, for lists."""
@@ -57,7 +57,7 @@ class Belief:
             raise unknown("wording", self.wording, WORDINGS, "belief: as")
         if self.rated and self.wording == "certain":
             raise TomevalError(
-                'belief: rated = true contradicts as = "certain": what is certain is right always'
+                'belief: rated = true contradicts as = "certain": a certainty is always right'
             )
 
     @property
@@ -77,7 +77,7 @@ class Belief:
 
     @classmethod
     def of_key(cls, key: str) -> Self | None:
-        """Read a key; None if it is none."""
+        """Read a key; None if it names no belief."""
         match = _KEY.fullmatch(key)
         made = cls(int(match[2]), match[1], bool(match[3])) if match else None
         return made if made is not None and made.key == key else None
@@ -154,7 +154,7 @@ def _given(call: re.Match[str]) -> dict[str, str]:
                 raise unknown("option", name, OPTIONS, "belief")
         raise TomevalError(
             f"belief({inside}) cannot be read; write belief(accuracy = 0.25, "
-            'as = "stranger", rated = true); accuracy goes from 0 to 1, as is one of '
+            'as = "stranger", rated = true); accuracy goes from 0 to 1, and as is one of '
             f"{', '.join(WORDINGS)}"
         )
     if "accuracy" not in given:

@@ -207,7 +207,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     for kind, part in (pair for key in keys for pair in parts_of(key)):
         if kind in chosen:
             raise TomevalError(
-                f"strategy {spec!r} has two parts of one kind: "
+                f"strategy {spec!r} has two parts of the same kind: "
                 f"{shown_as(chosen[kind])} and {shown_as(part)}"
             )
         chosen[kind] = part
@@ -251,7 +251,7 @@ def _belief_of(advice: object) -> dict[str, str]:
 def _unreadable(spec: str) -> TomevalError:
     """Build the error for a name that cannot be read."""
     if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
-        return TomevalError(f"strategy {spec!r} needs a size of its memory: 1, 2 or 3")
+        return TomevalError(f"strategy {spec!r} needs the size of its memory: 1, 2 or 3")
     if "belief" in spec.lower():
         return TomevalError(
             f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
@@ -260,12 +260,12 @@ def _unreadable(spec: str) -> TomevalError:
     parts = (*shown().values(), *named_strategies())
     known = ", ".join((*parts, "Belief 25% (stranger)"))
     return TomevalError(
-        f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; it is made of {known}; {HINT}"
+        f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; its parts are {known}; {HINT}"
     )
 
 
 def _nearest(spec: str, parts: Iterable[str]) -> str:
-    """Say what the whole name, or else the first of its words that is none, may have meant."""
+    """Return a near match for the whole name, or else for its first unknown part."""
     names = [*(strategy.name for strategy in NAMED), *parts]
     words = [word.strip() for word in spec.split("+")]
     wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]

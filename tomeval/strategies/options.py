@@ -18,7 +18,7 @@ SHARED = {"prompts": "default", "system": "none"}
 """The options of every language-model player that are wording, with what stands for no value."""
 
 WITH_MEMORY = SHARED | {"memory": "restated"}
-"""The same where players can also be told the rules once, see ``memory``."""
+"""The same where players can also get the rules only once, see ``memory``."""
 
 DECIDES, LENIENT = ("argmax", "sample"), ("take", "ask")
 

@@ -97,7 +97,7 @@ _WORDS: dict[str, str] = {}
 
 
 def advice_part(key: str) -> Part | None:
-    """Return an advice part by its key; None if there is none of that name.
+    """Return an advice part by its key; None if no part has that name.
 
     Parts with parameters are made as they are asked for.
     """
@@ -111,7 +111,7 @@ def advice_part(key: str) -> Part | None:
 
 @lru_cache(maxsize=512)
 def _believing(key: str) -> Part | None:
-    """Return the part that states a belief; None if the key is none."""
+    """Return the part that states a belief; None if the key names no belief."""
     belief = Belief.of_key(key)
     if belief is None:
         return None
@@ -182,7 +182,7 @@ def parts_of(key: str) -> Iterator[tuple[str, str]]:
 
 
 def called_name(spec: object) -> str:
-    """Return the name of its own that a spec is, as it was registered; empty: it is none."""
+    """Return the registered name, or ''."""
     text = re.sub(r"[\s_]", "", spec.lower()) if isinstance(spec, str) else ""
     return next((name for name in _CALLED if name.lower().replace(" ", "") == text), "")
 

@@ -46,7 +46,7 @@ class LabelAnswer:
     async def ask(
         self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
     ) -> tuple[Said[T] | Invalid, str]:
-        """Score the labels and choose one; there is no reply that could hold notes."""
+        """Score the labels and choose one; nothing is written, so there are no notes."""
         if not isinstance(question.reader, Labels):
             raise TypeError("only labels can be scored")
         labels = question.reader.labels

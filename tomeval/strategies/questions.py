@@ -126,7 +126,7 @@ class Foresight:
         raise NotImplementedError
 
     async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
-        """State what others do, right as often as a belief is; what was stated is recorded."""
+        """State what others do, as often right as the belief; the statement is recorded."""
         raise NotImplementedError
 
 
@@ -155,7 +155,7 @@ class Context:
         self._written: dict[str, tuple[int, str | Invalid]] = {}
 
     async def text(self, line: Asker, form: Form = "functional") -> str | Invalid:
-        """Return the head of a question of the coming step; a summary is written if it has none."""
+        """Return the head of the next step's question; write its summary first if needed."""
         scene = self.scene
         if not self.summarises:
             return scene.context()

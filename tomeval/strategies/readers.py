@@ -120,7 +120,7 @@ def shown_text(text: str, finish: str) -> str | Read[Any]:
 
 
 def find_marked(shown: str) -> Marked | None:
-    r"""Return the last marked line of a reply without thinking, or None if it has none.
+    r"""Return the last marked line of a reply without thinking, or None.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def _parts(line: str) -> list[str]:
 def _said(line: str, marker: re.Pattern[str]) -> str | None:
     """Return what a line says after its marker; None if it is not marked.
 
-    Behind signs that are no marks, such as a stroke, it says all of itself, which is no answer.
+    After any other sign the whole line is returned, which matches no label.
     """
     for text in dict.fromkeys((line, plain(line))):
         if mark := marker.match(text):

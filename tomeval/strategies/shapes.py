@@ -141,7 +141,7 @@ class JsonShape(Generic[T]):
         others = [items for items in self._lists(plain(tail[last.end :])) if items != value]
         others += [lists[-1]] if marked is not None and lists != lists[-1:] * len(lists) else []
         if others:
-            return Read("unparsable", fault=f"text after the answer gives another: {others[0]}")
+            return Read("unparsable", fault=f"text after it gives another answer: {others[0]}")
         once = True
         if marked is not None and marked.before is not None:
             words, between = marked.before
@@ -265,7 +265,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that has a key twice."""
     data = dict(pairs)
     if len(data) != len(pairs):
-        raise ValueError("a key comes twice")
+        raise ValueError("a key appears twice")
     return data
 
 

@@ -165,7 +165,7 @@ class Prompts:
             for piece in template.generate(values):
                 size += len(piece)
                 if size > _MAX_TEXT:
-                    raise TomevalError(f"it makes more than {_MAX_TEXT:,} characters")
+                    raise TomevalError(f"it produces more than {_MAX_TEXT:,} characters")
                 pieces.append(piece)
         except (TomevalError, jinja2.TemplateError, *_FAILURES) as error:
             why = str(error) or type(error).__name__
@@ -183,14 +183,14 @@ class Prompts:
         path = self.path(name)
         home = next(f for f in self._folders if path.is_relative_to(f))
         if not path.resolve().is_relative_to(home.parent.resolve()):
-            raise TomevalError(f"{path}: leads out of the folder of prompts, to {path.resolve()}")
+            raise TomevalError(f"{path}: points outside the folder of prompts, to {path.resolve()}")
         text = read_text(path)
         if len(text) > _MAX_SOURCE:
             raise TomevalError(f"{path}: has more than {_MAX_SOURCE:,} characters")
         start, fence, rest = text.partition(f"{_FENCE}\n")
         head, fence_2, body = rest.partition(f"\n{_FENCE}\n")
         if start.strip() or not fence or not fence_2:
-            raise TomevalError(f"{path}: needs a front matter between two lines {_FENCE}")
+            raise TomevalError(f"{path}: needs front matter between two lines {_FENCE}")
         try:
             data = tomllib.loads(head)
         except (ValueError, RecursionError) as error:  # also numbers with thousands of digits

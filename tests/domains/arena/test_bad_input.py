@@ -88,7 +88,7 @@ def test_a_list_of_probes_is_a_list():
     ("rules", "said"),
     [
         ({"payoffs": {"R": "3"}}, "games.g: payoffs.R: input should be a valid number, is '3'"),
-        ({"scale": 1e308}, "games.g: ipd3: scale: 1e+308 points cannot be added up"),
+        ({"scale": 1e308}, "games.g: ipd3: scale: sums of 1e+308 points overflow"),
     ],
 )
 def test_payoffs_are_finite_numbers(rules, said):
@@ -100,4 +100,4 @@ def test_a_short_list_of_words_is_named_with_the_board(tmp_path):
     words.write_text("cat\ndog\n")
     one = {"kind": "embedding"}
     message = refused("codenames", one, one, {"words": str(words)})
-    assert message == f"x.toml: games.g: a board of 25 words needs as many, {words} has 2"
+    assert message == f"x.toml: games.g: a board needs 25 words, but {words} has 2"

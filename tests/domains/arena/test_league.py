@@ -52,7 +52,7 @@ def test_what_is_wrong_with_a_league_is_said_once() -> None:
     lineups = [{"game": "chess", "subject": "models", "others": "models"}]
     for change, said in (
         ({"models": {"a": "pocket"}, "model": ["a"], "players": {"a": {"kind": "random"}}},
-         "experiment: model: the name 'a' is taken or cannot be shown"),
+         "experiment: model: the name 'a' is taken, empty or not printable"),
         ({"lineups": lineups, "games": {"mafia": {"game": "mafia"}}},
          "lineups[0].game: unknown game 'chess'; known: mafia, ipd3, blotto, codenames"),
     ):  # fmt: skip
@@ -85,7 +85,7 @@ def test_names_of_served_models_hold_no_address() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"model": []}, "lineups[0]: 'models' are those of the key model: give it some"),
+        ({"model": []}, "lineups[0]: 'models' needs models: list them in the key model"),
         ({"model": ["pocket", "pocket"]}, "model: contains a value twice"),
         ({"model": ["pockt"]}, "model"),
         ({"players": {"pocket": {"kind": "follower"}}, "model": "pocket"}, "'pocket' is taken"),

@@ -173,7 +173,7 @@ def test_a_refused_reply_is_not_remembered_and_its_stage_is_told(prompts):
     game, seats, logs = table(prompts, {"memory": "conversation"}, answer=answer)
     _, found = play(game, State(2), seats)
     assert found[0][3].action is None
-    long = f"the message has {LONGEST + 1} characters, above {LONGEST}"
+    long = f"the message has {LONGEST + 1} characters, limit {LONGEST}"
     assert found[0][3].tries == (Broken("rule", long),)
     messages = logs[0].requests[1].prompt.messages
     assert [m.role for m in messages] == ["user"]

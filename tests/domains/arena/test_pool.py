@@ -47,7 +47,7 @@ def test_another_subject_meets_the_same_schedule():
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("seed=2", "pool.sha256: the line-ups are not the frozen schedule: theirs is"),
+        ("seed=2", "pool.sha256: the line-ups are not the frozen schedule: their hash is"),
         ("on_invalid=ask_again", "pool.sha256: the line-ups are not the frozen schedule"),
         ("players.copier.noise=0.1", "pool.sha256: the line-ups are not the frozen schedule"),
         ("games.dilemma.rounds=6", "pool.sha256: the line-ups are not the frozen schedule"),

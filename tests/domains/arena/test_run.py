@@ -315,10 +315,10 @@ def test_a_players_draws_do_not_depend_on_who_else_plays(played):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"lineups": []}, "x.toml: there is nothing to play: add [[lineups]]"),
+        ({"lineups": []}, "x.toml: nothing to play: add [[lineups]]"),
         (
             {"lineups": [{"game": "g", "subject": "tft", "others": ["tft"]}]},
-            "lineups[0].others: 'g' has 3 seats, so the subject needs 2 others; there are 1",
+            "lineups[0].others: 'g' has 3 seats, so the subject needs 2 others, not 1",
         ),
         (
             {"lineups": [{"game": "g", "subject": "tfd", "others": "tft"}]},

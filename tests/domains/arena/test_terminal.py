@@ -43,7 +43,7 @@ def test_any_seat_and_the_same_deal_again():
         assert f"You are Player {seat}." in screen
         assert played.seats[0] == seat
         assert played.rewards[seat] == 10 + 2
-    with pytest.raises(TomevalError, match=r"--seat 3: there is no such seat; there are 0 \(Pla"):
+    with pytest.raises(TomevalError, match=r"--seat 3: no such seat; the seats are 0 \(Pla"):
         sit("ipd3", [], ["grim"], seat=3, rules=IPD)
 
 
@@ -51,12 +51,12 @@ def test_mistakes_are_told_and_asked_again():
     lines = ["", "co", "cooperate", "cooperate maybe", "?", "rules", "defect, defect", "quit"]
     played, screen, _ = sit("ipd3", lines, ["grim"], rules=IPD)
     assert played is None
-    assert "2 are asked for, 1 were typed. Try again" in screen
+    assert "2 were expected, 1 were typed. Try again" in screen
     assert "'maybe' is not one of cooperate, defect. Try again" in screen
     assert "Type 2 texts, such as: one, two" in screen
     assert screen.count("You are Player 0.") == 2
     assert "End of round 1 of 2" in screen
-    assert screen.endswith("The game was broken off.\n")
+    assert screen.endswith("The game was not finished.\n")
 
 
 def test_the_input_may_end_and_be_interrupted():
@@ -68,7 +68,7 @@ def test_the_input_may_end_and_be_interrupted():
 
     screen = io.StringIO()
     assert play_session("ipd3", ["grim"], Console(Interrupting(), screen), rules=IPD) is None
-    assert screen.getvalue().endswith("The game was broken off.\n")
+    assert screen.getvalue().endswith("The game was not finished.\n")
 
 
 def test_others_may_be_models_and_different():
@@ -142,11 +142,11 @@ def test_what_people_type(line, form, items):
 @pytest.mark.parametrize(
     ("line", "form", "error", "text"),
     [
-        ("nobody", Form("vote", int, 1, ("1", "2")), "format", "'nobody' is no whole number"),
-        ("5 10", Form("allocation", int, 3), "format", "3 are asked for, 2 were typed"),
-        ("5 x 5", Form("allocation", int, 3), "format", "'x' is no whole number"),
-        ("1.5", Form("count", int), "format", "'1.5' is no whole number"),
-        ("9" * 30, Form("count", int), "format", f"'{'9' * 30}' is no whole number"),
+        ("nobody", Form("vote", int, 1, ("1", "2")), "format", "'nobody' is not a whole number"),
+        ("5 10", Form("allocation", int, 3), "format", "3 were expected, 2 were typed"),
+        ("5 x 5", Form("allocation", int, 3), "format", "'x' is not a whole number"),
+        ("1.5", Form("count", int), "format", "'1.5' is not a whole number"),
+        ("9" * 30, Form("count", int), "format", f"'{'9' * 30}' is not a whole number"),
     ],
 )
 def test_what_cannot_be_read(line, form, error, text):

@@ -55,7 +55,7 @@ def test_slices() -> None:
         ),
         (
             {"pairings": [{"encoder": "record", "decoder": "s", "interceptor": "s"}]},
-            "there is no record: set 'records'",
+            "no recorded games: set 'records'",
         ),
         ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "empty list"),
         ({"players": {}}, "there are no players"),

@@ -111,13 +111,13 @@ def test_a_game_ends_where_its_rules_end_it(tmp_path) -> None:
     wrong = [t._replace(code=c, bob=(4, 3, 2)) for t, c in zip([TURN] * 3, CODES[:3], strict=True)]
     path = tmp_path / "games.json"
     write_games(path, [RecordedGame(KEYS, tuple(wrong))])
-    with pytest.raises(TomevalError, match="goes on after turn 2, where it ended"):
+    with pytest.raises(TomevalError, match="continues after turn 2, where its rules end it"):
         read_games(path)
     write_games(path, [RecordedGame(KEYS, (TURN, TURN))])
-    with pytest.raises(TomevalError, match="a code comes twice"):
+    with pytest.raises(TomevalError, match="a code appears twice"):
         read_games(path)
     write_games(path, [GAME, GAME])
-    with pytest.raises(TomevalError, match="two games are called 'one'"):
+    with pytest.raises(TomevalError, match="two games have the name 'one'"):
         read_games(path)
 
 

@@ -272,7 +272,7 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
     assert [row[1] for row in rows] == ["replica 1", "replica 2"]
     assert sum(int(row[3]) for row in rows) == 18
     assert {row[2] for row in rows} == {f"{os.uname().nodename.partition('.')[0]}, cpu"}
-    assert live.closing[0] == "replicas: 2, none was lost"
+    assert live.closing[0] == "replicas: 2, none lost"
     assert live.counts == one.counts
     assert live.steps == live.total == one.steps == 9 * 3 * 2
     (asked,), (expected,) = live.models.values(), one.models.values()
@@ -288,7 +288,7 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
 def test_many_replicas_have_eight_lines_those_in_trouble_first() -> None:
     places = dict.fromkeys(range(12), " (node, H200)")
     posts = [Post(n, None, episodes=n + 1) for n in range(12)]
-    assert closing_lines(posts, places)[0] == "replicas: 12, none was lost"
+    assert closing_lines(posts, places)[0] == "replicas: 12, none lost"
     assert len(shown_lines(posts[:8], places)) == 8
     posts[11].lost, posts[11].last_error = 2, "node died"
     lines = shown_lines(posts, places)

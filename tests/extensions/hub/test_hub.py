@@ -129,7 +129,7 @@ def test_the_tables_are_those_of_the_run_without_hosts(run, tmp_path) -> None:
 @pytest.mark.parametrize("status", [401, 403, 500])
 def test_a_hub_that_refuses_is_one_message(run, hub, status, tmp_path) -> None:
     hub.refuse = status
-    with pytest.raises(TomevalError, match=f"the Hub did not take.*{status}") as error:
+    with pytest.raises(TomevalError, match=f"the Hub refused.*{status}") as error:
         export(run, "hub", out=tmp_path, settings=UPLOAD)
     assert TOKEN not in str(error.value)
     assert "\n" not in str(error.value)

@@ -304,7 +304,7 @@ def test_a_log_is_not_believed(log_of_qa, tmp_path):
             data["store"][KEPT]["episode"] = 10**30
 
     assert "damaged: OverflowError" in refused(changed(path, tmp_path, enormous))
-    assert "cell -1 is none of the experiment's" in refused(changed(path, tmp_path, misplaced))
+    assert "cell -1 is not a cell of the experiment" in refused(changed(path, tmp_path, misplaced))
     assert "reward_per_step is 0.25 in the log" in refused(changed(path, tmp_path, score))
     assert "is not in its transcript" in refused(changed(path, tmp_path, reply))
     assert "other games, partners or prompts" in refused(changed(path, tmp_path, cell))
@@ -319,7 +319,7 @@ def test_samples_that_are_not_in_the_log_are_told(log_of_qa, tmp_path):
             if "episode 2" not in name:
                 new.writestr(name, old.read(name))
     _, games = recorded_log(copy)
-    assert games.notes == ["of the samples that the eval was to play, 1 are not in it"]
+    assert games.notes == ["1 of the samples of the eval are missing from the log"]
 
 
 def test_logs_of_others_are_refused_in_a_line(log_of_qa, tmp_path, monkeypatch, capsys):

@@ -51,11 +51,11 @@ def test_shards_are_played_seen_and_merged(tomeval, here) -> None:
     code, out, _ = tomeval("status", "runs")
     assert code == 0
     assert re.search(r"^total +6 of 12 +6 missing$", out, re.MULTILINE)
-    assert out.endswith("shards that are not there: 1/3: tomeval run FILE --shard 1/3\n")
+    assert out.endswith("missing shards: 1/3: tomeval run FILE --shard 1/3\n")
     code, _, errors = tomeval("merge", "runs/small-*-of-3", "--out", "whole")
     assert code == 1
     assert "whole: 6 episodes merged into it\n" in errors
-    assert "warning: 6 episodes are missing:\n  shards that are not there: 1/3: " in errors
+    assert "warning: 6 episodes are missing:\n  missing shards: 1/3: " in errors
     play(tomeval, "1/3")
     code, _, errors = tomeval("merge", "runs", "--out", "whole")
     assert code == 0

@@ -231,7 +231,7 @@ def test_two_replies_to_one_request_are_refused(tmp_path, whole) -> None:
     with pytest.raises(TomevalError) as caught:
         merge(parts, tmp_path / "merged")
     said = str(caught.value)
-    assert f"{parts[1]}: episode 3 of cell 0 is not what it is in {parts[0]}, in answered" in said
+    assert f"{parts[1]}: episode 3 of cell 0 differs from that in {parts[0]}: in answered" in said
     assert 'text is "1" there, "2" here' in said
 
 
@@ -299,7 +299,7 @@ def test_an_episode_that_differs_is_refused_with_its_place(tmp_path, whole, name
         with pytest.raises(TomevalError) as caught:
             merge(order, tmp_path / "merged")
         said = str(caught.value)
-        assert f"{other}: episode 1 of cell 0 is not what it is in {one}, {words}" in said
+        assert f"{other}: episode 1 of cell 0 differs from that in {one}: {words}" in said
         assert "nothing was merged" in said
         assert "\n" not in said
         assert len(said) < 600
@@ -348,11 +348,11 @@ def test_revisions_must_agree(tmp_path, whole) -> None:
 def test_other_experiments_are_refused(tmp_path) -> None:
     one = play("simulated", tmp_path / "one", Shard(1, 2))
     two = play("simulated", tmp_path / "two", Shard(2, 2), horizon=7)
-    with pytest.raises(TomevalError, match="holds another experiment than") as caught:
+    with pytest.raises(TomevalError, match="holds a different experiment from") as caught:
         merge([one, two], tmp_path / "merged")
     assert "cells[0].horizon is 6 there, 7 here" in str(caught.value)
     decrypto = play("decrypto", tmp_path / "decrypto")
-    with pytest.raises(TomevalError, match="holds another experiment than"):
+    with pytest.raises(TomevalError, match="holds a different experiment from"):
         merge([decrypto, one], tmp_path / "merged")
     with pytest.raises(TomevalError, match="holds a"):
         merge([one], decrypto)

@@ -161,7 +161,7 @@ def test_a_block_that_cannot_be_switched_off_is_closed_with_a_warning():
 
 
 def test_asking_a_plain_chat_model_to_think_warns():
-    assert "ignores enable_thinking: asked on" in codec("chatml", thinking=True).warnings[0]
+    assert "ignores enable_thinking = on" in codec("chatml", thinking=True).warnings[0]
     assert codec("chatml", thinking=False).warnings == []
 
 

@@ -143,7 +143,7 @@ def test_models_of_other_builds_are_read_whole(build, name, caplog):
     with caplog.at_level(logging.WARNING, "tomeval"):
         model = build(name)
     assert not isinstance(model.engine, PrefixEngine)
-    assert "prefixes are not reused, every prompt is encoded whole: " in caplog.text
+    assert "prefixes are not reused; every prompt is encoded whole: " in caplog.text
     check(model, (9, 14, 25))
 
 

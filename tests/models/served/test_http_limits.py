@@ -41,7 +41,7 @@ def test_a_model_without_a_price_is_told_with_the_near_match(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("m = 3", "m: a table"),
+        ("m = 3", "m: must be a table"),
         ("[m]\nprompt = 1", "no price for completion"),
         ("[m]\nprompt = 1\ncompletion = -1", "completion is a price per million tokens, not -1"),
         ("[m]\nprompt = true\ncompletion = 1", "not True"),

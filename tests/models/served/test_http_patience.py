@@ -66,7 +66,7 @@ def test_a_request_that_keeps_failing_is_told_with_status_and_wait(caplog):
     with FakeServer() as server:
         server.faults.append({"status": 429, "headers": {"Retry-After": "40"}})
         post(server)
-    assert f"{server.url}: HTTP 429: a fault; again in 42 s" in caplog.text
+    assert f"{server.url}: HTTP 429: a fault; retrying in 42 s" in caplog.text
 
 
 def test_while_requests_wait_it_says_why_and_when_the_first_of_them_is_sent_again():
@@ -74,10 +74,10 @@ def test_while_requests_wait_it_says_why_and_when_the_first_of_them_is_sent_agai
     told = Waiting(model="Llama 8B", under_way=3, heard=0.0)
     told.pauses("HTTP 429: slow down", 60.0)
     told.pauses("HTTP 429: slow down", 20.0)
-    assert told.line(now=10) == "again in 10 s; HTTP 429: slow down; 3 requests under way"
+    assert told.line(now=10) == "retrying in 10 s; HTTP 429: slow down; 3 requests under way"
     told.resumes(20.0)
     told.replied(21.0)
-    assert told.line(now=22) == "again in 38 s; HTTP 429: slow down; 3 requests under way"
+    assert told.line(now=22) == "retrying in 38 s; HTTP 429: slow down; 3 requests under way"
     told.resumes(60.0)
     told.replied(61.0)
     assert (told.line(now=62), told.retries) == ("", 2)
@@ -89,7 +89,7 @@ def test_notes_of_a_server_name_its_model_and_no_address(caplog):
         server.faults += [{"status": 503}] * 2
         post(server, waiting=Waiting(model="Llama 8B"))
     noted = [r.message for r in caplog.records if r.name.startswith("tomeval")]
-    assert sum(text.startswith("Llama 8B: HTTP 503: a fault; again in ") for text in noted) == 2
+    assert sum(text.startswith("Llama 8B: HTTP 503: a fault; retrying in ") for text in noted) == 2
     assert "127.0.0.1" not in "".join(noted)
 
 
@@ -107,7 +107,7 @@ def test_a_silent_server_is_told_of_and_again_after_twice_as_long(monkeypatch, c
         post(server, timeout=300)
     told = [message for message in caplog.messages if "no reply for" in message]
     assert told == [
-        f"{server.url}: no reply for {seconds} s, 1 request under way; each waits for up to 300 s "
+        f"{server.url}: no reply for {seconds} s, 1 request under way; each times out after 300 s "
         "(option timeout)"
         for seconds in (1, 2)
     ]
@@ -242,7 +242,7 @@ def test_a_run_stops_with_what_is_kept_and_goes_on(tmp_path, fault, said):
         play(server, tmp_path / "whole")
         server.games.clear()
         server.fault = fault
-        with pytest.raises(ServerGone, match=f"3 requests in a row.*goes on.*{said}"):
+        with pytest.raises(ServerGone, match=f"3 requests in a row.*to continue.*{said}"):
             play(server, tmp_path / "run")
         server.fault = None
         play(server, tmp_path / "run")
@@ -320,7 +320,7 @@ def test_a_call_waits_for_room_that_calls_under_way_may_give_back():
         await asyncio.sleep(0.01)
         between = [task.done() for task in waiting]
         budget.settle(60, Usage(prompt=20, completion=30))  # 35 are left, and nobody is under way
-        with pytest.raises(BudgetExceeded, match=r"65 used and 0 held"):
+        with pytest.raises(BudgetExceeded, match=r"65 used and 0 reserved"):
             await waiting[1]
         return before, between, budget.tokens
 

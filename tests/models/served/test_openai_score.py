@@ -148,11 +148,12 @@ def test_scoring_asks_for_one_greedy_token_without_thinking():
     assert (body["top_k"], body["min_p"], body["top_logprobs"]) == (-1, 0.0, 20)
 
 
-def test_a_model_that_thinks_all_the_same_is_not_scored():
+def test_a_model_that_thinks_all_the_same_is_not_scored(caplog):
     with FakeServer() as server:
         server.reply = {"reasoning_content": "hm"}
-        with pytest.raises(TomevalError, match="thinks before it answers"):
+        with pytest.raises(TomevalError, match="labels cannot be scored"):
             score(server)
+    assert "top_k are not used: the model thinks before it answers" in caplog.text
 
 
 def test_fewer_top_tokens_are_asked_for_where_twenty_are_refused():
@@ -184,15 +185,16 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize(("flavour", "tokenizer"), [("vllm", True), ("vllm", False)])
-def test_wrong_log_probs_are_refused_with_server_model_and_what_was_seen(flavour, tokenizer, lie):
+def test_wrong_log_probs_are_refused_and_each_way_is_logged(flavour, tokenizer, lie, caplog):
     with FakeServer(flavour) as server:
         server.lie = lie
         with pytest.raises(TomevalError) as raised:
             score(server, tokenizer=tokenizer)
     message = str(raised.value)
     assert f"openai:toy@{server.url}" in message
-    assert "top_k: " in message
-    assert LIES[lie] in message
+    assert "six ways to get label scores were tried; all failed (--verbose lists them)" in message
+    assert "log-probs from route top_k are not used: " in caplog.text
+    assert LIES[lie] in caplog.text
 
 
 @pytest.mark.parametrize("flavour", ["sglang", "llama.cpp", "ollama", "old_vllm", "base_vllm"])
@@ -217,7 +219,7 @@ def test_required_scoring_fails_at_the_start():
         with_model(server, _itself, scoring="required")
     first, second = str(raised.value).splitlines()
     assert "labels cannot be scored: leave LM and Social LM out, or ask a server that" in first
-    assert "no log-probs in the reply" in second
+    assert second == ("six ways to get label scores were tried; all failed (--verbose lists them)")
 
 
 def test_a_model_that_is_not_listed_is_told_what_is(caplog) -> None:

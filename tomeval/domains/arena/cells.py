@@ -142,7 +142,7 @@ class ArenaCell(Cell):
             if self.on_invalid not in known:
                 raise TomevalError(
                     f"{where}: on_invalid {self.on_invalid!r} has no meaning in "
-                    f"{self.table.name!r}; it knows {', '.join(known)}"
+                    f"{self.table.name!r}; it supports {', '.join(known)}"
                 )
         for index, player in enumerate(self.players):
             if player.kind == RANDOM and player.options and index not in self.seat_policies:
@@ -154,7 +154,7 @@ class ArenaCell(Cell):
             if player.kind == PLANNER and (index or self.policies(0) is None):
                 raise TomevalError(
                     f"{where}: player {player.name!r}: a planner must be the subject, and all "
-                    "others known policies"
+                    "others must be known policies"
                 )
             if player.model:
                 try:

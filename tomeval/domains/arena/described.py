@@ -25,7 +25,7 @@ _SLIPS: dict[str, Json] = {
         "maximum": 1,
         "description": "The probability that an attempt to answer is refused.",
     },
-    "error": {"enum": list(ERRORS), "description": "Of what type these errors are."},
+    "error": {"enum": list(ERRORS), "description": "The type of these errors."},
 }
 
 

@@ -42,7 +42,7 @@ def _won(cell: RunCell) -> FloatArray:
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
-    """Return who is measured, what is played, and with whom."""
+    """Return the measured player, the game and the other players."""
     subject, *others = definition["players"]
     return {
         "player": subject["name"],
@@ -95,7 +95,7 @@ ARENA = Domain(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
         lines=game_lines,
         tables={
-            "results": Table("the measures that say most, and errors", result_rows, reported=never),
+            "results": Table("the main measures, and errors", result_rows, reported=never),
         },
         first_table="results",
         aside=ASIDE,

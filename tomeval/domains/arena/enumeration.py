@@ -43,7 +43,7 @@ Seen = tuple[bool, tuple[Event, ...]]
 
 
 class Next(NamedTuple):
-    """What may follow an action: how likely a belief is, and what was earned for good."""
+    """A possible result of an action: a belief, its probability, and the reward secured."""
 
     chance: float
     earned: float
@@ -263,7 +263,7 @@ class _Follower(Follower):
         return EnumeratedValues(self.solver, self._belief, self._earned, view)
 
     def observe(self, view: View[Any]) -> None:
-        """Take a stage in; what the seat did follows from what it saw, or there is no belief."""
+        """Update the belief by a stage; the seat's own action must follow from what it saw."""
         seen = True, view.events[self._past :]
         self._past = len(view.events)
         after = [
@@ -304,7 +304,7 @@ class EnumeratedValues(ListedValues):
         return super().observer(probe) if plain else None
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
-        """Return the first action that is best if the others do what was stated."""
+        """Return the first best action if the others do as stated."""
         stated = self.solver.game.supposed(self.view, said)
         q = None if stated is None else self.solver.supposing(self.belief, stated)
         return max(q, key=lambda action: q[action]) if q else None

@@ -223,7 +223,7 @@ class ArenaExperiment(SeatedExperiment):
     def expand(self) -> list[ArenaCell]:
         """Return the line-ups for every seed, in the order of the file."""
         if not self.lineups:
-            raise TomevalError(f"{self._where}: there is nothing to play: add [[lineups]]")
+            raise TomevalError(f"{self._where}: nothing to play: add [[lineups]]")
         by_key: dict[str, ArenaCell] = {}
         for index, table in enumerate(self.lineups):
             where = f"{self._where}: lineups[{index}]"
@@ -245,7 +245,7 @@ class ArenaExperiment(SeatedExperiment):
     ) -> Iterator[tuple[NamedGame, tuple[ArenaPlayer, ...]]]:
         """Yield every game of a line-up's table with its players, the subject first."""
         if MODELS in (*table.subject, *table.others) and not self.league:
-            raise TomevalError(f"{where}: {MODELS!r} are those of the key model: give it some")
+            raise TomevalError(f"{where}: {MODELS!r} needs models: list them in the key model")
         mine = [list(self.league) if name == MODELS else [name] for name in table.subject]
         for name, subject in itertools.product(table.game, itertools.chain(*mine)):
             game = self._game(name, f"{where}.game")
@@ -258,7 +258,7 @@ class ArenaExperiment(SeatedExperiment):
                     yield game, self._players(game, subject, others, where)
 
     def _check_pool(self, pool: PoolTable, cells: Sequence[ArenaCell]) -> None:
-        """Raise if the schedule is not the frozen one, or a rating is of nobody who plays."""
+        """Raise if the schedule is not the frozen one, or a rating names no player of it."""
         where = f"{self._where}: pool."
         names = {player.name for cell in cells for player in cell.players[1:]}
         for name in pool.ratings:
@@ -266,8 +266,8 @@ class ArenaExperiment(SeatedExperiment):
                 raise unknown("player", name, names, f"{where}ratings")
         if (actual := schedule_sha256(cells)) != pool.sha256:
             raise TomevalError(
-                f"{where}sha256: the line-ups are not the frozen schedule: theirs is "
-                f"{actual}; to play another one, drop the table pool"
+                f"{where}sha256: the line-ups are not the frozen schedule: their hash is "
+                f"{actual}; to play another schedule, remove the table pool"
             )
 
     def _game(self, name: str, where: str) -> NamedGame:
@@ -286,7 +286,7 @@ class ArenaExperiment(SeatedExperiment):
         if len(names) != wanted:
             raise TomevalError(
                 f"{where}.others: {game.name!r} has {wanted + 1} seats, so the subject needs "
-                f"{wanted} others; there are {len(names)}"
+                f"{wanted} others, not {len(names)}"
             )
         for name in (subject, *names):
             if name not in self.by_name:

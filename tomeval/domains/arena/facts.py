@@ -81,17 +81,17 @@ def _lineup(cell: ArenaRunCell) -> dict[str, Any]:
 
 
 def _recorded(run: Run) -> list[str]:
-    """Say what games played elsewhere do not tell."""
+    """Return what is unknown of games played elsewhere."""
     if not any("matches" in cell.definition for cell in _cells(run)):
         return []
     return [
-        "Games played elsewhere: the players' policies are not known, so there is no ΔFunctional "
-        "and no attainable ToM %; what was dealt is known only as far as it was recorded."
+        "Games played elsewhere: the players' policies are unknown, so there is no ΔFunctional "
+        "and no attainable ToM %; deals are known only as far as they were recorded."
     ]
 
 
 def _lost_games(run: Run) -> list[str]:
-    """Say how many games count in no measure, and whose answers ended them."""
+    """Return how many games count in no measure, and whose answers ended them."""
     cells = [cell.number for cell in run.cells]
     counts = statuses(run.store, cells)
     total, lost = sum(counts.values()), counts.get(VOID, 0) + counts.get(FAILED, 0)
@@ -99,20 +99,20 @@ def _lost_games(run: Run) -> list[str]:
         return []
     said = _some([f"{name} {count}" for name, count in who_ended(run.store, cells)], ", ")
     return [
-        f"{lost:,} of {total:,} games are void or failed and count in no measure; whose answer "
-        f"ended them: {said}. Games that were got through are no random sample of all."
+        f"{lost:,} of {total:,} games are void or failed and count in no measure (answers that "
+        f"ended them: {said}). The other games are not a random sample."
     ]
 
 
 def _values(run: Run) -> list[str]:
-    """Say where V* and Q* are bounds only, and where they are not known and why."""
+    """Return where V* and Q* are only bounds, and where they are unknown and why."""
     notes = []
     known, bounded = valued(run.store, [cell.number for cell in run.cells])
     if bounded:
         notes.append(
-            f"V* and Q* of {bounded:,} of {known:,} valued decisions of measured players are "
-            "bounds only. ΔFunctional is the mean over the others, which are no random sample of "
-            "decisions; its columns 'at least' and 'at most' bound it over all valued ones."
+            f"V* and Q* are only bounds for {bounded:,} of {known:,} decisions of measured "
+            "players. ΔFunctional is the mean over the others, which are not a random sample; its "
+            "columns 'at least' and 'at most' bound it over all of them."
         )
     without = cells_without_values(run.store)
     reasons: dict[str, list[str]] = {}
@@ -120,7 +120,7 @@ def _values(run: Run) -> list[str]:
         if cell.definition["values"] and cell.number in without:
             reasons.setdefault(_unknown(cell), []).append(cell.name)
     for why, names in reasons.items():
-        notes.append(f"No V*, Q* and ΔFunctional, because {why}: {_some(names)}.")
+        notes.append(f"No V*, Q* or ΔFunctional, because {why}: {_some(names)}.")
     return notes
 
 
@@ -138,7 +138,7 @@ def _unknown(cell: ArenaRunCell) -> str:
 
 
 def _probes(run: Run) -> list[str]:
-    """Say where nothing is attainable to compare predictions with."""
+    """Return where the attainable accuracy of predictions is unknown."""
     rows = attainable(run.store, [cell.number for cell in run.cells])
     named = {cell.number: cell.name for cell in _cells(run)}
     without = [named[number] for number, asked, known in rows if asked and not known]
@@ -146,13 +146,13 @@ def _probes(run: Run) -> list[str]:
     notes = []
     if without:
         notes.append(
-            "What an exact observer attains is not computed, so ToM % has nothing to be held "
-            f"against but chance: {_some(without)}."
+            "The accuracy of an exact observer is not computed, so ToM % can be compared only "
+            f"with chance: {_some(without)}."
         )
     if partly:
         notes.append(
-            "What an exact observer attains is computed for some of the questions only, so ToM % "
-            f"and attainable ToM % are not of the same questions: {_some(partly)}."
+            "The accuracy of an exact observer is computed for some questions only, so ToM % "
+            f"and attainable ToM % cover different questions: {_some(partly)}."
         )
     return notes
 

@@ -35,7 +35,7 @@ NAME = "literal_against_functional"
 FUNCTIONAL, LITERAL = MEASURES[PER_DECISION], MEASURES["tom_percent"]
 ATTAINABLE = MEASURES["tom_attainable_percent"]
 
-INTERVALS = "95 % intervals take games on one deal as one unit"
+INTERVALS = "95 % intervals treat games on one deal as one unit"
 _NOTHING = 1e-9  # a difference that comes from rounding
 
 Place = tuple[str, str]
@@ -68,8 +68,8 @@ def roles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                 roles_figure(mine, told, options),
                 f"Literal against functional theory of mind, by role: {told}",
                 f"{told}, {sample_words(cells, 'games')}: "
-                "how right a player's predictions are against what its decisions lose, over all "
-                "its games in a role, of decisions whose values are exact. The bar of a colour: "
+                "accuracy of a player's predictions against the loss of its decisions, over all "
+                "its games in a role and decisions with exact values. Bar in a player's colour: "
                 "what an exact Bayesian observer attains on the same questions. "
                 f"{INTERVALS}; {CUT}. Further up and to the left is better.",
                 _describe(mine),
@@ -152,7 +152,7 @@ def roles_figure(
 def _panel(
     axes: Axes, points_of: Mapping[Place, Point], players: Sequence[str], names: Sequence[str]
 ) -> None:
-    """Draw one game's points, with what was attainable."""
+    """Draw one game's points and their attainable accuracy."""
     for (player, role), point in points_of.items():
         index = players.index(player)
         look = _look(index, names.index(role))

@@ -97,11 +97,11 @@ class Form(NamedTuple):
     def fault(self, items: Sequence[Any]) -> Broken | None:
         """Return how items have not this form: how many they are, and their type."""
         if self.size and len(items) != self.size:
-            return Broken("format", f"{self.size} asked for, {len(items)} given")
+            return Broken("format", f"{self.size} expected, {len(items)} given")
         for item in items:
             if type(item) is not self.kind:
                 what = "text" if self.kind is str else "whole number"
-                return Broken("format", f"{item!r} is no {what}")
+                return Broken("format", f"{item!r} is not a {what}")
         return None
 
 
@@ -276,7 +276,7 @@ class ArenaGame(ABC, Generic[S]):
 
     def then(self, state: S, actions: Mapping[int, Action]) -> S:
         """Return the state after a stage that leaves nothing to chance; see `outcomes`."""
-        raise NotImplementedError(f"{self.name} says neither what is `then` nor its `outcomes`")
+        raise NotImplementedError(f"{self.name} defines neither `then` nor `outcomes`")
 
     def outcomes(self, state: S, actions: Mapping[int, Action]) -> Sequence[tuple[float, S]]:
         """Return the states that may follow a stage, with probabilities that sum to 1.
@@ -315,7 +315,7 @@ class ArenaGame(ABC, Generic[S]):
             return Broken("format", f"{wrong!r} is not one of {_shown(known)}")
         limit = self.form(view, ask).limit
         if limit and len(action) > limit:
-            return Broken("rule", f"the message has {len(action):,} characters, above {limit:,}")
+            return Broken("rule", f"the message has {len(action):,} characters, limit {limit:,}")
         return None
 
     def default(self, view: Any, ask: Ask) -> Action:
@@ -412,7 +412,7 @@ class ArenaGame(ABC, Generic[S]):
         return line.format(who=who, what=words(event.data), data=event.data)
 
     def silent(self, event: Event) -> bool:
-        """Tell whether a seat had its say and said nothing, which readers need not be told."""
+        """Tell whether a seat could speak and said nothing, which transcripts leave out."""
         return event.kind == "talk" and isinstance(event.data, str) and not event.data.strip()
 
     def acted(self, kind: str, action: Action) -> str:
@@ -458,7 +458,7 @@ class ArenaGame(ABC, Generic[S]):
         return list(action) if isinstance(action, tuple) else [action]
 
     def probes(self, view: Any, ask: Ask) -> tuple[Probe, ...]:
-        """Return the literal questions that belong to a decision; empty if it has none."""
+        """Return the literal questions of a decision, if any."""
         return ()
 
     def probes_after(self, view: Any, ask: Ask, action: Action) -> tuple[Probe, ...]:
@@ -503,7 +503,7 @@ class ArenaGame(ABC, Generic[S]):
         return Broken("format", f"{words(tuple(items))!r} is not one of {_shown(known)}")
 
     def written_probe(self, view: Any, probe: Probe, action: Action) -> list[Any]:
-        """Return the items that `read_probe` reads as an answer, as an oracle is told the truth.
+        """Return the items that `read_probe` reads as an answer, in which an oracle gets the truth.
 
         Default: the items of a tuple, or the answer itself.
         """
@@ -558,7 +558,7 @@ class ArenaGame(ABC, Generic[S]):
     def stepwise(
         self, state: S, seat: int, actions: Mapping[int, Action], reply: Action | None
     ) -> Stepwise | None:
-        """Return the one-step payoffs of a decision; None where the game has none.
+        """Return the one-step payoffs of a decision, or None if the game does not define them.
 
         `actions` are those of the whole stage, `reply` is what `step_reply` returned. Default: by
         `payoff`; where no `options` are listed, such as for talk, all actions are taken to pay the

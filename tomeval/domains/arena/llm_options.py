@@ -35,8 +35,8 @@ class LLMOptions(SeatedOptions, ScoredOptions):
             )
         if self.parsed.part.belief is not None:
             raise TomevalError(
-                f"strategy {self.parsed.name!r} cannot play in the arena: beliefs are planted in "
-                "matrix games and Decrypto alone; Oracle tells the truth of others"
+                f"strategy {self.parsed.name!r} cannot play in the arena: beliefs can be planted "
+                "only in matrix games and Decrypto; Oracle gives the true actions of others"
             )
         self.remembering(self.parsed)
 
@@ -60,7 +60,7 @@ class LLMOptions(SeatedOptions, ScoredOptions):
         strategy = self.parsed
         if strategy.is_told and not is_subject:
             raise TomevalError(
-                f"strategy {strategy.name!r} is for the subject alone: it is told what others do"
+                f"strategy {strategy.name!r} is only for the subject: it is told what others do"
             )
         free: list[str] = []
         if strategy.scores:
@@ -72,5 +72,5 @@ class LLMOptions(SeatedOptions, ScoredOptions):
         if free:
             raise TomevalError(
                 f"strategy {strategy.name!r} cannot play {name!r}: it scores labels, but the "
-                f"answers to {', '.join(sorted(free))} are free; use QA, CoT or Social QA"
+                f"answers to {', '.join(sorted(free))} are free text; use QA, CoT or Social QA"
             )

@@ -1,4 +1,4 @@
-"""How replies become actions: what a seat was asked, and what was wrong with refused attempts."""
+"""From replies to actions: the questions of a seat, and the faults of refused attempts."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Judged:
     def _check(self, items: list[Any]) -> Meant | str:
         """Return what items stand for, or what is wrong; the dots of the form are no answer."""
         if any(item in _DOTS for item in items):
-            judged = Broken("format", "the dots of the form stand in place of an answer")
+            judged = Broken("format", "the answer is only the dots of the form")
         else:
             judged = self._judge(items)
         if not isinstance(judged, Broken):

@@ -1,4 +1,4 @@
-"""What a language model is told at a table of the arena: rules, what it has seen, questions."""
+"""The text that a language model gets in the arena: rules, past events, questions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ArenaScene(SeatScene):
         return self._decided + 1
 
     def see(self, view: View[Any]) -> None:
-        """Take in what is new; the rules are told as they are when the seat first looks."""
+        """Take in new events; the rules are those at the seat's first look."""
         values = {"game": self.game, "view": view}
         self._rules = self._rules or self._render("rules", **values)
         seen = len(self._lines)
@@ -58,7 +58,7 @@ class ArenaScene(SeatScene):
         return self._render(f"probe/{probe.name}", game=self.game, view=view, ask=ask, probe=probe)
 
     def advance(self, told: int) -> None:
-        """Begin the seat's next step; its last decision was made after `told` events."""
+        """Begin the seat's next step; its last decision came after `told` events."""
         self.over(told)
         self._decided += 1
 

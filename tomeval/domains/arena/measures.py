@@ -107,15 +107,15 @@ MEASURES = registry(
     Measure(
         "win_percent",
         "win %",
-        "The subject's share of wins; a tie counts as a part of one.",
+        "The subject's share of wins; a tie counts as a fraction of a win.",
         *("%", 1, _RULES),
         lambda played, _: Totals(played.won, np.ones(played.games), share=True),
     ),
     _percent(
         ("tom", "ToM %", 1),
         lambda played: known(played.probed, played.told["hit"]),
-        "How right the subject's predictions are, of what others do and who they are, on the "
-        "decisions that it is asked beside; readable predictions whose truth showed.",
+        "How often the subject predicts correctly what others do and who they are; readable "
+        "predictions whose truth became known.",
         source="literal theory of mind as in matrix games; " + OWN,
     ),
     _percent(
@@ -128,7 +128,7 @@ MEASURES = registry(
         ("brier_score", "Brier score", -1),
         lambda played: known(played.probed, played.told["brier"]),
         "How far the subject's probabilities are from the truth: the sum over all answers of the "
-        "squared error, 0 to 2. Players that state no probabilities have none.",
+        "squared error, 0 to 2. Only for players that state probabilities.",
         source=f"Brier 1950; {OWN}",
         unit="score",
         bounds=(0.0, 2.0),
@@ -137,7 +137,7 @@ MEASURES = registry(
         ("brier_above_observer", "Brier above observer", -1),
         lambda played: known(played.probed, played.told["brier"] - played.told["observer_brier"]),
         "The Brier score less that of the exact Bayesian observer on the same questions, where "
-        "that is computed: in expectation 0 for who knows as much, and above 0 for all others.",
+        "that is computed: in expectation 0 for a player who knows as much, above 0 for others.",
         source=f"Brier 1950; {OWN}",
         unit="score",
         bounds=(-2.0, 2.0),
@@ -145,15 +145,15 @@ MEASURES = registry(
     _mean(
         (PER_DECISION, "ΔFunctional/decision", -1),
         exact,
-        "V* - Q* of what was done, from what the subject knew and against these partners; "
+        "V* - Q* of the subject's action, given what it knew and against these partners; "
         "decisions whose values are exact.",
         bounds=FROM_ZERO,
     ),
     Measure(
         "delta_functional_per_game",
         "ΔFunctional/game",
-        "The same summed over a game; its expectation is V* - reward. Games all of whose decisions "
-        "have exact values.",
+        "The same summed over a game; its expectation is V* - reward. Only games in which all "
+        "decisions have exact values.",
         *("payoff", -1, OWN, regret_per_game),
         bounds=FROM_ZERO,
     ),
@@ -161,7 +161,7 @@ MEASURES = registry(
         _mean(
             (f"delta_functional_{end}_per_decision", f"ΔFunctional/decision, at {word}", -1),
             partial(_end, end),
-            f"A proven {bound} bound of V* - Q*; decisions with exact values count with these.",
+            f"A proven {bound} bound of V* - Q*; exact values count as their own bounds.",
             bounds=FROM_ZERO,
         )
         for end, word, bound in (("low", "least", "lower"), ("high", "most", "upper"))
@@ -169,7 +169,7 @@ MEASURES = registry(
     _percent(
         ("exact", "exact %", 0),
         lambda played: (played.decision, exact(played)[2].astype(np.float64), played.own),
-        "On how many of the subject's decisions V* and Q* are exact.",
+        "Share of the subject's decisions whose V* and Q* are exact.",
     ),
     _mean(
         ("delta_tom_per_decision", "ΔToM/decision", -1),
@@ -185,8 +185,8 @@ MEASURES = registry(
             exact(played, "tom_regret")[2].astype(np.float64),
             played.own & played.asked,
         ),
-        "On how many of the decisions that predictions are asked beside ΔToM is known: they are "
-        "readable, contradict neither each other nor what was seen, something follows from them, "
+        "Share of the decisions with predictions whose ΔToM is known: the predictions are "
+        "readable, consistent with each other and with what was seen, and imply a best reply, "
         "and values are exact.",
     ),
     _mean(
@@ -214,15 +214,15 @@ MEASURES = registry(
     _percent(
         ("split", "split %", 0),
         _split,
-        "On how many of the subject's decisions belief, response and foresight are known. They add "
-        "up to ΔFunctional of these decisions.",
+        "Share of the subject's decisions whose belief, response and foresight are known. They "
+        "add up to ΔFunctional of these decisions.",
     ),
     _percent(
         ("acted_on", "acted on %", 1),
         _acted_on,
-        "On how many decisions the subject did what is the best reply to its own predictions; of "
-        "those with a best reply whose value is known at least by bounds. Of equally good replies "
-        "only the one counts that the solver returns, so it can be low where many are as good.",
+        "Share of decisions on which the subject played the best reply to its own predictions, of "
+        "those whose best reply has a value or bounds. Of equally good replies only the solver's "
+        "counts, so the share can be low where many are equally good.",
         source="self-consistency as in matrix games; " + OWN,
     ),
     Measure(

@@ -224,8 +224,8 @@ class _Play:
         if answer.outcome == VALID:
             if (wrong := self.game.fault(view, ask, answer.action)) is not None:
                 raise TomevalError(
-                    f"{self.game.seat_name(ask.seat)}, {ask.kind}: the player itself did "
-                    f"{answer.action!r}: {wrong.text}"
+                    f"{self.game.seat_name(ask.seat)}, {ask.kind}: the player's own action "
+                    f"{answer.action!r} is not legal: {wrong.text}"
                 )
             decision.action = answer.action
         elif answer.outcome == BACKEND_ERROR:
@@ -284,7 +284,7 @@ class _Play:
     # What it was worth
 
     def _value(self, decision: Decision, values: Values | None, view: View[Any]) -> None:
-        """Note V* and Q* of a decision, and the regret of acting on what was stated."""
+        """Record V* and Q* of a decision, and the regret of acting on its predictions."""
         decision.worth = worth = Worth()
         for probed in decision.probed:
             self.beliefs.append((decision, probed, values))
@@ -312,7 +312,7 @@ class _Play:
                 )
 
     def _truths(self) -> None:
-        """Hold answers to probes against what was true."""
+        """Compare answers to probes with the truth."""
         for decision, probed, values in self.beliefs:
             if decision.at is None:
                 continue

@@ -93,7 +93,7 @@ _SCALARS: Mapping[type, str] = {
 
 
 def _fits(value: Any, wanted: type) -> bool:
-    """Tell whether a value has the type of an option; whole numbers are numbers, true is none."""
+    """Tell whether a value has the type of an option; whole numbers are numbers, true is not."""
     if wanted is float:
         return type(value) in (int, float) and math.isfinite(value)
     return type(value) is wanted
@@ -121,7 +121,7 @@ def player_from_table(
     kind = entry.pop("kind", LLM if not entry or entry.keys() & {"model", "strategy"} else None)
     if not isinstance(kind, str):
         has = ", ".join(map(repr, entry))
-        raise TomevalError(f"kind: name a kind of player, or give a 'model'; has {has}")
+        raise TomevalError(f"kind: name a kind of player, or give a 'model'; the table has {has}")
     if kind == LLM:
         model, chosen = ArenaPlayer.model_and_options({**defaults, **entry})
         options = {

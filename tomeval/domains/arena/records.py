@@ -20,7 +20,7 @@ from tomeval.statistics.shares import clustered_sums
 Row = dict[str, Any]
 
 ALL, CLEAN = "all", "clean"
-"""All games, and those in which nobody made an error."""
+"""All games, and those without errors."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class GameRecord:
 
     @property
     def clean(self) -> bool:
-        """Whether nobody made an error."""
+        """Whether the game had no error."""
         return not self.errors
 
     @property

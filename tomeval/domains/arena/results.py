@@ -155,7 +155,7 @@ def _read(cell: ArenaRunCell) -> Played:
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _STEP, number, complete=True))
     if len(rows) != sum(row[-1] for row in games):
-        raise store.damaged("the decisions of a complete game are not complete")
+        raise store.damaged("a complete game lacks decisions")
     mine = [row for row in rows if row[2] == 0]
     answer = ("episode", "step", "outcome", "value")
     probes = list(store.read("answers", answer, number, complete=True))

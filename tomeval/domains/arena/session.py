@@ -99,7 +99,7 @@ def _usual(game: str, rules: Mapping[str, Any]) -> str:
         except (TypeError, TomevalError):  # it needs options, or other parameters of the game
             continue
         return name
-    raise TomevalError(f"no player of {game} can do without options: name one with --other")
+    raise TomevalError(f"every player of {game} needs options: name one with --other")
 
 
 def _table(name: str, strategy: str) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _episode(cell: ArenaCell, seat: int, deal: int) -> int:
     seats = [rotation[0] for rotation in cell.game.rotations]
     if seat not in seats:
         names = ", ".join(f"{s} ({cell.game.seat_name(s)})" for s in sorted(set(seats)))
-        raise TomevalError(f"--seat {seat}: there is no such seat; there are {names}")
+        raise TomevalError(f"--seat {seat}: no such seat; the seats are {names}")
     return deal * len(seats) + seats.index(seat)
 
 
@@ -124,7 +124,7 @@ def _ending(cell: ArenaCell, played: PlayedGame) -> list[str]:
     if played.status != COMPLETE:
         broke = [d for d in played.decisions if d.verdict == "invalid"]
         why = "".join(f" {game.seat_name(d.seat)}, {d.kind}: {d.error.text}." for d in broke[:1])
-        return [f"\nThe game cannot go on.{why}"]
+        return [f"\nThe game cannot continue.{why}"]
     meaning = cell.table.kind.endings.get(played.ending, played.ending.replace("_", " "))
     lines = [f"\nThe game is over: {meaning}."]
     for slot, seat in sorted(enumerate(played.seats), key=lambda pair: pair[1]):

@@ -27,7 +27,7 @@ ASIDE += ("caused_fatal_percent", "witnessed_fatal_percent")
 
 
 def result_rows(run: Run, by: Sequence[str]) -> Rows:
-    """Return a row per cell with the measures that say most, see `SHOWN`, and errors."""
+    """Return a row per cell with the main measures, see `SHOWN`, and errors."""
     if by:
         raise TomevalError("the table of results has a row per line-up and seed: leave out --by")
     games: dict[int, list[GameRecord]] = {cell.number: [] for cell in run.cells}

@@ -1,4 +1,4 @@
-"""A person in a seat of the arena: told what a model is told, asked again until it is legal."""
+"""A person in a seat of the arena: sees what a model sees, is asked until the answer is legal."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def typed(line: str, form: Form) -> list[Any] | Broken:
     >>> typed("5 10,5", Form("allocation", int, 3)), typed("ann", Form("vote", str, 1, ("Ann",)))
     ([5, 10, 5], ['Ann'])
     >>> typed("5 ten 5", Form("allocation", int, 3))
-    Broken(error='format', text="'ten' is no whole number")
+    Broken(error='format', text="'ten' is not a whole number")
     """
     if form.labels:
         said = {ascii_signs(label).casefold(): label for label in form.labels}.get(
@@ -115,8 +115,8 @@ def typed(line: str, form: Form) -> list[Any] | Broken:
     inner = _PLAYER.sub("", line.strip("[](){} \t"))
     parts: list[str] = (_COMMAS if form.kind is str and "," in inner else _BETWEEN).split(inner)
     if form.size and len(parts) != form.size:
-        return Broken("format", f"{form.size} are asked for, {len(parts)} were typed")
+        return Broken("format", f"{form.size} were expected, {len(parts)} were typed")
     if form.kind is int:
-        wrong = [part for part in parts if not _WHOLE.fullmatch(part)]
-        return Broken("format", f"{wrong[0]!r} is no whole number") if wrong else [*map(int, parts)]
+        bad = [part for part in parts if not _WHOLE.fullmatch(part)]
+        return Broken("format", f"{bad[0]!r} is not a whole number") if bad else [*map(int, parts)]
     return list(parts)

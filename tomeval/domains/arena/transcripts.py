@@ -23,8 +23,8 @@ _GAME: tuple[str, ...] = ("status", "deal", "ending", "seats", "roles", "rewards
 _ANSWER = ("step", "question", "outcome", "value")
 
 _VERDICTS = {
-    "default": "not its own: another action counts in place of the refused one",
-    "invalid": "refused for good, so that the game could not go on",
+    "default": "replaced: another action counts instead of the refused one",
+    "invalid": "refused for good, so the game could not continue",
     "fatal": "refused for good, which cost it the game or its place in it",
     "moot": "refused for good, at no cost: the game had ended with another player's error",
 }
@@ -159,7 +159,7 @@ def _notes(game: ArenaGame[Any], row: dict[str, Any], silent: bool) -> list[str]
 
 
 def _acted(game: ArenaGame[Any], row: dict[str, Any], name: str) -> str:
-    """Return the action or the best reply of a decision in words; empty if there is none."""
+    """Return the action or the best reply of a decision in words, or ''."""
     return "" if row[name] is None else game.acted(row["kind"], frozen(json.loads(row[name])))
 
 

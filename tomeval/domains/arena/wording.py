@@ -100,7 +100,7 @@ class Wording(ABC):
         return game.deal(np.random.default_rng(0))  # nothing is drawn
 
     def deal_of(self, state: Any) -> Any:
-        """Return what was dealt, as the field ``deal`` of a file gives it; None: nothing was."""
+        """Return the deal as the field ``deal`` of a file gives it, or None."""
         return None
 
     def speaking(self, state: Any, seat: int) -> Any:

@@ -98,7 +98,7 @@ class BestTurnSearch:
         return float(self.search(view) is not None)
 
     def search(self, view: EncoderView) -> Hints | None:
-        """Return legal hints that are worth 1, in the code's order; None if there are none."""
+        """Return legal hints that are worth 1, in the code's order, or None."""
         bob_hints = bank_vectors(self.bob.embedding, self.lists)
         eve_hints = bank_vectors(self.eve.embedding, self.lists)
         keywords = [keyword_vector(self.bob.embedding, keyword) for keyword in view.keywords]

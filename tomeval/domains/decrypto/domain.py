@@ -46,7 +46,7 @@ _SETTINGS = (
     *("interceptions_to_lose", "games_per_seed", "seeds", "temperature", "probe_temperature"),
     *("new_tokens", "chance_on_turn_1"),
 )
-"""What ``reported_decrypto`` says of how games were played, which is no measure."""
+"""The columns of ``reported_decrypto`` that are settings and not measures."""
 
 _PREVIEW = "tomeval.domains.decrypto.preview"
 _DESCRIBED = "tomeval.domains.decrypto.described"
@@ -68,7 +68,7 @@ def _has_length(cell: RunCell) -> bool:
 
 
 def _decided(cell: RunCell) -> bool:
-    """Tell whether every game has an outcome; without those that have none, few games look lost."""
+    """Tell whether every game has an outcome; leaving out undecided ones would bias shares."""
     return None not in cell.played.outcomes
 
 
@@ -77,9 +77,9 @@ def _has_beliefs(run: Run) -> bool:
 
 
 _ABOUT = {
-    "outcomes": "how games ended, by who played",
+    "outcomes": "how games ended, by players",
     "perspective": "what encoders expect of the other seats, and how often that is right",
-    "beliefs": "what interceptors take keywords for, and how often that is right",
+    "beliefs": "what interceptors believe the keywords are, and how often that is right",
     "functional": "what hints were worth, and what better ones would have been",
     "planted": "planted beliefs: use, compliance and what hints were worth",
     "turns": "predictions and outcomes by turn",
@@ -166,7 +166,7 @@ DECRYPTO = Domain(
         },
         first_figures=("forest", "perspective", "probes"),
         facts=later(f"{_DESCRIBED}:run_facts"),
-        answers=lambda: dict.fromkeys(_SETTINGS, "what was set for a run is in its report"),
+        answers=lambda: dict.fromkeys(_SETTINGS, "a run's settings are in its report"),
     ),
     compare=Compare(
         by=(*ROLES, TEAM),
@@ -175,7 +175,7 @@ DECRYPTO = Domain(
         shares_draws=("rules", "words", "records"),
         scores={
             "lasted": Score(
-                "share of the most turns that Alice and Bob got through",
+                "turns that Alice and Bob survived, as a share of the maximum",
                 "share of turns",
                 _lasted,
                 _has_length,

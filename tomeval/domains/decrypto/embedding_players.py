@@ -70,7 +70,7 @@ class EncoderSpec:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise TomevalError(f"embedding encoder: k must be a whole number from 1, is {self.k!r}")
+            raise TomevalError(f"embedding encoder: k must be a positive integer, is {self.k!r}")
         if not isinstance(self.careful, bool):
             raise TomevalError(
                 f"embedding encoder: careful must be true or false, is {self.careful!r}"

@@ -134,7 +134,7 @@ class DecryptoExperiment(SeatedExperiment):
             for encoder, decoder, interceptor in itertools.product(*axes):
                 names = (encoder, encoder if decoder == MATCHED else decoder, interceptor)
                 if names == (RECORD,) * 3:
-                    raise TomevalError(f"{where}: somebody must sit at the table, not the record")
+                    raise TomevalError(f"{where}: at least one seat needs a player, not the record")
                 pairings[names] = None
         cells = []
         for seated in pairings:
@@ -160,12 +160,12 @@ class DecryptoExperiment(SeatedExperiment):
         for name in names:
             extra = [ALL] + [MATCHED] * (role == "decoder") + [RECORD] * bool(self.records)
             if name == RECORD and not self.records:
-                raise TomevalError(f"{where}: there is no record: set 'records' to a file of games")
+                raise TomevalError(f"{where}: no recorded games: set 'records' to a file")
             if name not in self.by_name and name not in extra:
                 raise unknown("player", name, [*self.by_name, *extra], where)
             result += list(self.by_name) if name == ALL else [name]
         if not result:
-            raise TomevalError(f"{self._where}: there are no players: add a table players.NAME")
+            raise TomevalError(f"{self._where}: no players: add a table players.NAME")
         return result
 
 

@@ -293,7 +293,7 @@ def hint_fault(
     "hint 2, 'very cold season': must be one or two words of letters"
     """
     if len(hints) != 3:
-        return f"three hints are needed, there are {len(hints)}"
+        return f"three hints are needed, not {len(hints)}"
     past = hint_history(turns) if rules is not None and rules.no_repeat_hints else None
     for number, (hint, digit) in enumerate(zip(hints, code, strict=True), start=1):
         where = f"hint {number}, {hint!r}"
@@ -308,5 +308,5 @@ def hint_fault(
             if is_form(hint, keyword):
                 return f"{where}: is a keyword or a form of one ({keyword!r})"
         if past is not None and hint_letters(hint) in map(hint_letters, past[digit - 1]):
-            return f"{where}: digit {digit} has had this hint"
+            return f"{where}: digit {digit} already had this hint"
     return None

@@ -64,7 +64,7 @@ def seat_strategy(spec: Any, role: str) -> Strategy:
             )
     if (strategy.predicts_first or strategy.is_told) and role != "encoder":
         raise TomevalError(
-            f"strategy {strategy.name!r} is for the encoder alone: write "
+            f"strategy {strategy.name!r} is only for the encoder: write "
             f'strategy = {{ encoder = "{strategy.name}" }}; the other seats then play QA'
         )
     return strategy

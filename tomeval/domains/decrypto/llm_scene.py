@@ -1,4 +1,4 @@
-"""What a language model is told of a game of Decrypto: rules, past turns, questions in words."""
+"""The text that a language model gets of a game of Decrypto: rules, past turns, questions."""
 
 from __future__ import annotations
 

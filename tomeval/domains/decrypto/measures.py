@@ -251,10 +251,10 @@ _PLANTED = (
     mean(
         ("use_slope", "use slope", 0),
         _slope,
-        "Planted beliefs: how much more probable Alice gives other hints than her draft when she "
-        "is told that Eve guesses the code for it than when she is told that Eve does not. 0: what "
-        "she is told changes nothing; 1: she always follows it. Not identified where statements "
-        "are always right or always wrong.",
+        "Planted beliefs: how much more often Alice departs from her draft when she is told that "
+        "Eve would guess its code than when she is told the opposite. 0: the statement changes "
+        "nothing; 1: she always follows it. Not identified where statements are always right or "
+        "always wrong.",
         f"{_OWN}; Horvitz and Thompson 1952",
         "probability",
         bounds=(-1.0, 1.0),
@@ -263,18 +263,18 @@ _PLANTED = (
         _OWN,
         {
             ("compliance_right", "complies, right %", 0): "Planted beliefs: the share of turns "
-            "with a right statement about Eve on which Alice did as it asks: gave other hints than "
-            "the draft where Eve is said to guess the code, of turns with hints that are worth "
-            "anything; else the draft, of turns on which Bob decodes it.",
-            ("compliance_wrong", "complies, wrong %", 0): "The same of turns with a wrong "
-            "statement.",
+            "with a right statement about Eve on which Alice followed it: she gave other hints if "
+            "Eve was said to guess the code (of turns with other hints of any value), and her "
+            "draft if not (of turns on which Bob decodes it).",
+            ("compliance_wrong", "complies, wrong %", 0): "The same for turns with a "
+            "wrong statement.",
         },
     ),
     mean(
         ("delta_statement_per_turn", "ΔToM/T of the statement", 0),
         _acting,
-        "Planted beliefs: the regret per turn of an Alice who acts on what she is told of Eve: she "
-        "gives the draft, or where Eve is said to guess the code the best hints instead.",
+        "Planted beliefs: the regret per turn of an Alice who follows the statement about Eve: she "
+        "gives the draft, or the best hints instead if Eve is said to guess the code.",
         _OWN,
         "value",
     ),

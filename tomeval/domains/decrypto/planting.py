@@ -1,4 +1,4 @@
-"""Planted beliefs in Decrypto: what Alice is told of Eve, and what she makes of it."""
+"""Planted beliefs in Decrypto: statements to Alice about Eve, and how she uses them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plant_guess(eve: Code | None, code: Code, accuracy: float, right: float, whi
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """What Alice was told of Eve, turn by turn, and what became of her draft; shape (N,) each.
+    """The statements to Alice about Eve by turn, and what became of her draft; shape (N,) each.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Planted:
 
     @classmethod
     def nothing(cls, turns: int) -> Planted:
-        """Return that nothing was told in some turns."""
+        """Return turns without statements."""
         return cls(np.full(turns, np.nan), *(np.zeros(turns, dtype=bool) for _ in range(4)))
 
     @property
@@ -81,7 +81,7 @@ class Planted:
 
     @property
     def slope(self) -> Floats:
-        """Every turn's estimate of the use slope, NaN where there is none.
+        """Every turn's estimate of the use slope, or NaN.
 
         Its expectation is P(other hints | warned) - P(other hints | told that Eve does not guess
         the code), by inverse probability weighting: a warning has probability `accuracy` where Eve

@@ -147,7 +147,7 @@ async def play_game(
     says so.
     """
     if record is None and None in table.seats.values():
-        raise ValueError("an empty seat needs a record")
+        raise ValueError("an empty seat needs a recorded game")
     played = played or PlayedGame(index, deal)
     game = Game(deal, table.rules)
     answered: list[Turn] = []
@@ -186,7 +186,7 @@ def _kept(record: RecordedGame | None, turn: int) -> dict[str, Any]:
 
 def _as_turn(row: PlayedTurn) -> Turn:
     if row.hints is None or row.bob is None or row.eve is None:
-        raise RuntimeError("a turn that is not complete cannot be played on")
+        raise RuntimeError("an incomplete turn cannot be continued")
     return Turn(row.code, row.hints, row.bob, row.eve)
 
 
@@ -318,7 +318,7 @@ class _Round:
 
     def _recorded(self) -> Turn:
         if self.past is None:
-            raise RuntimeError("there is no record")
+            raise RuntimeError("no recorded game")
         return self.past
 
 
@@ -329,4 +329,4 @@ def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generat
         hints = (one, two, three)
         if hint_fault(hints, view.keywords, view.code, view.turns, view.rules) is None:
             return hints
-    raise TomevalError("among the hint words there are hardly any legal hints")
+    raise TomevalError("almost no hint words are legal hints")

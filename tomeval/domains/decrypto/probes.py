@@ -1,4 +1,4 @@
-"""The theory-of-mind questions of a turn: who is asked what, and when.
+"""The theory-of-mind questions of a turn: which seat is asked which, and when.
 
 Beliefs (representational change, false belief) after Gopnik and Astington 1988, perspective taking
 after Piaget; as Lupu et al. 2025 ask them. A probe never enters a player's transcript.

@@ -102,14 +102,14 @@ def read_games(path: Path) -> list[RecordedGame]:
             f"{path}: is not a file of recorded games (format {FORMAT!r}), see docs/decrypto.md"
         )
     if data.get("version") != VERSION:
-        raise TomevalError(f"{path}: version {data.get('version')!r}, this tomeval reads {VERSION}")
+        raise TomevalError(f"{path}: version {data.get('version')!r}; this tomeval reads {VERSION}")
     _object_of(data, ("format", "version", "games"), f"{path}")
     if not isinstance(data.get("games"), list) or not data["games"]:
         raise TomevalError(f"{path}: 'games' must be a list of at least one game")
     games = [game_of(entry, f"{path}: game {i}") for i, entry in enumerate(data["games"], 1)]
     names = Counter(game.name for game in games if game.name)
     if twice := [name for name, count in names.items() if count > 1]:
-        raise TomevalError(f"{path}: two games are called {twice[0]!r}")
+        raise TomevalError(f"{path}: two games have the name {twice[0]!r}")
     return games
 
 
@@ -156,10 +156,10 @@ def _check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
         ended = outcome_of(turns[:count], rules)
         if ended is not None:
             raise TomevalError(
-                f"{where}: goes on after turn {count}, where it ended ({ended}) by its rules"
+                f"{where}: continues after turn {count}, where its rules end it ({ended})"
             )
     if len({turn.code for turn in turns}) < len(turns):
-        raise TomevalError(f"{where}: a code comes twice")
+        raise TomevalError(f"{where}: a code appears twice")
 
 
 def _text_of(value: Any, what: str, where: str) -> str:

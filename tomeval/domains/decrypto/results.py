@@ -125,7 +125,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _TURN, cell, complete=True))
     if len(rows) != sum(row[2] for row in games):
-        raise store.damaged("the turns of a complete game are not complete")
+        raise store.damaged("a complete game lacks turns")
     turns = (
         dict(zip(_TURN, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(_TURN, ())
     )
@@ -142,7 +142,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     try:
         planted = planted_of(alice, turns["hints"], list(map(number_code, code.tolist())))
     except (KeyError, TypeError, ValueError) as error:
-        raise store.damaged(f"what was told of Eve: {error!r}") from None
+        raise store.damaged(f"Alice's planted beliefs: {error!r}") from None
     game = np.array([row_of[episode] for episode in turns["episode"]], dtype=np.int64)
     keywords = np.array([comparable(json.loads(row[3])) for row in games], dtype=np.str_)
 

@@ -95,7 +95,7 @@ def _specs(seat: str, others: Sequence[str]) -> dict[str, str]:
     rest = [role for role in ROLES if role != seat]
     names = list(others) or ["minilm"]
     if len(names) not in (1, len(rest)):
-        raise TomevalError(f"--other: one for both other seats, or two; there are {len(names)}")
+        raise TomevalError(f"--other: give one or two other players, not {len(names)}")
     return dict(zip(rest, names * (len(rest) // len(names)), strict=True))
 
 

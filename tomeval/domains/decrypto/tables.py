@@ -156,7 +156,7 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         if what == "turns":
             result += [head | row for row in _turn_rows(played)]
         elif what == "replay" and not played.replayed:
-            raise TomevalError("this run replays no record: there is nothing to compare with")
+            raise TomevalError("this run replays no recorded games, so there is nothing to compare")
         elif what == "planted" and not played.planted.known.any():
             continue
         else:
@@ -166,7 +166,7 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
             counts = _counts(run, [cell.number for cell in cells], played, what)
             result.append(head | _columns(played, counts, columns, how))
     if what == "planted" and not has_beliefs(run.store):
-        raise TomevalError("nobody was told of Eve in this run: it has no planted beliefs")
+        raise TomevalError("this run has no planted beliefs")
     return result
 
 

@@ -22,7 +22,7 @@ from tomeval.domains.decrypto.game import (
 from tomeval.domains.decrypto.seats import NAMES, Seat
 from tomeval.domains.seated.seats import Chair
 
-_HELP = """  Alice: three hints with commas between, in the order of the code: snow, river bank, pet
+_HELP = """  Alice: three hints separated by commas, in the order of the code: snow, river bank, pet
   Bob and Eve: the code, three different digits from 1 to 4, such as: 241 or 2-4-1
   history: show the past again; quit: stop (finished turns are recorded)"""
 

@@ -55,7 +55,7 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
             yield Line(number, _told(facts))
         given = facts.get("given")
         if given:
-            yield Line(number, f"Alice's own hints, not heard: {', '.join(given)}")
+            yield Line(number, f"Alice's own hints, not shown to the listeners: {', '.join(given)}")
         for line in probes.get(number, ()):
             yield Line(number, line)
     page = board(past, Rules(**cell.definition["rules"]), json.loads(keywords))
@@ -64,8 +64,8 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
 
 
 def _told(facts: dict[str, Any]) -> str:
-    """Say what Alice was told of Eve's guess for her draft."""
-    how = {True: "rightly", False: "wrongly", None: "of an Eve who could not be read"}
+    """Return the statement to Alice about Eve's guess for her draft, in words."""
+    how = {True: "rightly", False: "wrongly", None: "with Eve's answer unreadable"}
     belief = facts["belief"]
     return (
         f"Alice's draft: {', '.join(facts['draft'])}; told, {how[belief['right']]}, that Eve would "

@@ -10,10 +10,10 @@ Others = Annotated[
     list[str] | None,
     typer.Option(
         "--other",
-        help="Who else plays: a player that needs no options, or a model such as hf:REPO, "
-        "openai:MODEL@BASE_URL or scripted:NAME. Once for all seats, or once for each.",
+        help="Another player: one that needs no options, or a model such as hf:REPO, "
+        "openai:MODEL@BASE_URL or scripted:NAME. Given once for all seats, or once per seat.",
     ),
 ]
-Strategy = Annotated[str, typer.Option("--strategy", help="Of language models.")]
-Seed = Annotated[int, typer.Option("--seed", help="Decides what is dealt and drawn.")]
-Deal = Annotated[int, typer.Option("--deal", help="Which deal of the seed, from 0.")]
+Strategy = Annotated[str, typer.Option("--strategy", help="Strategy of language models.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of deals and random draws.")]
+Deal = Annotated[int, typer.Option("--deal", help="Number of the deal, from 0.")]

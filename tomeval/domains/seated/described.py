@@ -29,7 +29,7 @@ def llm_schema(options: type[Any], about: str) -> dict[str, Any]:
 
 
 def player_row(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a player of a run with its options; a seat that answers from a record has none."""
+    """Return a player of a run with its options; a seat played from a record has no options."""
     options = dict(data.get("options", {}))
     return {
         "player": data["name"],

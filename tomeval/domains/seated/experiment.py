@@ -71,4 +71,4 @@ class SeatedExperiment(Experiment):
 def check_name(name: str, where: str, taken: Collection[str] = ()) -> None:
     """Raise if a name is taken, is empty, or would break the line that it is printed in."""
     if name in taken or not name.strip() or not name.isprintable():
-        raise TomevalError(f"{where}: the name {name!r} is taken or cannot be shown")
+        raise TomevalError(f"{where}: the name {name!r} is taken, empty or not printable")

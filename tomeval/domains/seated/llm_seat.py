@@ -45,7 +45,7 @@ class SeatScene:
             self._coming = (asked.prompt.messages[-1], reply)
 
     def over(self, told: int) -> None:
-        """Let a step be over; its move was made knowing `told` of the past."""
+        """End a step; its move was made after `told` events."""
         if self._coming:
             self.earlier += self._coming
             self._coming, self._told = (), told

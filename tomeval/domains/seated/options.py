@@ -43,5 +43,5 @@ class SeatedOptions(ModelOptions):
     def remembering(self, strategy: Strategy) -> Strategy:
         """Return a strategy, checked to go with the memory."""
         if self.conversation and strategy.summarises:
-            raise TomevalError("S2A rewrites the past, a conversation keeps it: choose one of them")
+            raise TomevalError("S2A rewrites the past, a conversation keeps it: choose one")
         return strategy

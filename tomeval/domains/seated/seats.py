@@ -1,4 +1,4 @@
-"""Where players of a game sit, and what may be told to one of them beyond its view."""
+"""Where players of a game sit, and what an oracle may learn beyond its view."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ several."""
 
 
 def chance_of_previews(step: int, question: str = "") -> tuple[float, float]:
-    """Return the chance of a game that nobody plays."""
+    """Return the fixed numbers that previews use in place of chance."""
     return 0.5, 0.5
 
 
@@ -47,7 +47,7 @@ class Door:
         """Open it; what is asked is the game's own."""
         self.used = True
         if self._look is None:
-            raise RuntimeError("nothing is behind the door yet")
+            raise RuntimeError("the oracle's answer is not set yet")
         return await self._look(*asked)
 
 

@@ -1,4 +1,4 @@
-"""A game at the terminal: its models are opened, and a person can break it off at any time."""
+"""A game at the terminal: its models are opened, and a person can quit at any time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def persons_chair(seat: SeatName, game: int) -> Chair[SeatName]:
-    """Return where a person sits for one game; nobody draws for it."""
+    """Return the person's seat; it is fixed, not random."""
     return Chair(seat, Stream.of(0, "person").episode(game), name="person")
 
 
@@ -53,7 +53,7 @@ def at_the_terminal(
     try:
         return _with_models(specs, play, cell.experiment.base, scores)
     except (QuitGame, KeyboardInterrupt):
-        console.say("\nThe game was broken off.")
+        console.say("\nThe game was not finished.")
         return None
 
 
@@ -80,4 +80,4 @@ def _with_models(
     try:
         return run_loop(session())
     except ContextExceeded as error:
-        raise TomevalError(f"the game cannot go on: {error}") from None
+        raise TomevalError(f"the game cannot continue: {error}") from None

@@ -130,8 +130,7 @@ class Driver:
                 post.last_error = post.replica.note or post.last_error
             self._ask_news(post, now)
             self._give(post)
-        count = self._under_way
-        episodes = "1 episode" if count == 1 else f"{count} episodes"
+        episodes = f"{self._under_way} episode{'s' * (self._under_way != 1)}"
         self._filler.stopping.what = f"{episodes}, up to some minutes"
 
     # What replicas say
@@ -283,9 +282,9 @@ class Driver:
         post.in_vain += 1
         if self._filler.stopping.asked:
             post.given_up = True
-            logger.warning("%s is lost (%s); what it held is left for the next session", who, why)
+            logger.warning("%s is lost (%s); its episodes are left for the next session", who, why)
         elif post.in_vain < (2 * LOSSES if alone else LOSSES):
-            logger.warning("%s is lost (%s); what it held is played again", who, why)
+            logger.warning("%s is lost (%s); its episodes are played again", who, why)
             post.replica = self._cluster.start(post.number, self._setting)
             self._ask(post, self._started, "start")
         else:
@@ -295,7 +294,7 @@ class Driver:
             if all(other.given_up for other in self._posts) and not self.done:
                 self._error = self._error or TomevalError(
                     f"all replicas were lost at least {LOSSES} times in a row; the last one, {who}"
-                    f": {why}; everything is kept: run the same command again to go on"
+                    f": {why}; everything is kept: run the same command again to continue"
                 )
 
     def _take_back(self, post: Post, job: Job, steps: int, why: str) -> None:
@@ -324,4 +323,4 @@ def _told(post: Post, error: Exception) -> Exception:
         return TomevalError(f"{post}: {error}")
     logger.error("%s:\n%s", post, error)
     last = f"{error}".strip().splitlines()[-1]
-    return RuntimeError(f"an error of the program on {post}: {last}")
+    return RuntimeError(f"a program error on {post}: {last}")

@@ -104,8 +104,8 @@ def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -
         cells = pickle.dumps(list(experiment.cells))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise TomevalError(
-            f"the cells of this experiment cannot be sent to replicas: {error}; what they are made "
-            "of must be at the top of a module"
+            f"the cells of this experiment cannot be sent to replicas: {error}; define their "
+            "classes and functions at the top level of a module"
         ) from None
     named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
     files = [str(Path(name).resolve()) if name.endswith(".py") else name for name in named]

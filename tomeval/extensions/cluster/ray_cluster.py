@@ -71,7 +71,7 @@ def find(address: str) -> str:
         if not running and "auto" in (address, said):
             raise TomevalError(
                 "--engine ray: no cluster runs on this machine (`ray start --head` starts one), "
-                "and the environment variable RAY_ADDRESS names none"
+                "and the environment variable RAY_ADDRESS is not set"
             )
         address = running or "local"
     if address != "local":
@@ -91,15 +91,15 @@ def _started_here() -> str:
 
 
 def _knock(address: str) -> None:
-    """Raise if nobody listens at an address: Ray itself would try for two minutes."""
+    """Raise if no server listens at an address: Ray itself would try for two minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535 or "/" in host:
-        raise TomevalError(f"--engine ray:{address}: this is no HOST:PORT; {_HEAD}")
+        raise TomevalError(f"--engine ray:{address}: this is not HOST:PORT; {_HEAD}")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
     except OSError as error:
         raise TomevalError(
-            f"--engine ray:{address}: nothing answers there ({error.strerror or error}); {_HEAD}"
+            f"--engine ray:{address}: no server answers there ({error.strerror or error}); {_HEAD}"
         ) from None
 
 
@@ -155,8 +155,8 @@ def _try_to_connect(address: str) -> None:
         ) from None
     if "InvalidAuthToken" in done.stdout + done.stderr:
         raise TomevalError(
-            f"--engine ray:{address}: the cluster asks for a token: set RAY_AUTH_MODE=token in the "
-            "environment, and have the head's ~/.ray/auth_token on this machine"
+            f"--engine ray:{address}: the cluster requires a token: set RAY_AUTH_MODE=token in the "
+            "environment, and copy the head's ~/.ray/auth_token to this machine"
         )
     if done.returncode:
         why = done.stdout.strip() or (done.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -211,7 +211,7 @@ def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -
     )
     lower = f"lower --replicas{' or --gpus-per-replica' if gpus else ''}"
     if gpus and not any(n["Resources"].get("GPU") for n in nodes if n["Alive"]):
-        lower = "no node has a GPU: without --gpus-per-replica, models run on the processor"
+        lower = "no node has a GPU: without --gpus-per-replica, models run on the CPU"
     more = f" and {len(rooms) - 8} more nodes" if len(rooms) > 8 else ""
     raise TomevalError(
         f"--replicas {replicas}, with {each} each: Ray has room for {most} ({have}{more}); {lower}"
@@ -242,7 +242,7 @@ class RayCluster:
         self._shared: Any = None
 
     def check(self) -> None:
-        """Connect, or start Ray on this machine; raise if it cannot hold what was asked for."""
+        """Connect, or start Ray on this machine; raise if it has no room for the replicas."""
         ray = library()
         if not ray.is_initialized():
             connect(ray, find(self._address))
@@ -292,7 +292,7 @@ class RayCluster:
         except RayError as error:
             if getattr(error, "actor_init_failed", False):
                 why = str(error).strip().splitlines()[-1]
-                raise TomevalError(f"tomeval cannot be used on its node of Ray: {why}") from None
+                raise TomevalError(f"tomeval cannot be used on a node of Ray: {why}") from None
             raise Lost(reason(error)) from None
 
     def close(self) -> None:
@@ -329,7 +329,7 @@ class RayReplica:
 
 _KINDS = {
     "ActorUnavailableError": "it cannot be reached",
-    "ObjectLostError": "what it said was lost with its node",
+    "ObjectLostError": "its results were lost with its node",
 }
 _PARTS = {
     "node has died": "its node died",
@@ -340,7 +340,7 @@ _PARTS = {
 
 
 def reason(error: Exception) -> str:
-    """Say in a few words why Ray lost an actor, or an answer of it.
+    """Return in a few words why Ray lost an actor, or an answer of it.
 
     Examples
     --------

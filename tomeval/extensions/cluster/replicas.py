@@ -40,7 +40,7 @@ class Cluster(Protocol):
     """Starts replicas somewhere; it knows nothing of episodes or models."""
 
     def check(self) -> None:
-        """Raise `TomevalError`, in one line, if it cannot give what was asked of it."""
+        """Raise a one-line `TomevalError` if it has no room for the replicas."""
 
     def start(self, number: int, setting: Setting) -> Replica:
         """Start a replica, or another in the place of a lost one; it need not be up on return."""
@@ -119,19 +119,21 @@ def shown_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
     for post in order[:_ROWS]:
         trouble = f"; {excerpt(post.last_error, _LONGEST)}" if post.last_error else ""
         head = post.name + places.get(post.number, "")
-        lines.append(f"{head}: {post.state}, {post.episodes:,} episodes{trouble}")
+        many = "s" * (post.episodes != 1)
+        lines.append(f"{head}: {post.state}, {post.episodes:,} episode{many}{trouble}")
     if rest := order[_ROWS:]:
         lines.append(f"{len(rest):,} more replicas: {sum(p.episodes for p in rest):,} episodes")
     return lines
 
 
 def closing_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
-    """Return what is said of the replicas at the end of a run: episodes and losses."""
+    """Return the closing lines of a run about its replicas: episodes and losses."""
     lost = sum(post.lost for post in posts)
-    lines = [f"replicas: {len(posts):,}, {f'lost {_times(lost)}' if lost else 'none was lost'}"]
+    lines = [f"replicas: {len(posts):,}, {f'lost {_times(lost)}' if lost else 'none lost'}"]
     order = sorted(posts, key=lambda post: -post.lost)
     for post in sorted(order[:_ROWS], key=lambda post: post.number):
-        line = f"  {post.name}{places.get(post.number, '')}: {post.episodes:,} episodes"
+        many = "s" * (post.episodes != 1)
+        line = f"  {post.name}{places.get(post.number, '')}: {post.episodes:,} episode{many}"
         line += f"; lost {_times(post.lost)}, the last: {post.last_error}" if post.lost else ""
         lines.append(line)
     if rest := [post.episodes for post in order[_ROWS:]]:

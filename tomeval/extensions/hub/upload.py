@@ -38,7 +38,7 @@ def export_hub(run: Run, out: Path, repo: str = "", upload: str = "no") -> list[
     files.append(write_text(out / "README.md", _card(run)))
     for path in files:
         if held := credential_in(path.read_bytes()):
-            raise TomevalError(f"{path}: seems to hold {held}; nothing is uploaded")
+            raise TomevalError(f"{path}: seems to hold {held}; nothing was uploaded")
     if upload == "yes":
         _upload(out, repo)
     return files
@@ -72,4 +72,4 @@ def _upload(folder: Path, repo: str) -> None:
         )
     except (OSError, hub.errors.HfHubHTTPError) as error:
         said = without_credentials((str(error).strip().splitlines() or [""])[0])
-        raise TomevalError(f"the Hub did not take {repo}: {said}") from None
+        raise TomevalError(f"the Hub refused {repo}: {said}") from None

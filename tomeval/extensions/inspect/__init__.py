@@ -5,7 +5,7 @@ from tomeval.models import Backend
 
 EXTENSION = Extension(
     "inspect",
-    "inspect_ai: models of its providers, tasks that it runs, logs both ways; lm-eval's keys",
+    "inspect_ai: its providers' models, tasks for it, logs in and out; lm-eval's keys",
     models={
         "inspect": Backend(
             "tomeval.extensions.inspect.model:open_inspect",

@@ -69,7 +69,7 @@ def export_every_eval(
         if model and len(cell.episodes):
             groups.setdefault((model, cell.player), []).append(cell)
     if not groups:
-        raise TomevalError(f"{run.folder}: no cell of one language model has a complete episode")
+        raise TomevalError(f"{run.folder}: no cell with one language model has complete episodes")
     source = {
         "source_name": "tomeval",
         "source_type": "evaluation_run",
@@ -167,7 +167,7 @@ def _metric(heading: str, name: str, meaning: str) -> dict[str, Any]:
 
 
 def _spread(cell: RunCell, name: str, error: float | None) -> dict[str, Any]:
-    """Return the sampling error of a mean, as tables have it; nothing where it has none."""
+    """Return the sampling error of a mean, as tables have it, or nothing."""
     around = cell.estimate([name])
     low, high = float(around.low[0]), float(around.high[0])
     spread: dict[str, Any] = {"num_samples": cell.units}

@@ -85,7 +85,7 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
         block = _checked(experiment, sample, kept, where)
         which = (kept["cell"], kept["episode"])
         if which in blocks:
-            raise TomevalError(f"{where}: its episode stands in the log twice")
+            raise TomevalError(f"{where}: its episode is in the log twice")
         blocks[which] = block
         revisions[f"inspect:{log.eval.model}"] = str(kept["model"]["revision"])
     if not blocks:
@@ -93,12 +93,12 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
     recorded = scored.recorded(experiment, blocks, _until(log))
     if errors:
         some = "1 sample has" if errors == 1 else f"{errors} samples have"
-        recorded.notes.append(f"{some} an error or met a limit, and no episode: left out")
+        recorded.notes.append(f"{some} an error or met a limit: left out, as no episode was played")
     stopping = log.results.early_stopping if log.results else None
     absent = len(log.eval.dataset.sample_ids or ()) - len(log.samples)
     absent -= len(stopping.early_stops) if stopping else 0
     if absent > 0:
-        recorded.notes.append(f"of the samples that the eval was to play, {absent} are not in it")
+        recorded.notes.append(f"{absent} of the samples of the eval are missing from the log")
     return experiment.domain, recorded._replace(revisions=revisions)
 
 
@@ -117,9 +117,9 @@ def _checked(experiment: Experiment, sample: Any, kept: Any, where: str) -> Bloc
     """Return the rows that the replies of a sample lead to, if that is what the log says of it."""
     try:
         if type(kept["cell"]) is not int or not 0 <= kept["cell"] < len(experiment.cells):
-            raise TomevalError(f"cell {kept['cell']!r} is none of the experiment's")
+            raise TomevalError(f"cell {kept['cell']!r} is not a cell of the experiment")
         if type(kept["episode"]) is not int or kept["episode"] < 0:
-            raise TomevalError(f"episode {kept['episode']!r} is not the number of one")
+            raise TomevalError(f"episode {kept['episode']!r} is not an episode number")
         _check_replies(sample, kept)
         block = asyncio.run(replies.replay(experiment, kept))
         measured = scored.measure(experiment, kept["cell"], block)
@@ -132,7 +132,7 @@ def _checked(experiment: Experiment, sample: Any, kept: Any, where: str) -> Bloc
     for name, value in measured.values.items():
         told = said.get(name, "missing") if isinstance(said, Mapping) else "missing"
         if not _same(told, value):
-            raise TomevalError(f"{where}: {name} is {told} in the log, {value} by its replies")
+            raise TomevalError(f"{where}: {name} is {told} in the log but {value} by its replies")
     return block
 
 

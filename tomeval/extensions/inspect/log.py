@@ -203,7 +203,7 @@ def _sample(
 
 
 def reason(run: Run, cell: RunCell, episode: Episode) -> str:
-    """Say which answers ended an episode."""
+    """Return which answers ended an episode."""
     names = ("step", "seat", "question", "outcome")
     rows = run.store.read("asked", names, cell.number, episode.number)
     asked = [row for row in rows if row[-1] not in (VALID, NOT_ASKED)]

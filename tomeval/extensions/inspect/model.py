@@ -121,8 +121,8 @@ class InspectModel(Model):
         provider = self._model_name.partition("/")[0]
         if provider in _WITH_DEFAULTS:
             logger.warning(
-                "%s: the provider %s may use the model's own top_p, top_k and penalties: openai: "
-                "and hf: models are sent every sampling value",
+                "%s: the provider %s may use the model's own top_p, top_k and penalties; "
+                "openai: and hf: models get every sampling value",
                 *(self.name, provider),
             )
         try:
@@ -265,8 +265,8 @@ class InspectModel(Model):
     def _shown(self, prompt: Prompt) -> Prompt:
         if prompt.prefill and not prompt.instead:
             raise TomevalError(
-                f"{self.name}: the prompt ends in a begun answer (prefill), which providers of "
-                "inspect_ai do not go on from, and says nothing to send instead"
+                f"{self.name}: the prompt ends in a prefill, which providers of inspect_ai do "
+                "not continue, and has no replacement for it"
             )
         return without_prefill(prompt)
 

@@ -101,7 +101,7 @@ async def play(
 
 
 async def replay(experiment: Experiment, kept: Kept) -> Block:
-    """Play an episode again from its replies; nobody is asked.
+    """Play an episode again from its replies, without a model.
 
     Raises
     ------
@@ -110,7 +110,7 @@ async def replay(experiment: Experiment, kept: Kept) -> Block:
     """
     number = kept["cell"]
     if kept["definition"] != stored.digest(definition_of(experiment, number)):
-        raise TomevalError("was played with other games, partners or prompts than those named")
+        raise TomevalError("was played with games, partners or prompts other than those named")
     cell, name = experiment.cells[number], experiment.cells[number].models
     lines = {
         seat: RememberingModel(
@@ -132,7 +132,7 @@ async def _block(
 
 
 class _Line(RememberingModel):
-    """A seat's line to the model, which keeps what was answered, and each question's name."""
+    """A seat's line to the model, which keeps each question's name and replies."""
 
     def __init__(
         self,
@@ -188,5 +188,5 @@ class _Nobody(Model):
     def _error(self, request: GenerateRequest | ScoreRequest) -> Exception:
         said = self._errors.get(request_hash(self.name, self.revision, request))
         if said is None:
-            return TomevalError("has no reply to a question that its replies lead to")
+            return TomevalError("lacks the reply to a question that its other replies lead to")
         return (Unlisted if said[0] == Unlisted.__name__ else BackendError)(said[1])

@@ -30,7 +30,7 @@ from tomeval.runs.schedule import without
 from tomeval.runs.store import Store
 
 NO_MODEL = "none/none"
-"""What inspect_ai calls a model that is none."""
+"""The name that inspect_ai gives to a missing model."""
 
 _OURS: tuple[str, ...] = (
     "temperature",
@@ -52,7 +52,7 @@ def check_model() -> None:
     except ValueError:  # none was named yet: the task is made in Python
         return
     if name == NO_MODEL:
-        raise TomevalError("tomeval's tasks ask a model that chats: name one with --model")
+        raise TomevalError("tomeval's tasks need a chat model: name one with --model")
 
 
 def rows_of(score: Score) -> Block | None:
@@ -62,7 +62,7 @@ def rows_of(score: Score) -> Block | None:
 
 
 class _EvalModel(InspectModel):
-    """The model of an eval: what inspect_ai was told of caches, retries and limits holds."""
+    """The model of an eval, with inspect_ai's own settings of caches, retries and limits."""
 
     _caching: Mapping[str, Any] = {}
 
@@ -104,21 +104,21 @@ class Session:
         return self._evals[str(get_model())]
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Check what the eval was told, and test the model as a run does."""
+        """Check the eval's settings, and test the model as a run does."""
         check_model()
         model = get_model()
         told = model.config.merge(active_generate_config())
         set_there = [name for name in _OURS if getattr(told, name, None) is not None]
         if set_there:
             raise TomevalError(
-                f"{', '.join(set_there)}: is set for the model, but a task says how it is asked; "
-                "for the temperature use -T temperature=..."
+                f"{', '.join(set_there)}: is set for the model, but tomeval's tasks set it; for "
+                "temperature use -T temperature=..."
             )
         if epochs > 1:
             raise TomevalError("epochs: an episode is played once; raise -T episodes=...")
         experiment = replies.experiment_of(self.data, f"inspect:{model}")
         if experiment.until and [sample.id for sample in samples] != list(self._places):
-            raise TomevalError("until does not go with --limit, --sample-id or shuffling")
+            raise TomevalError("until cannot be combined with --limit, --sample-id or shuffling")
         asked = _EvalModel(model, any(cell.scores for cell in experiment.cells))
         await asked.start()
         halting = Halting(experiment) if experiment.until else None
@@ -150,7 +150,7 @@ class Session:
     async def complete_sample(
         self, id: str | int, epoch: int, scores: dict[str, SampleScore]
     ) -> None:
-        """Take what a sample came to."""
+        """Record a finished sample."""
         if halting := self._mine.halting:
             for one in scores.values():
                 halting.take(self._places[id]["cell"], rows_of(one.score))
@@ -202,7 +202,7 @@ class Halting:
         self._wake()
 
     def lost(self, number: int) -> None:
-        """Note that an episode of a cell is not to be had, so that no batch of it completes."""
+        """Record a lost episode; its batch will not complete."""
         self._lost.add(number)
         self._wake()
 

@@ -207,7 +207,7 @@ def episode(data: dict[str, Any]) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         kept = state.store.get(KEPT)
         if not kept:
-            return Score(value=math.nan, explanation="the episode did not get to its end")
+            return Score(value=math.nan, explanation="the episode did not finish")
         experiment = replies.experiment_of(data, f"inspect:{state.model}")
         block = await replies.replay(experiment, kept)
         measured = scored.measure(experiment, kept["cell"], block)

@@ -1,4 +1,4 @@
-"""What inspect_ai is told and what it gives back, in the words of `tomeval.models.base`."""
+"""Requests to inspect_ai and its replies, as objects of `tomeval.models.base`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class InspectOptions(BaseModel):
 def sampling_config(
     name: str, sampling: Sampling, seed: int, omit: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return what inspect_ai is told of sampling; values that switch something off are not sent."""
+    """Return the sampling fields for inspect_ai, without values that switch something off."""
     if sampling.min_p > 0:
         raise TomevalError(f"{name}: inspect_ai has no min_p; leave it at 0")
     fields: dict[str, Any] = {"temperature": sampling.temperature, "seed": fold_seed(seed)}

@@ -48,7 +48,7 @@ DEFAULTS: dict[str, Any] = {
 MEANINGS = {
     "level": "0, 1 or 2, or the shares of turns in which it plays each of them, such as "
     "[0.5, 0, 0.5].",
-    "alpha": "Rationality: how strongly the better choice is preferred; 0 is at random.",
+    "alpha": "Rationality: how strongly the better choice is preferred; 0 is random play.",
 }
 """What its options mean, for the schema of experiments."""
 
@@ -81,7 +81,7 @@ class RSASpec:
                 return tuple(float(level == self.level) for level in LEVELS)
         elif isinstance(self.level, list | tuple) and len(self.level) == len(LEVELS):
             for share in self.level:
-                _check_number("level: a share", share)
+                _check_number("level: each share", share)
             if math.isclose(sum(self.level), 1.0, abs_tol=1e-9):
                 return tuple(float(share) for share in self.level)
         raise TomevalError(
@@ -184,10 +184,10 @@ RSA = PlayerKind(
 
 
 def _check_number(name: str, value: object) -> None:
-    """Refuse what is no finite number from 0."""
+    """Refuse all but finite numbers of at least 0."""
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or not 0 <= value < np.inf:  # type: ignore[operator]
-        raise TomevalError(f"{name} must be a number from 0, is {value!r}")
+        raise TomevalError(f"{name} must be a number of at least 0, is {value!r}")
 
 
 def _times(alpha: float, worth: Floats) -> Floats:

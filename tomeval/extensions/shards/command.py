@@ -32,7 +32,7 @@ def merge(
         Path,
         typer.Option(
             "--out",
-            help="The folder to make, or that of a run of the same experiment, which is filled.",
+            help="The folder to make, or a run folder of the same experiment to add to.",
         ),
     ],
 ) -> None:
@@ -48,7 +48,7 @@ def merge(
     from tomeval.runs.results import Run
 
     merged = merge_folders(run_folders(folders), out)
-    tell(f"{out}: {merged.episodes:,} episodes merged into it")
+    tell(f"{out}: {merged.episodes:,} episode{'s' * (merged.episodes != 1)} merged into it")
     with Run(out) as opened:
         said = closing(opened)
     for line in (*said.lines, *_missing(merged)):
@@ -60,19 +60,19 @@ def merge(
 
 
 def _missing(merged: Merged) -> list[str]:
-    """Say what is not there, and which commands play it."""
+    """Return what is missing, and which commands play it."""
     lines = [
         f"{folder}: nothing was played in it yet, so it was left out" for folder in merged.empty
     ]
     if not merged.lacks:
         return lines
-    lines.append(f"warning: {merged.lacks:,} episodes are missing:")
+    lines.append(f"warning: {merged.lacks:,} missing episode{'s' * (merged.lacks > 1)}:")
     for part in merged.unfinished[:NAMED]:
         name = f"shard {part.shard}" if part.shard else "the part"
         again = f"tomeval run FILE --shard {part.shard}" if part.shard else "tomeval run FILE"
         lines.append(f"  {part.lacks:,} of {name} in {part.folder}: {again} --out {part.folder}")
     if (more := len(merged.unfinished) - NAMED) > 0:
-        lines.append(f"  and those of {more:,} more parts that are not finished")
+        lines.append(f"  and those of {more:,} more unfinished part{'s' * (more > 1)}")
     lines += _shard_lines(merged.missing)
     lines.append(
         f"  or all of them in one process: tomeval run FILE --out {merged.folder}; FILE is the "
@@ -100,9 +100,9 @@ def show_parts(folders: Sequence[Path], where: Sequence[str], form: Format) -> N
 
 
 def _shard_lines(shards: Sequence[Shard]) -> list[str]:
-    """Say which shards there are not, and which command plays them."""
+    """Return the missing shards, and the command that plays them."""
     if not shards:
         return []
     more = f" and {len(shards) - NAMED:,} more" if len(shards) > NAMED else ""
     which = ", ".join(map(str, shards[:NAMED])) + more
-    return [f"  shards that are not there: {which}: tomeval run FILE --shard {shards[0]}"]
+    return [f"  missing shards: {which}: tomeval run FILE --shard {shards[0]}"]

@@ -18,7 +18,7 @@ from tomeval.runs.schema import unpack
 
 _KEYS = {"steps": ("step",), "answers": ("step", "seat", "question"), "calls": ("call",)}
 _MOST = 160
-"""Characters that are told of a difference."""
+"""The most characters of a difference that are shown."""
 
 
 def difference(domain: Domain, there: Rows, here: Rows) -> str:

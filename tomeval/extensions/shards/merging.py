@@ -98,7 +98,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
     """
     given = {folder.resolve(): folder for folder in folders if folder.resolve() != out.resolve()}
     if not given:
-        raise TomevalError(f"{out}: there is nothing to merge into it; name other run folders")
+        raise TomevalError(f"{out}: nothing to merge into it; name other run folders")
     with ExitStack() as held:
         runs: list[Run] = []
         empty = []
@@ -110,7 +110,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
             except NothingPlayed:
                 empty.append(given[folder])
         if not runs:
-            raise TomevalError(f"{empty[0]}: nothing was played yet; there is nothing to merge")
+            raise TomevalError(f"{empty[0]}: nothing was played yet, so there is nothing to merge")
         held.enter_context(_made(out))
         base = _check_base(out, runs[0])
         same_experiment(runs)
@@ -120,7 +120,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
 
 
 def lacking(run: Run) -> int:
-    """Return how many episodes a run folder is to have and has not, or only failed."""
+    """Return how many episodes of a run folder are missing or only failed."""
     counts = tallies.episodes(run.store)
     lacks = 0
     for cell in run.cells:
@@ -136,7 +136,7 @@ def same_experiment(runs: Sequence[Run]) -> None:
         if run.store.meta()["sha256"] != first:
             words = differing_words(runs[0].store.identity(), run.store.identity())
             raise TomevalError(
-                f"{run.folder}: holds another experiment than {runs[0].folder} ({words})"
+                f"{run.folder}: holds a different experiment from {runs[0].folder} ({words})"
             )
 
 
@@ -248,7 +248,7 @@ class _Merge:
         cell, episode = at
         there = self._whose.get(at, self._store.path.parent)
         raise TomevalError(
-            f"{run.folder}: episode {episode} of cell {cell} is not what it is in {there}, "
+            f"{run.folder}: episode {episode} of cell {cell} differs from that in {there}: "
             f"{words} (there: {there}); nothing was merged. Leave one of the two out"
         )
 
@@ -287,8 +287,8 @@ class _Merge:
                 whole = dict(until)
             if until["condition"] != whole["condition"]:
                 raise TomevalError(
-                    f"{run.folder}: stops by {until['condition']!r}, another by "
-                    f"{whole['condition']!r}; only runs of one condition can be merged"
+                    f"{run.folder}: stops by {until['condition']!r}, another run by "
+                    f"{whole['condition']!r}; only runs with the same condition can be merged"
                 )
             for key, met in until["met"].items():
                 whole["met"] = {**whole["met"], key: {**whole["met"].get(key, {}), **met}}
@@ -311,7 +311,7 @@ def _worth(status: str) -> int:
 
 
 def _entries(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the objects of a list beside a store that are what was written."""
+    """Return the intact objects of a list beside a store."""
     try:
         said = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -79,7 +79,7 @@ def parse_shard(text: str) -> Shard:
     Raises
     ------
     TomevalError
-        It is no shard, or its number is out of range.
+        It is not a shard, or its number is out of range.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def shard_of(part: str) -> Shard | None:
-    """Return the shard that a folder's part is; None if it is none.
+    """Return the shard that a folder's part is, or None if it is not a shard.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def supported(model: Any) -> str:
         return "its sliding window is not stated"
     attention = getattr(model.config, "_attn_implementation", None)
     if attention not in ("sdpa", "eager"):
-        return f"attention {attention!r} takes no tree masks"
+        return f"attention {attention!r} does not support tree masks"
     if "position_ids" not in inspect.signature(model.forward).parameters:
-        return "it takes no positions"
+        return "it does not accept position_ids"
     return ""

@@ -134,7 +134,7 @@ def _rounded(places: int) -> int:
 
 
 def usual_memory(model: Any) -> int:
-    """Return the most bytes of a model's caches, where nobody says otherwise."""
+    """Return the default limit of a model's caches, in bytes."""
     weights = sum(part.numel() * part.element_size() for part in model.parameters())
     free = free_memory(model.get_input_embeddings().weight.device)
     return int(min(SHARE_OF_FREE * free, max(LEAST, TIMES_MODEL * weights)))

@@ -138,7 +138,7 @@ class PromptCodec:
         Raises `TomevalError` if the tokens cannot tell labels apart or thinking is switched on.
         """
         if self.thinking:
-            raise TomevalError("labels cannot be scored with thinking=True: the answer comes later")
+            raise TomevalError("labels cannot be scored with thinking=True: thinking comes first")
         try:
             return self._label_query(request, hard=False)
         except SmuggledControlToken:
@@ -194,7 +194,7 @@ class PromptCodec:
 
     def _started(self, ids: list[int]) -> list[int]:
         if not self._start:
-            raise TomevalError("the prompt has no token, and the tokenizer no start or end token")
+            raise TomevalError("the prompt is empty, and the tokenizer has no start or end token")
         return [self._start[0], *ids]
 
     def _fit_system(self, messages: list[Message]) -> list[Message]:
@@ -236,7 +236,7 @@ class PromptCodec:
             self._apply([Message("user", _PROBE)], self.thinking)  # may say why
             where = self.tokenizer.name_or_path or "this tokenizer"
             raise TomevalError(
-                f"the chat template of {where} leaves out what a message says: use another one, or "
+                f"the chat template of {where} leaves out the text of messages: use another, or "
                 "chat = false"
             )
         user = Message("user", "x")
@@ -287,7 +287,7 @@ class PromptCodec:
             state = "on" if self.thinking else "off"
             closed = _opened(off) and not self.thinking
             cure = "; it opens <think>, which is closed at once" if closed else ""
-            self._warn(f"the chat template ignores enable_thinking: asked {state}{cure}")
+            self._warn(f"the chat template ignores enable_thinking = {state}{cure}")
         elif self.thinking is False and _opened(off):
             self._warn("the chat template opens <think> with thinking off; it is closed at once")
 

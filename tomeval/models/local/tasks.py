@@ -60,7 +60,7 @@ def split_labels(
         if unknown is not None and unknown in sequence:
             raise TomevalError(f"label {label!r} has a character that the tokenizer does not know")
         if sequence in sequences[:index] or sequence == tuple(prompt[cut:]):
-            raise TomevalError(f"the tokenizer does not tell label {label!r} apart: {labels!r}")
+            raise TomevalError(f"the tokenizer cannot tell label {label!r} apart: {labels!r}")
     return LabelQuery((*head, *prompt[:cut]), sequences, len(prompt) - cut, group)
 
 
@@ -128,7 +128,7 @@ def choose(logits: Any, samplings: Sequence[Sampling], draws: Sequence[float]) -
     """
     torch = require("torch")
     if bool(torch.isnan(logits).any()):
-        raise BackendError("the model gave logits that are not numbers")
+        raise BackendError("the model's logits contain NaN")
     if all(sampling.temperature == 0 for sampling in samplings):
         return [int(token) for token in logits.argmax(-1).tolist()]
     if logits.device.type == "mps":  # has no float64

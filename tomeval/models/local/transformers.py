@@ -265,7 +265,7 @@ class TransformersModel(LocalModel):
             if longer:
                 text = (
                     f"label {request.labels[index]!r} begins label {request.labels[longer[0]]!r}: "
-                    "it is scored without the other's share"
+                    "its score excludes the longer label"
                 )
                 if text not in self.warnings:
                     self.warnings.append(text)

@@ -44,16 +44,16 @@ def settle(plain: PlainEngine) -> None:
         with require("torch").inference_mode():
             _alone(plain, _tokens(plain, random.Random(0), 3))
     except _FAULTS as error:
-        raise TomevalError(f"this model does not read text alone: {_said(error)}") from error
+        raise TomevalError(f"this model does not work on text alone: {_said(error)}") from error
     # Padding can take places from other kinds of attention, such as the best few of all tokens.
     mixed, plain.mixed = plain.mixed and not odd_kinds(plain.model.config), False
     if reason := _batch_fault(plain, (5, 5)):
         plain.cached = False
-        logger.warning("texts are written without a cache, which is slow: %s", reason)
+        logger.warning("text is generated without a cache, which is slow: %s", reason)
     plain.mixed = mixed
     if mixed and (reason := _batch_fault(plain, (5, 3))):
         plain.mixed = False
-        logger.warning("prompts of different length are not read side by side: %s", reason)
+        logger.warning("prompts of different lengths are not batched: %s", reason)
 
 
 def _batch_fault(plain: PlainEngine, lengths: tuple[int, int]) -> str:
@@ -105,12 +105,12 @@ def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
         if not reason:
             if plain.switch < (plain.context or math.inf):
                 logger.warning(
-                    "prompts of more than %d tokens are encoded whole: there the model's rotary "
-                    "factors switch",
+                    "prompts of more than %d tokens are encoded whole, as the model's rotary "
+                    "factors change there",
                     plain.switch,
                 )
             return engine
-    logger.warning("prefixes are not reused, every prompt is encoded whole: %s", reason)
+    logger.warning("prefixes are not reused; every prompt is encoded whole: %s", reason)
     return plain
 
 

@@ -226,7 +226,7 @@ class HttpClient:
                 if probing:
                     budget = min(budget, startup_patience(trouble, attempt))
                 if spent + wait > budget:
-                    seen = f"{attempt} attempt(s) in {spent:.0f} s"
+                    seen = f"{attempt} attempt{'s' * (attempt > 1)} in {spent:.0f} s"
                     if probing and (error := self._failed_test(path, trouble, attempt, seen)):
                         raise error
                     lost = Damaged if isinstance(trouble, Unreadable) else Unanswered
@@ -248,14 +248,14 @@ class HttpClient:
             return Refused(url, 500, str(trouble))
         if trouble.absent:
             return Unanswered(
-                f"{url}: nothing answers there, {seen}: {trouble}; is the server running, is the "
+                f"{url}: no server answers there ({seen}): {trouble}; is it running, and is the "
                 "address right?"
             )
         if not trouble.page or attempt < 2:
             return None
         ask = "is the base URL right? It often ends in /v1"
         if trouble.status:
-            ask = "is the server behind this address running, is the base URL right?"
+            ask = "is the server behind this address running, and is the base URL right?"
         return TomevalError(
             f"{url} is not an OpenAI-compatible server: it answered twice with {trouble}; {ask}"
         )
@@ -283,7 +283,7 @@ class HttpClient:
         text = self._clean(as_text(raw))
         title = page_title(text)
         if title is not None:
-            raise Trouble(f"a web page{title} in place of a reply", page=True)
+            raise Trouble(f"a web page{title} instead of a reply", page=True)
         data = self._without_key(as_json(text), text)
         if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
             return {"replies": data}
@@ -302,7 +302,7 @@ class HttpClient:
             target = self._clean(response.headers.get("location", ""))
             raise Refused(url, status, f"it redirects to {target!r}, which is not followed")
         if status in (401, 403):
-            other = "is not set; if the key is in another one, name it with key_env"
+            other = "is not set; if the key is in another variable, name it with key_env"
             held = "holds the key that was sent" if self._key else other
             named = f"the environment variable {self._key_env} {held}"
             none = "no key was sent: name the environment variable that holds it with key_env"

@@ -27,10 +27,10 @@ from tomeval.models.waiting import SILENT, Waiting
 logger = logging.getLogger(__name__)
 
 SOON = SILENT
-"""Seconds of waiting after which the user is told; the least between two lines of one server."""
+"""Seconds of waiting after which a line is shown; the least between two lines of one server."""
 
 IN_A_ROW = 3
-"""So many requests that nobody answered, and none answered in between: the server is gone."""
+"""The number of unanswered requests in a row after which the server counts as gone."""
 
 UNUSABLE_PATIENCE = 30.0
 """Seconds for replies that came, and are paid for, but cannot be used."""
@@ -50,7 +50,7 @@ T = TypeVar("T", Reply, Scores)
 
 
 class ServerGone(Stopped):
-    """A server answers nobody any more. What was answered is kept; the same command goes on."""
+    """A server no longer answers. Earlier answers are kept; the same command continues."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Patience:
         if self._given_up >= IN_A_ROW:
             self._gone = self._gone or ServerGone(
                 f"{self.said}: {self._given_up} requests in a row were not answered, so the run "
-                f"stops; what was answered is kept, and the same command goes on. The last: {error}"
+                f"stops; run the same command again to continue. The last error: {error}"
             )
             raise self._gone from None
 
@@ -168,9 +168,9 @@ class Patience:
 
     async def pause(self, trouble: str, spent: float, wait: float) -> None:
         """Wait before a request is sent again; tell why if that takes long."""
-        logger.info("%s: %s; again in %.1f s", self.said, trouble, wait)
+        logger.info("%s: %s; retrying in %.1f s", self.said, trouble, wait)
         if spent + wait > SOON:
-            self._tell(f"{trouble}; again in {wait:.0f} s")
+            self._tell(f"{trouble}; retrying in {wait:.0f} s")
         until = time.monotonic() + wait
         self.told.pauses(trouble, until)
         try:
@@ -204,7 +204,7 @@ class Patience:
         silent = time.monotonic() - self.told.heard
         if silent >= self._every - 0.1:
             seen = (
-                self.told.trouble or f"each waits for up to {self._timeout:.0f} s (option timeout)"
+                self.told.trouble or f"each times out after {self._timeout:.0f} s (option timeout)"
             )
             plural = "" if self.told.under_way == 1 else "s"
             wait = f"{self.told.under_way} request{plural} under way"

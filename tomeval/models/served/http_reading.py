@@ -63,9 +63,7 @@ async def read_body(response: httpx2.Response) -> bytes:
     """Return the body of a streamed response; `Unreadable` if it is too long or packed oddly."""
     packing = response.headers.get("content-encoding", "").strip().lower()
     if packing not in _PACKINGS:
-        raise Unreadable(
-            f"the reply is packed in a way that was not asked for: {packing[:_SHOWN]!r}"
-        )
+        raise Unreadable(f"the reply has an encoding that was not requested: {packing[:_SHOWN]!r}")
     # Unpacked here, because what one piece of a packed reply holds may be a thousand times as long.
     unpacker = zlib.decompressobj(_ANY_HEADER) if packing in ("gzip", "deflate") else None
     parts, size = [], 0
@@ -74,13 +72,13 @@ async def read_body(response: httpx2.Response) -> bytes:
             try:
                 part = unpacker.decompress(part, LARGEST + 1 - size)
             except zlib.error as error:
-                raise Unreadable(f"the reply cannot be unpacked: {error}") from None
+                raise Unreadable(f"the reply cannot be decompressed: {error}") from None
         size += len(part)
         if size > LARGEST:
             raise Unreadable(f"the reply is longer than {LARGEST // 2**20} MiB")
         parts.append(part)
     if size and unpacker is not None and not unpacker.eof:
-        raise Unreadable("the reply cannot be unpacked: it is cut")
+        raise Unreadable("the reply cannot be decompressed: it is incomplete")
     return b"".join(parts)
 
 
@@ -115,20 +113,20 @@ def as_json(text: str) -> Any:
     {'id': 1}
     >>> as_json('{"id": ')
     Traceback (most recent call last):
-    tomeval.models.served.http_reading.Unreadable: the reply is not whole JSON: '{"id": '
+    tomeval.models.served.http_reading.Unreadable: the reply is not complete JSON: '{"id": '
     >>> as_json('{"id": "\\ud83d"}')
     Traceback (most recent call last):
-    tomeval.models.served.http_reading.Unreadable: the reply holds half a character
+    tomeval.models.served.http_reading.Unreadable: the reply contains a lone surrogate
     """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):  # cut, a number of thousands of digits, nested too deep
-        raise Unreadable(f"the reply is not whole JSON: {text[:_SHOWN]!r}") from None
+        raise Unreadable(f"the reply is not complete JSON: {text[:_SHOWN]!r}") from None
     if "\\ud" in text.lower():
         try:
             json.dumps(data, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise Unreadable("the reply holds half a character") from None
+            raise Unreadable("the reply contains a lone surrogate") from None
     return data
 
 

@@ -61,7 +61,7 @@ class Confirmed(NamedTuple):
 
 
 def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
-    """Return the variable that holds a server's key, and the key: empty if there is none to send.
+    """Return the variable that holds a server's key, and the key: empty if no key is sent.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     check_key_name(name)
     key = os.environ.get(name, "").strip()
     if not (key.isascii() and (key.isprintable() or not key)):
-        raise TomevalError(f"the environment variable {name} holds characters that no key has")
+        raise TomevalError(f"the environment variable {name} has characters that no API key has")
     if key:
         unkeyed = f'model = {{name = "openai:MODEL@{base_url}", key_env = ""}}'
         _check_host(url, name, confirmed, f". To send no key: {unkeyed}")
@@ -138,7 +138,7 @@ def _check_host(
 
 
 def _usual(url: httpx2.URL, confirmed: Sequence[Confirmed]) -> str:
-    """Return the variable of a host for which the experiment names none; empty: nothing is sent."""
+    """Return the usual variable of a host; empty if no key is sent."""
     named = [c.variable for c in confirmed if c[1:3] == (url.host, _port(url))]
     other = "" if is_loopback(url.host) else DEFAULT
     names = [*named, *PROVIDERS.get(url.host, ())] or [other]

@@ -89,7 +89,7 @@ class Budget:
             await change
 
     def reserve(self, tokens: int, price: Price | None = None) -> None:
-        """Take room for a call that uses at most `tokens`; `BudgetExceeded` if there is none."""
+        """Reserve up to `tokens` for a call; `BudgetExceeded` if that would pass a cap."""
         if self.max_calls is not None and self.calls + 1 > self.max_calls:
             plural = "" if self.max_calls == 1 else "s"
             raise BudgetExceeded(
@@ -98,13 +98,13 @@ class Budget:
         if self.max_tokens is not None and self.tokens + self._reserved + tokens > self.max_tokens:
             raise BudgetExceeded(
                 f"stopped before a call of up to {tokens} tokens: {self.tokens} used and "
-                f"{self._reserved} held by calls under way, the cap is {self.max_tokens}"
+                f"{self._reserved} reserved by calls under way, the cap is {self.max_tokens}"
             )
         cost = price.most(tokens) if price else 0.0
         if self.max_cost is not None and self.cost + self._held + cost > self.max_cost:
             raise BudgetExceeded(
                 f"stopped before a call of up to {cost:.6g}: {self.cost:.6g} spent and "
-                f"{self._held:.6g} held by calls under way, the cap is {self.max_cost:g}"
+                f"{self._held:.6g} reserved by calls under way, the cap is {self.max_cost:g}"
             )
         self.calls += 1
         self._reserved += tokens
@@ -183,7 +183,7 @@ def load_prices(path: Path) -> dict[str, Price]:
 
 
 def price_of(model: str, path: str | None) -> Price | None:
-    """Return a model's price by a price file; a file that does not name it is told in the log."""
+    """Return a model's price by a price file; a file without it causes a warning."""
     if not path:
         return None
     prices = load_prices(Path(path))
@@ -195,7 +195,7 @@ def price_of(model: str, path: str | None) -> Price | None:
 def _price(entry: Any, where: str) -> Price:
     fields = [name for name in Price.__dataclass_fields__ if name != "cached"]
     if not isinstance(entry, dict):
-        raise TomevalError(f"{where}: a table with the fields prompt and completion is needed")
+        raise TomevalError(f"{where}: must be a table with the fields prompt and completion")
     for field, value in entry.items():
         if field not in Price.__dataclass_fields__:
             raise unknown("field", field, Price.__dataclass_fields__, where)
@@ -248,7 +248,7 @@ def total_usage(parts: Iterable[Usage]) -> Usage:
 
 
 def _usage(prompt: Any, completion: Any, cached: Any = None) -> Usage | None:
-    """Return counts as a server gives them; None if one is no count, for then none is known."""
+    """Return counts as a server gives them; None if any of them is not a count."""
     counts = [0 if count is None else count for count in (prompt, completion, cached)]
     if not all(type(count) is int and count >= 0 for count in counts):
         return None
@@ -259,7 +259,7 @@ class KeptAnswers(Protocol):
     """Where a run keeps the answers of self-tests."""
 
     def kept_answer(self, mark: str) -> Any:
-        """Return the answer that is kept under a mark; None if there is none."""
+        """Return the answer kept under a mark, or None."""
 
     def keep_answers(self, model: str, answers: dict[str, Any]) -> None:
         """Keep JSON-ready answers by mark; `model` is for people who read the file."""
@@ -293,7 +293,7 @@ class SelfTest:
         return hashlib.sha256(f"{self._times[asked]} {asked}".encode()).hexdigest()
 
     def answer(self, mark: str) -> Any:
-        """Return what was answered in an earlier session; None if nothing was."""
+        """Return the answer of an earlier session, or None."""
         return None if self._kept is None else self._kept.kept_answer(mark)
 
     def note(self, mark: str, answer: Any) -> None:

@@ -109,7 +109,7 @@ class _ByToken(Route):
             except (Refused, Unusable) as error:
                 reason = str(error)
             self.lists = False
-            logger.info("route %s: one prompt a request from now on: %s", self.name, reason)
+            logger.info("route %s: one prompt per request from now on: %s", self.name, reason)
         work = (
             self.next_tokens(query, [context], [ids])
             for context, ids in zip(contexts, wanted, strict=True)
@@ -241,7 +241,7 @@ class LlamaCpp(_ByToken):
             worst = math.inf
         self.cached = worst <= _EQUAL
         if not self.cached:
-            logger.info("the prompt cache changes log-probs by %.2g: it is not used", worst)
+            logger.info("the prompt cache changes log-probs by %.2g, so it is not used", worst)
 
 
 class Echo(Route):
@@ -262,7 +262,7 @@ class Echo(Route):
         if not isinstance(values, list):
             raise Unusable("no log-probs in the reply")
         if len(values) not in (len(ids), len(ids) + 1):  # one more: the generated token
-            raise Unusable(f"{len(values)} log-probs for a prompt of {len(ids)} tokens: no echo")
+            raise Unusable(f"{len(values)} log-probs for a prompt of {len(ids)} tokens: not echoed")
         return total(values[len(prefix) : len(ids)])
 
 

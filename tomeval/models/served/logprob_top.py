@@ -146,12 +146,13 @@ async def choose(
                 fault = await _fault(route, query)
         except Refused as error:
             seen[route.name] = str(error)
+            logger.info("log-probs from route %s are refused: %s", route.name, error)
             continue
         if fault is None:
             await route.tune(query, LONG_REQUESTS)
             return route, seen
         seen[route.name] = fault
-        logger.warning("log-probs by route %s are not used: %s", route.name, fault)
+        logger.warning("log-probs from route %s are not used: %s", route.name, fault)
     return None, seen
 
 

@@ -88,7 +88,7 @@ def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
     if len(exact) == 1:
         return exact[0]
     if len(exact) > 1:
-        raise Unusable(f"{len(exact)} of the likeliest tokens read {text!r}: give a tokenizer")
+        raise Unusable(f"{len(exact)} of the likeliest tokens are {text!r}: set a tokenizer")
     near = [
         token.decode(errors="replace")
         for token, _ in entries
@@ -101,7 +101,7 @@ def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
     )
     raise Unlisted(
         f"label {label!r} is not among the {len(entries)} likeliest tokens as {text!r}{hint}, so "
-        f"its probability is not known; the likeliest: {shown}"
+        f"its probability is unknown; the likeliest: {shown}"
     )
 
 
@@ -121,17 +121,17 @@ def _token(entry: Any) -> tuple[bytes, Any]:
         try:
             return bytes(raw), entry.get("logprob")
         except (TypeError, ValueError):
-            raise Unusable(f"no bytes of a token: {raw!r:.80}") from None
+            raise Unusable(f"not the bytes of a token: {raw!r:.80}") from None
     if not isinstance(token, str):
         raise Unusable(f"no token with its log-prob: {entry!r:.80}")
     return token.encode(), entry.get("logprob")
 
 
 def checked(token: bytes, value: Any) -> tuple[bytes, float]:
-    """Return a token and its log-probability; `Unusable` if that is none."""
+    """Return a token and its log-probability; `Unusable` if that is not a log-probability."""
     name = token.decode(errors="replace")
     if not is_number(value):
-        raise Unusable(f"{value!r:.80} is no log-prob (of {name!r})")
+        raise Unusable(f"{value!r:.80} is not a log-prob (of {name!r})")
     if value > ROUNDING:
         raise Unusable(f"a log-prob is positive ({value}, of {name!r})")
     return token, value

@@ -71,6 +71,10 @@ from tomeval.models.served.openai_wire import (
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
+_IDENTICAL = (
+    "%s: two samples at temperature 1 were identical; the server may be ignoring temperature"
+)
+_UNSEEDED = "%s: the server ignores `seed`: this run cannot be repeated exactly"
 
 LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
@@ -266,8 +270,7 @@ class OpenAIModel(Model):
                 asked, most = request.sampling.max_tokens, request.sampling.max_tokens + room
                 raise TomevalError(
                     f"{self.name}: replies of {most} tokens ({asked} for the answer, {room} for "
-                    f"thinking) are more than it allows: lower max_tokens or thinking_budget: "
-                    f"{refusal}"
+                    f"thinking) exceed its limit: lower max_tokens or thinking_budget: {refusal}"
                 ) from None
             if form and not probing and _FORM.search(refusal.message):
                 raise TomevalError(
@@ -289,7 +292,7 @@ class OpenAIModel(Model):
         return reply
 
     def _room(self, prompt: Prompt, answer: int) -> int:
-        """Return the tokens for thinking: if nobody has set them, no more than the context has."""
+        """Return the tokens for thinking; by default no more than the context has."""
         room = self._requests.room
         if self.options.thinking_budget is not None or self._context is None or not room:
             return room
@@ -332,11 +335,11 @@ class OpenAIModel(Model):
         self.facts["api"] = "chat" if self._requests.chat else "completions"
         self.facts.update(judge_draws(first, again, other))
         if self.facts["sampled"] is False:
-            logger.warning("%s: equal draws at temperature 1: is it ignored?", self._said)
+            logger.warning(_IDENTICAL, self._said)
         if not self.facts["seeded"]:
-            logger.warning("%s: equal seeds do not give equal replies", self._said)
+            logger.warning(_UNSEEDED, self._said)
         if self._requests.kind == OLLAMA:
-            logger.warning("%s: top_k and min_p are its own: Ollama takes neither here", self._said)
+            logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._said)
         drawn = [first, again, other]
         self.facts["thinks"] = await thinks(self._probe, drawn, chat=self._requests.chat)
         await self._make_room()
@@ -394,7 +397,7 @@ class OpenAIModel(Model):
         if self.options.structured == "off":
             return
         if not ask.chat:
-            seen = "its completions API is asked for none"
+            seen = "tomeval sets no form on the completions API"
         elif not self.facts["thinks"]:
             for form in dict.fromkeys((CHOICE_FORMS.get(ask.kind, SCHEMA), SCHEMA)):
                 ask.choice_form = form
@@ -415,11 +418,13 @@ class OpenAIModel(Model):
     def _refusal(self) -> str:
         if "refused" not in self.facts:
             return f"{self.name}: start() must run before labels can be scored"
-        seen = "; ".join(f"{route}: {what}" for route, what in self.facts["refused"].items())
+        tried = [*self.facts["refused"].values()]
+        count = ("no", "one", "two", "three", "four", "five", "six")[len(tried)]
+        ways = f"{count} ways to get label scores were tried; all failed (--verbose lists them)"
         return (
             f"{self.name}: labels cannot be scored: leave LM and Social LM out, or ask a server "
             "that gives log-probabilities, such as vLLM, SGLang or llama.cpp\n"
-            f"this server's are missing or wrong: {seen}"
+            + (ways if len(tried) > 1 else tried[0])
         )
 
 

@@ -15,7 +15,7 @@ from tomeval.models.served.http_reading import Refused
 
 VLLM, SGLANG, LLAMA_CPP, OLLAMA, HOSTED = "vllm", "sglang", "llama.cpp", "ollama", "hosted"
 LLAMA_PYTHON = "llama-cpp-python"  # a server of its own on llama.cpp, with other paths and defaults
-"""Kinds of server, told by what they say of themselves; hosted APIs by their host's name."""
+"""Kinds of server, recognised by their own description; hosted APIs by their host's name."""
 OFF: Mapping[str, Any] = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
 """Values that switch truncation off; 0 is "all" to some servers and "none" to others, and
 llama-cpp-python takes nothing below it."""
@@ -131,10 +131,10 @@ def thinking_fields(
 
 
 CHOICE_FORMS: Mapping[str, str] = {VLLM: "choice", SGLANG: "ebnf", LLAMA_CPP: "grammar"}
-"""How a kind of server is told the texts of which a reply must be one; others take `SCHEMA`."""
+"""The field by which a kind of server limits a reply to given texts; others take `SCHEMA`."""
 
 SCHEMA = "json_schema"
-"""How every server is told the schema that a reply must fit."""
+"""The field by which every server takes the schema of a reply."""
 
 
 def form_fields(form: str, choices: tuple[str, ...], schema: str) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class OpenAIOptions(BaseModel):
     def _dispensable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         needed = [name for name in names if name in ("model", "messages", "prompt")]
         if needed:
-            raise ValueError(f"a request cannot do without {needed[0]}")
+            raise ValueError(f"every request needs {needed[0]}")
         return names
 
     @classmethod

@@ -196,7 +196,7 @@ async def describe(client: HttpClient, model: str) -> About:
         shown, more = ", ".join(ids[:_MOST_LISTED]), len(ids) - _MOST_LISTED
         logger.warning(
             "%s: the server does not list the model %s%s; it lists %s%s",
-            *(client.patience.said, model, did_you_mean(model, ids), shown or "none with an id"),
+            *(client.patience.said, model, did_you_mean(model, ids), shown or "no ids"),
             f" and {more:,} more" if more > 0 else "",
         )
     about = _kept(mine or {}, _MODEL_FIELDS)

@@ -116,9 +116,9 @@ def test_a_forfeit_loses_whatever_the_rounds_were():
     [
         ([2, 2], Broken("format", "an allocation has 3 numbers, one for each field, not 2")),
         ([2, 2, 2, 0], Broken("format", "an allocation has 3 numbers, one for each field, not 4")),
-        ([2, "2", 2], Broken("format", "the units of field B are no whole number: '2'")),
-        ([True, 3, 2], Broken("format", "the units of field A are no whole number: True")),
-        ([2.0, 2, 2], Broken("format", "the units of field A are no whole number: 2.0")),
+        ([2, "2", 2], Broken("format", "field B needs whole units, not '2'")),
+        ([True, 3, 2], Broken("format", "field A needs whole units, not True")),
+        ([2.0, 2, 2], Broken("format", "field A needs whole units, not 2.0")),
         ([5, 3, -2], Broken("rule", "field C cannot get -2 units")),
         ([2, 2, 1], Broken("rule", "the units add up to 5, not to 6")),
         ([2, 2, 3], Broken("rule", "the units add up to 7, not to 6")),

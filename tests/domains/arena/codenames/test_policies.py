@@ -198,10 +198,10 @@ def test_uniform_players_list_what_they_draw(tmp_path):
 @pytest.mark.parametrize(
     ("cls", "options", "message"),
     [
-        (EmbeddingPlayer, {"temperature": -1}, "temperature must be a number from 0, is -1"),
+        (EmbeddingPlayer, {"temperature": -1}, "temperature must be a number of at least 0, is -1"),
         (EmbeddingPlayer, {"temperature": float("nan")}, "temperature"),
-        (EmbeddingPlayer, {"risk": "high"}, "risk must be a number from 0, is 'high'"),
-        (EmbeddingPlayer, {"breadth": 0}, "breadth must be a whole number from 1, is 0"),
+        (EmbeddingPlayer, {"risk": "high"}, "risk must be a number of at least 0, is 'high'"),
+        (EmbeddingPlayer, {"breadth": 0}, "breadth must be a whole number of at least 1, is 0"),
         (EmbeddingPlayer, {"embedding": 3}, "embedding must be a name, is 3"),
         (EmbeddingPlayer, {"extra": 1}, "extra must be true or false, is 1"),
         (EmbeddingPlayer, {"guess_temperature": True}, "guess_temperature"),

@@ -134,7 +134,7 @@ def test_long_messages():
         assert game.fault(view, ask, "x" * 100) is None
         assert after(game, state, {0: long}).log[0].data == heard
     found = game_of(message_limit=100).read(view, ask, ["a" * 101])
-    assert found == Broken("rule", "the message has 101 characters, above 100")
+    assert found == Broken("rule", "the message has 101 characters, limit 100")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def every(fields: int, units: int) -> NDArray[np.int16]:
     """
     size = count(fields, units)
     if size > LISTED:
-        raise ValueError(f"{size} allocations are too many to list, the most is {LISTED}")
+        raise ValueError(f"{size} allocations are too many to list; the limit is {LISTED}")
     bars = itertools.combinations(range(units + fields - 1), fields - 1)
     places = np.fromiter(itertools.chain.from_iterable(bars), np.int16, size * (fields - 1))
     allocations = np.asfortranarray(_between(places.reshape(size, fields - 1), fields, units))

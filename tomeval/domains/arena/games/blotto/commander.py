@@ -72,21 +72,21 @@ def freeze(policy: Policy, name: str, value: Any) -> None:
 
 
 def allocations_of(given: Any, where: str) -> tuple[Allocation, ...]:
-    """Return an option as allocations; a `TomevalError` if it is none, or names none."""
+    """Return allocations; a `TomevalError` if it is not a list of allocations, or is empty."""
     if not isinstance(given, list | tuple) or not given:
         raise TomevalError(f"{where}: must be a list of allocations, is {given!r}")
     return tuple(allocation_of(item, where) for item in given)
 
 
 def allocation_of(given: Any, where: str) -> Allocation:
-    """Return an option as an allocation; a `TomevalError` if it is none."""
+    """Return an option as an allocation; a `TomevalError` if it is not a list of whole numbers."""
     if not isinstance(given, list | tuple) or any(type(units) is not int for units in given):
         raise TomevalError(f"{where}: an allocation is a list of whole numbers, not {given!r}")
     return tuple(given)
 
 
 def check_noise(noise: Any, name: str) -> None:
-    """Raise a `TomevalError` if a probability of slips is none."""
+    """Raise a `TomevalError` if the noise is not a probability."""
     if type(noise) not in (int, float) or not 0 <= noise <= 1:
         raise TomevalError(f"{name}: noise must be from 0 to 1, is {noise!r}")
 

@@ -44,7 +44,7 @@ from tomeval.domains.arena.policy import Memory, Policy
 from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
 
 MOST = 500
-"""The most allocations with which plans are told apart: the work grows with their square."""
+"""The most allocations for which plans are distinguished: the work grows with their square."""
 
 TINY = 1e-12
 """Values that differ by less are taken as equal where one of them is chosen."""
@@ -139,7 +139,7 @@ class BlottoSolver(Solver):
     Attributes
     ----------
     memories : dict
-        The number of every memory that is told apart; empty if none is.
+        The number of every distinguished memory; empty if there are none.
     """
 
     def __init__(self, game: Blotto, policy: Commander) -> None:

@@ -126,7 +126,7 @@ class Equilibrium(Commander):
         if size > MOST:
             raise TomevalError(
                 f"equilibrium: {game.fields} fields and {game.units} units have {size}"
-                f" allocations, the most is {MOST}; take a mixture that is permuted"
+                f" allocations, more than {MOST}; use a permuted mixture instead"
             )
 
     def mix(self, game: Blotto, memory: Memory) -> Mix:

@@ -31,7 +31,7 @@ def price(other: Sequence[int], lead: int) -> int:
 
 
 def best_result(other: Sequence[int]) -> int:
-    """Return the best result against an allocation of as many units: 1, or 0 if none beats it.
+    """Return the best result against an allocation of as many units: 1, or 0 if it is unbeaten.
 
     Examples
     --------

@@ -238,9 +238,9 @@ class Blotto(ArenaGame[State]):
         return drawn(self.fields, self.units, rng)
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
-        """Return the match as lost by the seat; nobody can be taken out of a game of two."""
+        """Return the match as lost by the seat; a game of two cannot eliminate a player."""
         if how != "forfeit":
-            raise ValueError(f"blotto knows no {how!r}")
+            raise ValueError(f"blotto does not support {how!r}")
         return state._replace(forfeited=ask.seat)
 
     def rewards(self, state: State) -> tuple[float, float]:
@@ -331,13 +331,13 @@ class Blotto(ArenaGame[State]):
         return Stepwise(worth * result(actions[seat], other), worth * best_result(other), replied)
 
     def broken(self, items: Sequence[Any]) -> Broken | None:
-        """Return why items are no legal allocation; None if they are one."""
+        """Return why items are not a legal allocation, or None."""
         if len(items) != self.fields:
             text = f"an allocation has {self.fields} numbers, one for each field, not {len(items)}"
             return Broken("format", text)
         for name, units in zip(self.field_names, items, strict=True):
             if type(units) is not int:
-                return Broken("format", f"the units of field {name} are no whole number: {units!r}")
+                return Broken("format", f"field {name} needs whole units, not {units!r}")
             if units < 0:
                 return Broken("rule", f"field {name} cannot get {units} units")
         if sum(items) != self.units:
@@ -354,7 +354,7 @@ class Blotto(ArenaGame[State]):
 
 
 def stated_reply(said: Mapping[Probe, Action]) -> Allocation | None:
-    """Return the best reply to the allocation that was stated; None if none was."""
+    """Return the best reply to the stated allocation, or None without one."""
     stated = [answer for probe, answer in said.items() if probe.name == PROBE]
     return best_reply(tuple(stated[0])) if stated else None
 

@@ -26,7 +26,7 @@ def units(text: str, names: tuple[str, ...]) -> tuple[int, ...] | Broken:
     said = (inside.group(1) if inside else text).strip()
     parts = _PART.findall(said)
     if not parts or re.sub(r"[\s,]+", "", _PART.sub("", said)):
-        return Broken("format", f"{said[:60]!r} is no list of fields with their units")
+        return Broken("format", f"{said[:60]!r} is not a list of fields with their units")
     by_field: dict[str, int] = {}
     for name, number in parts:
         if name.upper() in by_field:

@@ -106,7 +106,7 @@ class Bank:
             self._unfit = np.flatnonzero(faults)
 
     def __reduce__(self) -> tuple[type[Bank], tuple[tuple[str, ...], str]]:
-        """Be sent to another process without what was found so far."""
+        """Pickle without the cache."""
         return Bank, (self.clues, self.rules)
 
     def legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:

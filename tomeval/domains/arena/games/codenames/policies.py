@@ -35,7 +35,7 @@ def _number(name: str, value: object) -> None:
     """Raise a `TomevalError` unless an option is a finite number from 0."""
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0:  # type: ignore[operator]
-        raise TomevalError(f"{name} must be a number from 0, is {value!r}")
+        raise TomevalError(f"{name} must be a number of at least 0, is {value!r}")
 
 
 def _softmax(values: NDArray[np.float64], temperature: float) -> list[float]:
@@ -77,7 +77,7 @@ class EmbeddingPlayer(Policy):
         Whether it makes the one guess more than the number that it may.
     """
 
-    about: ClassVar[str] = "gives clues near to own words and far from others; takes nearest words"
+    about: ClassVar[str] = "gives clues near own words and far from others; takes the nearest words"
 
     embedding: str = "minilm"
     temperature: float = 0.0
@@ -93,7 +93,7 @@ class EmbeddingPlayer(Policy):
         for name in ("temperature", "risk", "caution", "guess_temperature"):
             _number(name, getattr(self, name))
         if not isinstance(self.breadth, int) or isinstance(self.breadth, bool) or self.breadth < 1:
-            raise TomevalError(f"breadth must be a whole number from 1, is {self.breadth!r}")
+            raise TomevalError(f"breadth must be a whole number of at least 1, is {self.breadth!r}")
         if not isinstance(self.extra, bool):
             raise TomevalError(f"extra must be true or false, is {self.extra!r}")
 

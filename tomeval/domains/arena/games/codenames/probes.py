@@ -16,11 +16,11 @@ def probe_fault(view: CodenamesView, probe: Probe, words: Words) -> Broken | Non
     covered = view.covered
     for word in words:
         if word not in covered:
-            return Broken("target", f"{word[:60]!r} is no covered word of the board")
+            return Broken("target", f"{word[:60]!r} is not a covered board word")
     if len(set(words)) < len(words):
         return Broken("rule", "a word is named twice")
     if probe.name == "assassin" and len(words) != 1:
-        return Broken("format", "one word is asked for")
+        return Broken("format", "exactly one word is needed")
     if probe.name == "takes" and len(words) > probe.given[1] + 1:
         return Broken("rule", f"at most {probe.given[1] + 1} words can be taken")
     return None

@@ -170,7 +170,7 @@ class Codenames(ArenaGame[State]):
 
     def _clue_fault(self, view: CodenamesView, action: Action) -> Broken | None:
         if action is None:
-            return Broken("rule", "a clue is due")
+            return Broken("rule", "a clue must be given")
         word, number, *meant = action
         least, most = (1, self.parameters.number) if self.parameters.rules == OWN else (0, None)
         if number < least or (most is not None and number > most):
@@ -180,7 +180,7 @@ class Codenames(ArenaGame[State]):
             return Broken(*gives_away)
         for name in meant:
             if name not in view.own:
-                return Broken("target", f"{name[:60]!r} is no covered word of the own team")
+                return Broken("target", f"{name[:60]!r} is not a covered word of one's own team")
         return None
 
     def default(self, view: CodenamesView, ask: Ask) -> Action:
@@ -197,10 +197,10 @@ class Codenames(ArenaGame[State]):
         return clue, int(rng.integers(1, most + 1))
 
     def legal_clues(self, words: tuple[str, ...]) -> Any:
-        """Return the places of the bank's legal clues; a `TomevalError` if it has none."""
+        """Return the places of the bank's legal clues; a `TomevalError` if no clue is legal."""
         places = self.bank.legal(words)
         if not len(places):
-            raise TomevalError(f"the bank has no legal clue beside {', '.join(words)}")
+            raise TomevalError(f"the bank has no legal clue for a board of {', '.join(words)}")
         return places
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
@@ -248,7 +248,7 @@ class Codenames(ArenaGame[State]):
         return word, int(number)
 
     def written(self, view: CodenamesView, ask: Ask, action: Action) -> list[Any]:
-        """Return the items of a clue or a guess; the words that a clue means are not told."""
+        """Return the items of a clue or a guess; the words that a clue means stay hidden."""
         if ask.kind == CLUE:
             return [action[0], str(action[1])]
         return [PASS if action is None else action]
@@ -302,7 +302,7 @@ def _on_board(view: CodenamesView, text: str) -> str:
 def _enough(what: str, words: int, size: int) -> None:
     """Raise if there are too few words for a board."""
     if words < size:
-        raise TomevalError(f"a board of {size} words needs as many, {what} has {words}")
+        raise TomevalError(f"a board needs {size} words, but {what} has {words}")
 
 
 def _checked(lists: WordLists, size: int) -> WordLists:

@@ -39,7 +39,7 @@ class Scores:
         self.clue = lru_cache(maxsize=4096)(self._clue)
 
     def __reduce__(self) -> tuple[type[Scores], tuple[str, WordLists, Bank]]:
-        """Be sent to another process without what was computed so far."""
+        """Pickle without the cache."""
         return Scores, self._made_of
 
     def _vectors(self, words: Words) -> Floats:

@@ -48,7 +48,7 @@ class CodenamesWording(Wording):
         if word == "pass":
             return Reading(None)
         if word not in view.covered:
-            return Reading(None, Broken("target", f"{word[:60]!r} is no covered word of the board"))
+            return Reading(None, Broken("target", f"{word[:60]!r} is not a covered board word"))
         return Reading(word)
 
     def dealt(self, game: Any, seen: Mapping[int, str], given: Any) -> Any:
@@ -62,7 +62,7 @@ class CodenamesWording(Wording):
         counts = tuple(key.count(number) for number in range(len(COLOURS)))
         if None in key or counts != game.counts or len(dict(pairs)) < len(pairs):
             return (
-                "the board cannot be told: the first observation of seat 0 or 2, or the field "
+                "the board is unknown: the first observation of seat 0 or 2, or the field "
                 f"'deal', must show {game.size} words with R, B, N or A"
             )
         return game.begin(Board(tuple(str(word) for word, _ in pairs), tuple(k or 0 for k in key)))

@@ -18,7 +18,7 @@ _Belief = tuple[tuple[float, ...], tuple[Any, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Drawn(Automaton):
-    """One of several players, drawn before the game; which one nobody is told.
+    """One of several players, drawn before the game and hidden from all.
 
     Its state is what an observer can know: the probability of each player, and each one's state.
     Every act is drawn given what it did so far, which is in distribution the same as to draw the

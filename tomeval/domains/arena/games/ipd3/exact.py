@@ -33,7 +33,7 @@ _KEPT = 30_000_000
 
 
 def solver(game: Ipd3, seat: int, policies: Mapping[int, Policy]) -> Solver | None:
-    """Return the solver; None if an opponent is no machine."""
+    """Return the solver; None if an opponent is not a machine."""
     machines = [policies.get(other) for other in OPPONENTS[seat]]
     if not all(isinstance(m, Automaton) for m in machines):
         return None

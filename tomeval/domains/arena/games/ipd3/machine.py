@@ -21,7 +21,7 @@ from tomeval.domains.arena.policy import Choices, Policy
 
 
 class Automaton(Policy):
-    """A policy whose state follows from what was said and done; what solvers know of it."""
+    """A policy whose state follows from messages and moves, as solvers see it."""
 
     remembers: ClassVar[bool] = True
 
@@ -55,8 +55,8 @@ class Automaton(Policy):
         """Refuse games without talk if it needs talk."""
         if self.talks and not game.rules.talk:
             raise TomevalError(
-                f"ipd3: the policy {type(self).__name__} talks or listens, and the game has "
-                "talk = 0; give it talk = 1 or another policy"
+                f"ipd3: the policy {type(self).__name__} talks or listens, but the game has "
+                "talk = 0; set talk = 1 or choose another policy"
             )
 
     def start(self, view: Ipd3View) -> Any:

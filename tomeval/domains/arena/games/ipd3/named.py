@@ -94,7 +94,7 @@ class AlwaysDefect(_Named):
 class TitForTat(_Named):
     """Does to each what that one did to it."""
 
-    about = "does to each opponent what that one did to it last"
+    about = "repeats toward each opponent that opponent's last move toward it"
     states_of: ClassVar = {
         "C": {"cooperates": 1, "moves": [["??D???", "D"]]},
         "D": {"cooperates": 0, "moves": [["??C???", "C"]]},
@@ -114,7 +114,7 @@ class Grim(_Named):
 class WinStayLoseShift(_Named):
     """Repeats toward each what paid R or T, and changes what paid S or P."""
 
-    about = "keeps its move toward an opponent if that one cooperated, else changes"
+    about = "keeps its move toward an opponent that cooperated, else changes it"
     states_of: ClassVar = {
         "C": {"cooperates": 1, "moves": [["C?D???", "D"], ["D?C???", "D"]]},
         "D": {"cooperates": 0, "moves": [["C?C???", "C"], ["D?D???", "C"]]},

@@ -62,6 +62,6 @@ def check_dilemma(payoffs: Payoffs) -> None:
     r, t, s, p = payoffs.R, payoffs.T, payoffs.S, payoffs.P
     if not (t > r > p > s and 2 * r > t + s):
         raise TomevalError(
-            f"ipd3: payoffs R = {r:g}, T = {t:g}, S = {s:g}, P = {p:g} are no prisoner's dilemma, "
-            "which has T > R > P > S and 2 R > T + S; for another game say dilemma = false"
+            f"ipd3: payoffs R = {r:g}, T = {t:g}, S = {s:g}, P = {p:g} are not a prisoner's "
+            "dilemma (T > R > P > S and 2 R > T + S); for another game set dilemma = false"
         )

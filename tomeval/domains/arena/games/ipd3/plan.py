@@ -264,7 +264,7 @@ class Plan:
         return np.asarray(worth[:, :, 0] if self._random else worth.max(axis=2))
 
     def _leaf(self, layer: Layer) -> Floats:
-        """Return what the rounds left can bring at least and at most; at the end there are none."""
+        """Return the least and the most that the remaining rounds can bring."""
         swings = [self._least, self._most] if layer.left else [self._least]
         if not self._ranked:
             return np.array([np.full(len(layer.keys), float(layer.left * s[0])) for s in swings])

@@ -76,7 +76,7 @@ class Ipd3(ArenaGame[State]):
         if rules.reward == "points" and not isfinite(
             rules.scale * max(map(abs, rules.payoffs.model_dump().values())) * 2 * rules.rounds
         ):
-            raise TomevalError(f"ipd3: scale: {rules.scale:g} points cannot be added up")
+            raise TomevalError(f"ipd3: scale: sums of {rules.scale:g} points overflow")
         c, d = MOVES
         self.pay = {(c, c): units["R"], (d, c): units["T"], (c, d): units["S"], (d, d): units["P"]}
         self.length = 3 * rules.rounds * (1 + rules.talk)

@@ -65,7 +65,7 @@ class Ipd3View(View[State]):
     events = Public[tuple[Event, ...]]("log")
     """The same: every one is public."""
     stage = Public[int]()
-    """Who is to talk (0 to 2), or `DECIDE`."""
+    """The next seat to talk (0 to 2), or `DECIDE`."""
     out = Public[tuple[int, ...]]()
     """The seats that were eliminated."""
     units = Public[tuple[int, ...]]()

@@ -74,7 +74,7 @@ def table_of(first: str, states: Mapping[str, Any], each: bool, where: str) -> T
     Raises
     ------
     TomevalError
-        A table that is none: unknown states, keys or letters, probabilities that do not sum to 1.
+        A malformed table: unknown states, keys or letters, probabilities that do not sum to 1.
     """
     if not isinstance(states, Mapping) or not states:
         raise TomevalError(f"{where}: states must be a table with at least one state")

@@ -34,7 +34,7 @@ def decisions(text: str, others: tuple[int, ...]) -> tuple[dict[int, str], Broke
             taken[whole(number)] = move.lower()
     missing = [seat for seat in others if seat not in said]
     if strangers := [seat for seat in said if seat not in taken]:
-        return taken, Broken("target", f"player {strangers[0]} is no opponent")
+        return taken, Broken("target", f"player {strangers[0]} is not an opponent")
     if missing:
         return taken, Broken("format", f"no decision on player {missing[0]}")
     if torn := [seat for seat in others if len(said[seat]) > 1]:

@@ -157,7 +157,7 @@ class MafiaAnswers(ArenaGame[State]):
         return tuple(Probe(n) for n in PROBES if n in asked and n in self.rules.probes)
 
     def probes_after(self, view: MafiaView, ask: Ask, action: Action) -> tuple[Probe, ...]:
-        """Return the question that is asked after a decision; there is none after talk."""
+        """Return the question after a decision, or nothing after talk."""
         name = "voted_out" if ask.kind == "vote" else "dies" if ask.kind in NIGHT.values() else ""
         return (Probe(name, given=action),) if name in self.rules.probes else ()
 
@@ -179,7 +179,7 @@ class MafiaAnswers(ArenaGame[State]):
         """Return what the items say: a seat; for ``mafia`` all seats, ascending, as a tuple."""
         for item in items:
             if item not in self._possible(view, probe):
-                return Broken("target", f"Player {item} cannot be meant")
+                return Broken("target", f"Player {item} is not a possible answer")
         if len(set(items)) < len(items):
             return Broken("target", "a player is named twice")
         return tuple(sorted(items)) if probe.name == "mafia" else items[0]

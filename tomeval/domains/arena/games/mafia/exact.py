@@ -121,8 +121,8 @@ class MafiaFollower(Follower):
                 after[following] = after.get(following, 0.0) + weight * p
         if not after:
             raise TomevalError(
-                f"mafia: what {view.game.seat_name(view.seat)} has seen on day {view.day} cannot "
-                f"happen against the policies that its values are computed for"
+                f"mafia: what {view.game.seat_name(view.seat)} has seen on day {view.day} is "
+                f"impossible against the policies for which its values are computed"
             )
         _, self._at = belief(after.items())
 

@@ -55,7 +55,7 @@ class Follower(Script):
     accuses: bool = False
 
     def named(self, view: MafiaView, kind: str, targets: Seats) -> Sequence[int]:
-        """Return strangers; for a detective at night who is new, by day who is guilty."""
+        """Return strangers; for a detective new ones by night and guilty ones by day."""
         if kind != "vote":
             usual = fresh(view, targets) if kind == "investigate" else strangers(view, targets)
             return self.by_night(view, kind, usual, targets) or usual
@@ -81,7 +81,7 @@ class Follower(Script):
 
 @dataclass(frozen=True)
 class Bandwagon(Follower):
-    """Votes and speaks with the others: against who is accused by most, or was last.
+    """Votes and speaks with the others: against the most or the last accused.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Bandwagon(Follower):
         ``most`` or ``last``: which accusations it follows.
     """
 
-    about: ClassVar[str] = "votes for who is accused by most, or was accused last"
+    about: ClassVar[str] = "votes for whoever is accused most often, or was accused last"
 
     by: By = "most"
 
@@ -108,7 +108,7 @@ class Bandwagon(Follower):
         return most(accused(view) if self.by == "most" else {view.last: 1}, open_to)
 
     def says(self, view: MafiaView) -> Said:
-        """Return an accusation of whom others accuse; without any, as a `Follower`."""
+        """Return an accusation of a seat that others accuse; without any, as a `Follower`."""
         if not accused(view) if self.by == "most" else view.last == NOBODY:
             return super().says(view)
         return self.act_on(view, "accuse", self.named(view, "vote", view.others))
@@ -122,16 +122,16 @@ class Reactive(Follower):
     for those who spoke against them first.
     """
 
-    about: ClassVar[str] = "accuses who accuses it; votes for who is accused by most"
+    about: ClassVar[str] = "accuses its accusers; votes for whoever is accused most often"
     listens = frozenset({"against"})
 
     def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
-        """Return who is accused by most."""
+        """Return the most accused seats."""
         against = self._against(view, open_to) if view.role == MAFIA else ()
         return against or most(accused(view), open_to)
 
     def says(self, view: MafiaView) -> Said:
-        """Return an accusation of who is guilty, of who accused it, or as a `Follower`."""
+        """Return an accusation of a guilty seat, of an accuser, or as a `Follower`."""
         against = guilty(view) or self._against(view, strangers(view, view.others))
         return self.act_on(view, "accuse", against) if against else super().says(view)
 
@@ -210,7 +210,7 @@ class Protector(Follower):
     By day it votes for those who spoke against them.
     """
 
-    about: ClassVar[str] = "protects and defends who claims to be the detective"
+    about: ClassVar[str] = "protects and defends whoever claims to be the detective"
     listens = frozenset({"against", "claims"})
 
     def by_night(

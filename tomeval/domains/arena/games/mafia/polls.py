@@ -1,4 +1,4 @@
-"""Who has the most of several uncertain votes, found without listing how all may be cast."""
+"""The winner of an uncertain vote, without listing all ways to cast it."""
 
 from __future__ import annotations
 

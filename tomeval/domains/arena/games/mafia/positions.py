@@ -203,7 +203,7 @@ class Positions:
                 yield weight * p, after
 
     def _fitting(self, asks: tuple[Ask, ...], choices: Choices, seen: Seen) -> Choices:
-        """Return the choices that agree with what was seen of them."""
+        """Return the choices that agree with the observations."""
         for event in seen:
             if event.seat == asks[0].seat and event.kind in _OPEN and event.data is not None:
                 shown = self.game.displayed if event.kind == "talk" else lambda did: did

@@ -123,7 +123,7 @@ class Mafia(MafiaAnswers):
     # Rules
 
     def deal(self, rng: np.random.Generator) -> State:
-        """Draw who has which role."""
+        """Draw the roles."""
         pack = self._pack
         return self.dealt(tuple(pack[i] for i in rng.permutation(self.seats).tolist()))
 

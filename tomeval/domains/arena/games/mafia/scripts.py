@@ -76,7 +76,7 @@ class Script(Policy):
     def predict(
         self, view: MafiaView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
     ) -> Action | None:
-        """Answer who is Mafia with those whom it is against, and who is voted out with its vote."""
+        """Predict the Mafia as the seats it accuses, and the vote as its own."""
         if probe.name == "voted_out":
             return probe.given
         if probe.name != "mafia":
@@ -105,7 +105,7 @@ class Script(Policy):
         return ((1.0, min(seats)),)
 
     def act_on(self, view: MafiaView, verb: str, seats: Sequence[int]) -> Said:
-        """Return an act about one of several seats; silence if there is none."""
+        """Return an act about one of several seats, or silence without any."""
         if not seats:
             return QUIET
         return tuple((weight, (verb, seat)) for weight, seat in self.among(view, seats))
@@ -127,7 +127,7 @@ def guilty(view: MafiaView) -> list[int]:
 
 
 def fresh(view: MafiaView, targets: Sequence[int]) -> list[int]:
-    """Return those of `targets` that a detective has not investigated; all if that is nobody."""
+    """Return the `targets` that a detective has not investigated, or else all of them."""
     known = {seat for seat, _ in view.findings}
     return [seat for seat in targets if seat not in known and seat != view.seat] or list(targets)
 

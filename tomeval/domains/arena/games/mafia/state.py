@@ -15,7 +15,7 @@ NIGHT = {MAFIA: "kill", DOCTOR: "protect", DETECTIVE: "investigate"}
 """What a role decides at night."""
 
 NOBODY = -1
-"""In place of a seat: nobody, such as of a night without a victim."""
+"""No seat, such as the victim of a night without one."""
 
 
 class State(NamedTuple):
@@ -79,7 +79,7 @@ class MafiaView(View[State]):
     day = Public[int]()
     """Days that were begun, each with its night first."""
     queue = Public[tuple[int, ...]]()
-    """Who is still to speak today, in order."""
+    """The seats still to speak today, in order."""
     against = Public[tuple[int, ...]]()
     """Whom every seat's last act of the day was against, or `NOBODY`."""
     last = Public[int]()

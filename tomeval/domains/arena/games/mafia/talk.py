@@ -49,7 +49,7 @@ def label(act: Act) -> str:
 
 
 def parse(text: str) -> Act | None:
-    """Return the act that is written so, whoever it is about; None if there is none.
+    """Return the act that is written so, whoever it is about, or None.
 
     Examples
     --------

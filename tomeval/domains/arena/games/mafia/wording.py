@@ -52,7 +52,7 @@ class MafiaWording(Wording):
         return Reading(seat, broken, broken is None)
 
     def dealt(self, game: Any, seen: Mapping[int, str], given: Any) -> Any:
-        """Return the state with the roles that seats were told, or that the file gives.
+        """Return the state with the roles that seats saw, or that the file gives.
 
         Seats that were told nothing have what is left of the roles, if that is one role only.
         """
@@ -68,7 +68,7 @@ class MafiaWording(Wording):
         if Counter(roles) != pool:
             wanted = ", ".join(f"{count} {role}" for role, count in sorted(pool.items()))
             return (
-                "the roles cannot be told: the first observations, or the field 'deal', must show "
+                "the roles are unknown: the first observations, or the field 'deal', must show "
                 f"{wanted}; they show {', '.join(role or 'nothing' for role in roles) or 'nothing'}"
             )
         return game.dealt(tuple(roles))
