@@ -398,7 +398,7 @@ def test_a_folder_that_refuses_writing_is_one_message(tmp_path, monkeypatch) -> 
         with pytest.raises(TomevalError, match=r"cannot be created \(Permission denied\)"):
             run(tmp_path / "run")
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", refuse)
+        patch.setattr(Path, "write_text", refuse)
         with pytest.raises(TomevalError, match=r"cannot be written \(Permission denied\)"):
             run(tmp_path / "run")
 

@@ -7,6 +7,7 @@ from tomeval.plots.registry import draw_one
 from tomeval.report.page import write_report
 from tomeval.runs import selection
 from tomeval.runs.domain import get_domain
+from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.outside import with_all_extensions
 from tomeval.runs.selection import choose_measures, first_part
 
@@ -99,7 +100,11 @@ def test_every_measure_has_three_names_of_its_own(name):
     with_all_extensions(domain)
     measures = domain.measures
     for measure in measures.values():
-        assert ("%" in measure.heading) == measure.name.endswith("_percent")
+        scored = measure.name in (
+            *SCORES,
+            *SCORE_PARTS,
+        )  # from 0 at chance to 100, whatever the unit
+        assert scored or ("%" in measure.heading) == measure.name.endswith("_percent")
         for asked in (measure.name, measure.heading, measure.short):
             assert choose_measures(measures, [asked]) == [measure.name]
     assert len({measure.short for measure in measures.values()}) == len(measures)

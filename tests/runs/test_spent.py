@@ -50,7 +50,7 @@ class Spends:
 @pytest.fixture
 def folder(tmp_path):
     SCRIPTS["spends"] = Spends()
-    tomeval.run(EXPERIMENT, tmp_path / "run").close()
+    tomeval.run(EXPERIMENT, tmp_path / "run", go_on=True).close()
     yield tmp_path / "run"
     del SCRIPTS["spends"]
 

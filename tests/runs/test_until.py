@@ -27,6 +27,7 @@ from tomeval.runs.closing import closing
 from tomeval.runs.conditions import parse
 from tomeval.runs.expected import Expected
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.measures import Totals
 from tomeval.runs.notes import stop_notes, stopped_when
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -62,7 +63,7 @@ def cell_of(values, *, which=None, each_once=False, bounds=(0.0, 1.0), clusters=
     values = np.asarray(values, dtype=float)
     there = np.flatnonzero(~np.isnan(values))
     return SimpleNamespace(
-        totals=lambda name: SimpleNamespace(values=values[there]),
+        totals=lambda name: Totals(values[there]),
         episodes=there,
         which=np.asarray(which if which is not None else np.zeros(len(values), int))[there],
         clusters=there if clusters is None else np.asarray(clusters)[there],

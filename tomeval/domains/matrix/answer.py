@@ -102,9 +102,9 @@ def answer(cell: MatrixRunCell, interval: str = AUTO) -> str:
     """
     if not len(cell.episodes):
         return NO_EPISODE
-    found = cell.estimate((*SCORES, *SCORE_PARTS), interval)
+    scored = cell.estimate((*SCORES, *SCORE_PARTS), interval)
     exact = cell.each_once
-    columns = (found.mean, *((found.mean, found.mean) if exact else (found.low, found.high)))
+    columns = (scored.mean, *((scored.mean,) * 2 if exact else (scored.low, scored.high)))
     names = ("knows", "uses", "plays", "replies", "plans")
     ends = {
         name: Ends(*map(float, row))

@@ -115,7 +115,7 @@ def _regions(axes: Axes) -> None:
 
 def _point(axes: Axes, cell: MatrixRunCell, style: dict[str, Any], options: Options) -> None:
     """Draw one player in one task, with the crossing intervals."""
-    found = measured(cell, PAIR, options)
-    mean, low, high = (np.clip(part, LOW, HIGH) for part in (found.mean, found.low, found.high))
+    both = measured(cell, PAIR, options)
+    mean, low, high = (np.clip(part, LOW, HIGH) for part in both[0:1] + both[2:4])
     ends = np.nan_to_num(np.stack([mean - low, high - mean]))
     axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.7, capsize=0, **style)
