@@ -98,7 +98,10 @@ def test_plan_counts_draws():
         ({"draws": 4, "literal": False}, "draws need literal = true"),
         ({"draws": 4, "temperature": 0}, "draws need a temperature above 0"),
         ({"draws": 4, "strategy": "LM"}, "draws have no effect for LM: its scored predictions"),
-        ({"draws": 4, "strategy": ["Social LM", "LM"]}, "draws do nothing for Social LM; LM: its"),
+        (
+            {"draws": 4, "strategy": ["Social LM", "LM"]},
+            "draws have no effect for Social LM; LM: its",
+        ),
     ],
 )
 def test_bad_draws_are_refused(options, words):

@@ -148,7 +148,7 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
     ("subject", "partner", "words"),
     [
         ("simulated", {"subject": "simulated"}, "only one of them can be"),
-        ("best_response", {"subject": "random"}, "has none"),
+        ("best_response", {"subject": "random"}, "has no table"),
         ("random", {"subject": "best_response"}, "'best_response' in the partner's seat"),
         ("random", {"kind": "rmax", "m": 0}, r"'rmax\(m=0\)' in the partner's seat: rmax: m must"),
         (
@@ -170,7 +170,7 @@ def test_what_cannot_be_played_is_refused_before_anything_is(subject, partner, w
 
 def test_two_players_of_one_name_are_refused():
     twice = [{"strategy": "QA"}, {"strategy": "QA", "goal": "none", "name": "QA"}]
-    with pytest.raises(TomevalError, match="is there twice"):
+    with pytest.raises(TomevalError, match="is listed twice"):
         make_experiment(DATA | {"subjects": ["random"], "partners": twice})
 
 

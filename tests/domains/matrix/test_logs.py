@@ -166,7 +166,7 @@ def test_other_forms_of_tables_are_pointed_to_what_reads_them(tmp_path, ending) 
 def test_nothing_left(tmp_path) -> None:
     text = "episode,step,own_action,partner_action\n1,1,x,0\n"
     path = written(tmp_path / "log.csv", text)
-    with pytest.raises(TomevalError, match="nothing is left\nleft out: 1 match, 1 of 1 row"):
+    with pytest.raises(TomevalError, match="no rows are left\nleft out: 1 match, 1 of 1 row"):
         tomeval.score(path, "IPD", "unknown", skip_bad=True)
 
 
@@ -176,7 +176,7 @@ def test_nothing_left(tmp_path) -> None:
         ({"own_action": "choise"}, "missing column 'choise' (did you mean 'choice'?)"),
         ({"own_acton": "choice"}, "unknown field 'own_acton' (did you mean 'own_action'?)"),
         ({"own_action": ""}, "the field 'own_action' is required"),
-        ({"own_action": "choice"}, "which game was it?"),
+        ({"own_action": "choice"}, "the game is missing"),
     ],
 )
 def test_columns_that_are_not_there(people, columns, message) -> None:
@@ -190,7 +190,7 @@ def test_all_that_lacks_is_said_at_once(tmp_path) -> None:
     said = "missing column 'episode'.*--map FIELD=COLUMN: episode, step, partner_action$"
     with pytest.raises(TomevalError, match=said):
         tomeval.score(path, "IPD", "unknown")
-    said = f"{said[:-1]}; and which game it was, with --game or --map; and which partner it was"
+    said = f"{said[:-1]}; and the game, with --game or --map; and the partner, with"
     with pytest.raises(TomevalError, match=said):
         tomeval.score(path)
 
@@ -375,7 +375,7 @@ def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
     tomeval.score(log, "IPD", "unknown")
     assert [record.getMessage() for record in caplog.records] == [
         "note: actions 0 and 1 were read as Cooperate and Defect, in the game's order; "
-        "--value 1=Cooperate says otherwise"
+        "--value 1=Cooperate changes this"
     ]
 
 

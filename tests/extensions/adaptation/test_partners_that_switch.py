@@ -164,7 +164,7 @@ def test_policies_drawn_from_a_set_keep_its_weights():
         ({"switch": "tit_for_tat", "at": 3}, "needs two policies"),
         ({"switch": ["always(0)", "always(1)"], "at": 3, "weights": [1]}, "weights"),
         ({"switch": "single_action", "at": {"from": 2, "to": 900}}, "name fewer"),
-        ("{switch = [", "is no TOML table"),
+        ("{switch = [", "is not a TOML table"),
     ],
 )
 def test_bad_sets_are_one_clear_error(spec, message):

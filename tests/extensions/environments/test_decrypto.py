@@ -156,7 +156,7 @@ def test_an_unreadable_reply_follows_the_policy() -> None:
         ({"partner": "random"}, "the best turn is not known with random, random"),
         ({"partner": ["minilm"] * 3}, "decoder and interceptor"),
         ({"partner": "minlm"}, "'minlm' cannot be read .did you mean 'minilm'"),
-        ({"horizon": 3}, "horizon: decrypto has its own"),
+        ({"horizon": 3}, "horizon: not for decrypto"),
         ({"rules": {"turnz": 3}}, "turnz"),
         ({"game": "IPD", "partner": "tit_for_tat", "seat": "encoder"}, "seat: only for decrypto"),
     ],

@@ -225,7 +225,7 @@ def test_what_is_observed_is_the_prompt_of_a_run(tmp_path) -> None:
         ({"rules": {"preset": "small"}}, "only decrypto and games of the arena have rules"),
         ({"temperatur": 1}, "temperatur"),
         ({"on_invalid": "ask_again"}, "unknown policy"),
-        ({"game": "blotto", "partner": "uniform", "horizon": 3}, "horizon: blotto has its own"),
+        ({"game": "blotto", "partner": "uniform", "horizon": 3}, "horizon: not for blotto"),
         ({"game": "blotto", "partner": "uniform", "reward": "stepwise"}, "unknown reward"),
         ({"game": "codenames", "partner": "random"}, "no values are known in codenames"),
     ],

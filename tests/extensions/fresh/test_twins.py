@@ -148,7 +148,7 @@ def test_own_stories_and_languages(tmp_path) -> None:
         ({"of": "IPD", "languages": "xx"}, "unknown language 'xx'"),
         ({"of": "IPDD"}, "unknown game 'IPDD'"),
         ({"of": [["IPD"]]}, "of must be names"),
-        ({"of": "IPD", "disguise": ["labels+order", "order + labels"]}, "names one twice"),
+        ({"of": "IPD", "disguise": ["labels+order", "order + labels"]}, "has duplicates"),
         ({"of": "IPD", "famous": 1}, "famous must be true or false"),
     ],
 )

@@ -197,7 +197,7 @@ def test_a_model_that_is_not_here_says_where_paths_start() -> None:
         ({"internal": {"layer": [1]}}, "layers"),
         ({"internal": {"layers": []}}, r'must be "all" or a list of layers, is \[\]'),
         ({"internal": 3}, "internal: must be true or a table, is 3"),
-        ({"horizon": 1}, "from step 2 on"),
+        ({"horizon": 1}, "start at step 2"),
     ],
 )
 def test_bad_input_is_one_line_before_anything_is_played(keys, said) -> None:

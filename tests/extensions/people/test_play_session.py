@@ -86,7 +86,7 @@ def test_nothing_of_a_round_is_shown_before_both_answers(tmp_path):
 def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
     over, shown = play(tmp_path / "run", ["", "x", "3", "2", "rules", "?", "cooperate", D, D, D, D])
     assert over
-    assert "'3' is none of: Cooperate, Defect" in shown
+    assert "'3' is not one of: Cooperate, Defect" in shown
     first = exported(tmp_path / "run")[0]
     assert (first["own_label"], first["predicted_label"]) == (D, C)
     assert (first["act_attempts"], first["predict_attempts"]) == (3, 1)

@@ -246,7 +246,7 @@ def test_people_are_one_cluster_each() -> None:
         ("regret ~ log(own_reward)", {}, "not above 0, the least -1"),
         ("regret ~ horizon", {}, "horizon is collinear"),
         ("regret ~ factor(cell) + subject", {}, "subject[high] is collinear"),
-        ("regret ~ step + (1|horizon)", {}, "one cluster of horizon: nothing shows how"),
+        ("regret ~ step + (1|horizon)", {}, "only one cluster of horizon, so standard errors"),
         ("stated_accuracy ~ step", {}, "no step has a value of stated_accuracy, step: 2,000"),
         ("own_reward ~ own_reward", {}, "own_reward is on both sides"),
     ],

@@ -161,7 +161,7 @@ BAD = {
     "it breaks off": (lambda x: x[:4], r"line 4, (step|reward)"),
     "it goes on": (
         lambda x: [*x, {**x[0], "step": 6, "reward": 1.0}],
-        r"line 7, step: 6, but game '7' was over",
+        r"line 7, step: 6, but game '7' had already ended",
     ),
     "seats out of order": (lambda x: changed(x, 3, seat=0), r"line 4, seat: 0 acts"),
     "no such seat": (
