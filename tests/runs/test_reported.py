@@ -103,5 +103,5 @@ def test_other_files_are_refused_in_one_line(tmp_path, run):
         read_facts(other, "matrix")
     with pytest.raises(TomevalError, match=r"--as-model: .* names no models"):
         beside_facts(run, facts(tmp_path, line), "Falcon 40B")
-    with pytest.raises(TomevalError, match="'decrypto', the run of 'matrix'"):
+    with pytest.raises(TomevalError, match="'decrypto', but the run is of 'matrix'"):
         beside_facts(run, "reported_decrypto")
