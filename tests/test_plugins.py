@@ -350,9 +350,9 @@ def test_measures_are_checked(clean, tmp_path) -> None:
     [
         (
             lambda played: np.zeros((2, 2)),
-            "one value per episode, shape (2,) here, got shape (2, 2)",
+            "one value per episode, here shape (2,), but gave shape (2, 2)",
         ),
-        (lambda played: np.zeros(3), "one value per episode, shape (2,) here, got shape (3,)"),
+        (lambda played: np.zeros(3), "one value per episode, here shape (2,), but gave shape (3,)"),
         (lambda played: played.nothing, "cannot be computed: AttributeError: "),
         (lambda played: "abc", "cannot be computed: ValueError: "),
     ],

@@ -36,7 +36,7 @@ def test_every_reader_tells(tomeval, folders, tmp_path, caplog, command) -> None
     shutil.copy(folders[1] / path.name, copy)
     code, out, errors = tomeval(*given)
     assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert "experiment.json is of another one with this name; one of the two belongs" in errors
+    assert "but experiment.json to another one with this name; put back the right" in errors
     assert not list(tmp_path.glob("out*"))
     path.unlink()
     assert tomeval(*given)[0] == 0

@@ -154,7 +154,7 @@ def test_help_says_the_exit_codes(tomeval) -> None:
         "Exit codes: 0,",
         "1, an episode failed",
         "2, the input",
-        "130, stopped by Ctrl-C, and 143 by TERM",
+        "130 (Ctrl-C) or 143 (TERM), stopped after",
     ):
         assert words in text
     for option in ("--no-startup-test", "--gpus-per-replica"):  # whole, at 80 columns

@@ -87,7 +87,7 @@ def test_tables_of_a_domain_come_first(tomeval, folder, monkeypatch) -> None:
     assert "loss" in tomeval("table", folder, "--what", "cells")[1]
     assert "loss" in tomeval("table", folder, "--interval", "t")[1]
     code, _, errors = tomeval("table", folder, "--what", "starts", "--interval", "t")
-    assert (code, "go with --what cells" in errors) == (2, True)
+    assert (code, "need --what cells" in errors) == (2, True)
 
 
 def test_transcript(tomeval, folder) -> None:

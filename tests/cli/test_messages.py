@@ -36,7 +36,7 @@ def test_what_is_no_experiment_is_named(tomeval, tmp_path, monkeypatch, name, te
     ("name", "message"),
     [
         ("RPS", "it is in `tomeval list games`, but is not an experiment"),
-        ("grim_trigger", "`tomeval list partners` has it"),
+        ("grim_trigger", "it is in `tomeval list partners`"),
         (".", "is a folder, not an experiment"),
     ],
 )

@@ -62,8 +62,8 @@ def test_the_lowest_regret_of_every_task(tmp_path) -> None:
         assert len({tuple(row) for row in rows}) == 1
         assert list(rows[0]).index("best") == len(run.cells[0].columns)
     (bias,) = notes
-    assert bias.startswith("best of: the lowest ΔFunctional/T of the task, chosen on the episodes")
-    assert "biased towards the better side" in bias
+    assert bias.startswith("best of: the lowest ΔFunctional/T of each task, chosen on the same")
+    assert "its mean is therefore too good" in bias
 
 
 def test_where_more_is_better_the_highest_is_taken(tmp_path) -> None:
@@ -71,7 +71,7 @@ def test_where_more_is_better_the_highest_is_taken(tmp_path) -> None:
         run.__dict__["headline"] = ("tom_percent",)
         rows, notes = best_of(run, with_values(run, BY_HAND), ["Memo"])
     assert [row["best"] for row in rows] == ["Memo 3", "Memo 3"]
-    assert notes[0].startswith("best of: the highest ToM % of the task")
+    assert notes[0].startswith("best of: the highest ToM % of each task")
 
 
 def test_a_tie_is_named_and_the_first_one_stands(tmp_path) -> None:
@@ -144,7 +144,7 @@ def test_patterns(tmp_path) -> None:
         assert names("*emo*") == ["Memo (best of 1, 2, 3)"]
         for patterns, message in (
             (["Mem"], "unknown group of players 'Mem' .*did you mean 'Memo"),
-            (["Memo 1"], "nothing to choose from, in every task it names one player: Memo 1"),
+            (["Memo 1"], "only one player to choose from in every task: Memo 1"),
             (["Memo [12]", "Memo"], "'Memo' and 'Memo \\[12\\]' share the player 'Memo 1'"),
         ):
             with pytest.raises(TomevalError, match=message):
@@ -209,7 +209,7 @@ def test_the_command(reflected, tmp_path, monkeypatch, capsys) -> None:
     out, err = capsys.readouterr()
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["best"] for row in rows] == ["", "Reflexion 2 = Reflexion 3"]
-    assert err.startswith("note: best of: the lowest ΔFunctional/T of the task")
+    assert err.startswith("note: best of: the lowest ΔFunctional/T of each task")
     table([folder], best=["Reflexion"])
     assert "Reflexion (best of 1, 2, 3)" in capsys.readouterr().out
     table([folder], best=["Reflexion"], published=True, form="csv")

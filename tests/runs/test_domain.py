@@ -30,7 +30,10 @@ MATRIX = {"games": "IPD", "subjects": "random", "episodes": 1, "horizon": 3}
             {"players": {}},
             "'players' is a key of the domain 'decrypto', but the experiment is of 'matr",
         ),
-        ({**TOYS, "partners": "x"}, "'partners' is a key of the domain 'matrix', this experiment"),
+        (
+            {**TOYS, "partners": "x"},
+            "'partners' is a key of the domain 'matrix', but the experiment",
+        ),
         ({**DECRYPTO, "horizon": 3}, 'write domain = "matrix" or drop the key'),
         ({**TOYS, "guesers": ["one"]}, "unknown key 'guesers' (did you mean 'guessers'?)"),
         (
@@ -52,7 +55,7 @@ def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
     run_experiment(make_experiment(TOYS), folder)
     before = dump(folder)
     for data in (DECRYPTO, MATRIX):
-        with pytest.raises(TomevalError, match="holds a run of the domain 'toy', the experi"):
+        with pytest.raises(TomevalError, match="holds a run of the domain 'toy', but the experi"):
             run_experiment(make_experiment(data), folder)
     assert dump(folder) == before
 

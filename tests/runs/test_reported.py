@@ -97,9 +97,11 @@ def test_other_files_are_refused_in_one_line(tmp_path, run):
         read_facts(facts(tmp_path, line, line), "matrix")
     other = facts(tmp_path, header=HEADER.replace("fact", "facts"))
     assert not holds_facts(other)
-    with pytest.raises(TomevalError, match="no facts of the domain 'matrix': its columns are"):
+    with pytest.raises(
+        TomevalError, match="not a file of facts about the domain 'matrix': its columns are"
+    ):
         read_facts(other, "matrix")
     with pytest.raises(TomevalError, match=r"--as-model: .* names no models"):
         beside_facts(run, facts(tmp_path, line), "Falcon 40B")
-    with pytest.raises(TomevalError, match="'decrypto', the run of 'matrix'"):
+    with pytest.raises(TomevalError, match="'decrypto', but the run is of 'matrix'"):
         beside_facts(run, "reported_decrypto")

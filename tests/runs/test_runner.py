@@ -463,7 +463,7 @@ def test_a_truncated_store(damaged) -> None:
 
 def test_an_empty_store_cannot_be_read(damaged) -> None:
     (damaged / "run.sqlite").write_bytes(b"")
-    with pytest.raises(TomevalError, match="damaged, it is empty"):
+    with pytest.raises(TomevalError, match="damaged, as it is empty"):
         tomeval.Run(damaged)
 
 
@@ -679,7 +679,7 @@ def test_coroutine_subjects(own_subjects) -> None:
     steps = asyncio.run(play_episode_async(waiting_setup(), 0))
     assert steps.own_action.tolist() == [[0, 1, 0, 1, 0]]
     assert steps.partner_action.tolist() == [[0, 0, 1, 0, 1]]
-    with pytest.raises(TomevalError, match="waits for something"):
+    with pytest.raises(TomevalError, match="awaited something"):
         play_episode(waiting_setup(), 0)
 
 

@@ -64,10 +64,10 @@ def test_a_run_says_that_answers_were_held(tmp_path):
         ]
     assert row["episodes"] == 1
     assert "the server constrained answers" in note
-    assert "another distribution" in note
+    assert "not that of asking again" in note
     assert {"choice": [f"{MARKER} J", f"{MARKER} F"]} in asked
     table = CliRunner().invoke(app, ["table", str(tmp_path / "held")])
-    assert "another distribution" in table.output
+    assert "not that of asking again" in table.output
     assert details == [("choice",)]
 
 

@@ -115,7 +115,7 @@ def goal(kind, *cells, number=0.0, confidence=0.95, better=-1) -> Goal:
             "always holds, as ΔFunctional/T lies between 0 and",
         ),
         ("decided(rmax)", "'decided(rmax)' must name two players: write decided(A vs B)"),
-        ("decided(S2A, long vs rmax)", "names with commas or brackets in double quotes"),
+        ("decided(S2A, long vs rmax)", "double quotes around names that contain commas"),
         ("decided(rmax vs randm)", "unknown player 'randm' (did you mean 'random'?)"),
         ("decided(rmax vs rmax)", "compares rmax with itself; it can never hold"),
         ("decided(rmax vs random, regrets)", "unknown metric 'regrets'"),

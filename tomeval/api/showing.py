@@ -211,7 +211,7 @@ def in_notebook() -> bool:
 
 @contextmanager
 def shown_in_notebook() -> Iterator[tuple[Live, Progress]]:
-    """Give what a run keeps up to date, and what to call with its steps; the last state stays."""
+    """Show a run's progress; yield its state and a callback for steps; the last state stays."""
     from IPython.display import display
 
     shown = _Shown(display)
@@ -229,7 +229,7 @@ class _Shown:
         self._handle = display(self._state(), raw=True, display_id=True)
 
     def on_steps(self, done: int, total: int) -> None:
-        """Hear that steps were done."""
+        """Redraw after some steps, at most every `EVERY` seconds."""
         if time.monotonic() - self._last >= EVERY:
             self.update()
 

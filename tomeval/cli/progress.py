@@ -104,7 +104,7 @@ def working(what: str) -> Iterator[Working]:
 
 @contextmanager
 def _heard(log: logging.Logger) -> Iterator[None]:
-    """Tell what a log notes inside the block."""
+    """Print a log's records inside the block."""
     handler, level = notes_handler(), log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)

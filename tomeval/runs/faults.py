@@ -20,7 +20,7 @@ _LOGS = (".csv", ".jsonl")
 
 
 def not_read(given: str | Path, error: TomevalError) -> TomevalError:
-    """Say what was given as an experiment that cannot be read, and which command takes it."""
+    """Return the error for an experiment that cannot be read: what it is, and what takes it."""
     path, where = Path(given), shown_path(Path(given))
     if path.is_dir():
         return TomevalError(f"{where}: is a folder, not an experiment file; {_BEGIN}")

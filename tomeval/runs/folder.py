@@ -97,7 +97,7 @@ def located(folder: Path) -> Path:
 
 
 def _a_file(path: Path) -> TomevalError:
-    """Say what a file is that was named as a run folder, and what takes it."""
+    """Return the error for a file given as a run folder: what it is, and what takes it."""
     if path.name.startswith(STORE):
         said = f"is the store of a run, not a run folder; name its folder: {path.parent}"
     elif path.suffix == ".toml":
@@ -110,7 +110,7 @@ def _a_file(path: Path) -> TomevalError:
 
 
 def _missing(folder: Path) -> TomevalError:
-    """Say what may have been meant by a run folder that is not there."""
+    """Return the error for a missing run folder, with what may have been meant."""
     name, said = folder.name, "not a run folder (no such folder)"
     played, alone = Path("runs") / name, len(folder.parts) == 1
     if alone and (played / STORE).exists():

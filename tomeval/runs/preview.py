@@ -70,7 +70,7 @@ def preview(
 
 
 def _held(question: Overheard) -> str:
-    """Say what a server holds the answer to a question to."""
+    """Describe the form to which a server constrains the answer to a question."""
     reader = question.reader
     form = form_of(reader, question.kind, question.explained) if reader else Form()
     if not any(form):

@@ -28,7 +28,7 @@ class Interrupted(Stopped):
 
 
 class Stopping:
-    """Hears Ctrl-C and TERM inside the block; in a thread, or where others hear them, nothing.
+    """Handles Ctrl-C and TERM inside the block, but not in a thread or if others handle them.
 
     Attributes
     ----------

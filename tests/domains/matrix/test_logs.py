@@ -145,7 +145,7 @@ def test_what_was_left_out_is_listed(people, caplog) -> None:
     ("last", "why"),
     [
         ("a,1,2,0,0,tit_for_tot", "partner 'tit_for_tot' is not a partner: .*did you"),
-        ("a,1,2,0", "has another number of fields"),
+        ("a,1,2,0", "the number of fields differs"),
         (",1,2,0,0,always(0)", "subject '' is empty"),
     ],
 )
