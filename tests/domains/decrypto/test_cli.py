@@ -72,7 +72,7 @@ def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
 
 
 SPECIAL = {
-    "replay": "replays no record",
+    "replay": "replays no recorded games",
     "planted": "no data for this table, which needs strategies with belief(...) for Alice: ",
 }
 """Tables that only some runs have, and what is said of others."""

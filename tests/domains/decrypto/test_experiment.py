@@ -64,7 +64,7 @@ def test_slices() -> None:
         ({"players": {"x": {}}}, "players.x: needs a model"),
         ({"players": {"x": {"model": "gpt"}}}, "players.x: model 'gpt' cannot be read"),
         ({"players": {"x": {"model": "scripted:decrypto", "k": 3}}}, "has no option 'k'"),
-        ({"players": {"x": {"embedding": "minilm", "k": 0}}}, "k must be a whole number"),
+        ({"players": {"x": {"embedding": "minilm", "k": 0}}}, "k must be a positive integer"),
         ({"players": {"x": {"embedding": "minilm", "matching": "grdy"}}}, "mean 'greedy'"),
         ({"players": {"x": {"embedding": "nothing"}}}, "no such file"),
         ({"players": {"x": {"kind": "random", "k": 3}}}, "has no option 'k'"),
@@ -102,7 +102,7 @@ def test_records_refuse_a_conversation(tmp_path) -> None:
         make_experiment(data, base=tmp_path)
     everybody = [{"encoder": "record", "decoder": "record", "interceptor": "record"}]
     data = {"domain": "decrypto", "players": {}, "records": "games.json", "pairings": everybody}
-    with pytest.raises(TomevalError, match="somebody must sit at the table"):
+    with pytest.raises(TomevalError, match="at least one seat needs a player"):
         make_experiment(data, base=tmp_path)
 
 
