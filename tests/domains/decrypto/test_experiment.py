@@ -58,7 +58,7 @@ def test_slices() -> None:
             "no recorded games: set 'records'",
         ),
         ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "empty list"),
-        ({"players": {}}, "there are no players"),
+        ({"players": {}}, "no players"),
         ({"players": {"all": {"kind": "random"}}}, "players: the name 'all' is taken"),
         ({"players": {"x": {"kind": "randm"}}}, "did you mean 'random'"),
         ({"players": {"x": {}}}, "players.x: needs a model"),
@@ -70,9 +70,9 @@ def test_slices() -> None:
         ({"players": {"x": {"kind": "random", "k": 3}}}, "has no option 'k'"),
         (
             {"players": {"x": {"model": "scripted:decrypto", "strategy": "Social QA"}}},
-            "for the encoder alone",
+            "only for the encoder",
         ),
-        ({"memory": "conversation", "strategy": "S2A"}, "choose one of them"),
+        ({"memory": "conversation", "strategy": "S2A"}, "choose one"),
         ({"keywords": "nothing.txt"}, "no such file"),
         (
             {"partners": "x"},

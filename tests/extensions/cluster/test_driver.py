@@ -198,7 +198,7 @@ def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path, capl
         return good("toy")(request)
 
     engine = FakeEngine()
-    with pytest.raises(RuntimeError, match=r"of the program on replica .*: what a script"):
+    with pytest.raises(RuntimeError, match=r"a program error on replica .*: what a script"):
         play(tmp_path / "run", engine, script=script, options={"concurrency": 1})
     assert "Traceback" in caplog.text
     assert engine.closed
