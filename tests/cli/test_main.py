@@ -90,7 +90,7 @@ def documented() -> list[str]:
     runs, measures = (
         (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("runs.md", "measures.md")
     )
-    leading, last = re.findall(r"`((?:subject|reference), [^`]+)`", runs)
+    leading, last = re.findall(r"`((?:subject|answer), [^`]+)`", runs)
     table = measures.partition("| score, 0 at chance")[2].partition("\n\nThree more")[0]
     names = re.findall(r"^\| `(\w+)` \|", table, re.M)
     ends = ("", "_ci95", "_ci95_low", "_ci95_high")

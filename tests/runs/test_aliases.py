@@ -82,7 +82,7 @@ def test_all_aliases_are_the_models_unless_a_player_names_one():
     ("models", "model", "said"),
     [
         ({"Llama 8B": "opnai:toy@http://h/v1"}, "Llama 8B", "did you mean 'openai'"),
-        ({"pocket": "pocket-rational"}, "pocket", "reads as a model itself"),
+        ({"pocket": "pocket-rational"}, "pocket", "has the form of a model"),
         ({"Llama 8B": "pocket"}, "Lama 8B", "did you mean 'Llama 8B'"),
         ("pocket", "pocket", "models must be a table"),
     ],

@@ -48,7 +48,8 @@ def test_a_fact_that_is_a_measure_stands_beside_that_measure_of_every_cell(tmp_p
         assert row["reported"] == 50
         assert row["difference"] == ours["tom_percent"] - 50
     assert notes == [
-        "not comparable, the domain 'matrix' has no measure 'planted_use' (did you mean 'plans_percent'?): use (1)",
+        "not comparable, the domain 'matrix' has no measure 'planted_use' (did you mean "
+        "'plans_percent'?): use (1)",
         "not comparable, the domain 'matrix' has no measure 'tom_persent' (did you mean "
         "'tom_percent'?): a slip (1)",
         "not comparable, they are claims, not single numbers: anybody is better; somebody is worse",

@@ -60,7 +60,7 @@ def test_a_belief_can_be_written_as_name_key_and_call(text) -> None:
         ("belief()", "cannot be read"),
         ("belief(accuracy = 1, as = certain, rated = true)", "contradicts"),
         ("belief(accuracy = 1, rated = yes)", "must be true or false, is yes"),
-        ("Oracle + Belief 25% (own)", "two parts of one kind: Oracle and Belief 25% (own)"),
+        ("Oracle + Belief 25% (own)", "two parts of the same kind: Oracle and Belief 25% (own)"),
     ],
 )
 def test_what_is_no_belief_is_refused_in_one_line(text, says) -> None:

@@ -50,9 +50,9 @@ def test_every_shipped_template_is_used(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Hello", "needs a front matter"),
-        ("+++\nHello", "needs a front matter"),
-        ("Hello\n+++\ntitle = 't'\n+++\nbody", "needs a front matter"),
+        ("Hello", "needs front matter"),
+        ("+++\nHello", "needs front matter"),
+        ("Hello\n+++\ntitle = 't'\n+++\nbody", "needs front matter"),
         ("+++\ntitle = t\n+++\nbody", "front matter is not valid TOML"),
         ("+++\ntitle = 't'\nsource = 's'\n+++\nbody", "lacks 'version'"),
         (HEAD + "verson = '1'\n+++\nbody", "unknown key 'verson' \\(did you mean 'version'"),

@@ -233,7 +233,7 @@ def blind_notes(
     """
     return [
         f"{measure.heading} has no value in {first_names(list(compress(names, column)))}: "
-        "left out of all tasks"
+        "left out of the mean over all tasks"
         for measure, column in zip(measures, blind.T, strict=True)
         if column.any() and not column.all()
     ]

@@ -11,13 +11,10 @@ from typing import Any
 from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.rows import Row, Rows, clearly_best, digits_for, is_number, repeats, texts
 from tomeval.report.tables import Grid
-from tomeval.runs.columns import RATES, has_interval, heading
+from tomeval.runs.columns import ANSWER, RATES, has_interval, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_columns, split
-
-ANSWER = "answer"
-"""The column of a domain's verdict that says it."""
 
 AS_IT_IS = "none"
 """Asks for no other order, and for a row per cell."""

@@ -19,7 +19,7 @@ from tomeval.runs.columns import (
     is_even,
     is_interval,
 )
-from tomeval.runs.measures import Measure, digits_of
+from tomeval.runs.measures import SCORES, Measure, digits_of
 
 _NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
 _SETTINGS = ("seed", "on_invalid")
@@ -203,7 +203,7 @@ def _put_aside(
     """Return what is said above the table in place of measures that add nothing, and the rest."""
     said, kept = [], list(columns)
     for name in columns if len(rows) > 1 else ():
-        if name not in aside and not has_interval(rows[0], name):
+        if name in SCORES or (name not in aside and not has_interval(rows[0], name)):
             continue
         values = [row[name] for row in rows]
         known = {value for value in values if is_number(value)}

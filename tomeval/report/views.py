@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.pivot import ANSWER, AS_IT_IS, INTERVAL, Words, answered, pivot_of, pivoted
+from tomeval.report.pivot import AS_IT_IS, INTERVAL, Words, answered, pivot_of, pivoted
 from tomeval.report.rows import Row, Rows, grid_of, is_number
 from tomeval.report.tables import Grid
-from tomeval.runs.columns import filled, is_attainable, is_interval
+from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
 from tomeval.runs.measures import Measure
 from tomeval.runs.notes import (
     copies_notes,

@@ -211,6 +211,8 @@ class Verdict(NamedTuple):
         A word for every answer, in their order, for tables with a task per column.
     spare : tuple of str
         Columns that a narrow terminal leaves out, the first one first.
+    answer : function of cell, interval, optional
+        The answer of a cell, a column of tables for programs.
     """
 
     rows: Callable[[Run, str, str | None], Rows]
@@ -218,6 +220,7 @@ class Verdict(NamedTuple):
     rule: str
     short: Mapping[str, str]
     spare: tuple[str, ...] = ()
+    answer: Callable[[Any, str], str] | None = None
 
 
 @dataclass(eq=False)

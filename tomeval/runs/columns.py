@@ -83,6 +83,9 @@ HEADINGS |= {
 }
 """Headings of columns that are not measures."""
 
+ANSWER = "answer"
+"""The column of a domain's verdict."""
+
 ATTAINABLE = "_attainable"
 """How columns end that say what can be attained of a measure, see `RunCell.attainable`."""
 

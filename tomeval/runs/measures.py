@@ -208,7 +208,7 @@ def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], To
                 return measured
             return Totals(np.asarray(measured, np.float64))
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
+            why = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
             raise MeasureFault(f"measure {name!r} cannot be computed: {why}") from error
 
     return computed

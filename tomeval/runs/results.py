@@ -18,7 +18,7 @@ from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED,
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
-from tomeval.runs.columns import REASK, filled, flat, in_order
+from tomeval.runs.columns import ANSWER, REASK, filled, flat, in_order
 from tomeval.runs.folder import LIMIT, Share, limited, located, planned, raised, share_of
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.origins import PLACE, PLACE_SQL, origins_table
@@ -312,7 +312,8 @@ class Run:
             half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
             ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
-            if chance limits what can be attained in any cell, `RunCell.attainable`. ``reference``
+            if chance limits what can be attained in any cell, `RunCell.attainable`; with all measures
+            ``answer``, if the domain has one (`Verdict.answer`). ``reference``
             (if there are several), ``interval`` (the kind, see `RunCell.interval_kind`), ``seed``,
             ``on_invalid`` and, of a run with a condition, ``stopped`` (why there are no more
             episodes) come last.
@@ -321,6 +322,8 @@ class Run:
         answered = tallies.rates(self.store)
         own = self.domain.show.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
+        verdict = self.domain.show.verdict
+        answer = verdict.answer if verdict else None
         result, ends, limits = [], [], []
         for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
@@ -332,6 +335,8 @@ class Run:
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
             row |= flat(shown, cell.estimate(shown, interval, reference, resamples))
             end: dict[str, Any] = {}
+            if names is None and answer and self.scores:
+                end[ANSWER] = answer(cell, interval)
             if len(self.domain.read.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)

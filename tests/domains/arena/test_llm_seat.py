@@ -469,7 +469,7 @@ def test_both_kinds_of_free_answers_are_named():
     [
         ({"strategy": "QA -History"}, "'-history' has no meaning here"),
         ({"strategy": "Oracle + Max -Payoffs"}, "'-payoffs' has no meaning here"),
-        ({"strategy": "Belief 50% (own) + CoT"}, "beliefs are planted in matrix games and"),
+        ({"strategy": "Belief 50% (own) + CoT"}, "beliefs can be planted only in matrix games and"),
     ],
 )
 def test_bad_options(options, message):
@@ -479,5 +479,5 @@ def test_bad_options(options, message):
 
 def test_only_the_subject_is_told():
     LLMOptions(strategy="Oracle").check("toy", Toy(), is_subject=True)
-    with pytest.raises(TomevalError, match="for the subject alone"):
+    with pytest.raises(TomevalError, match="only for the subject"):
         LLMOptions(strategy="Oracle").check("toy", Toy(), is_subject=False)

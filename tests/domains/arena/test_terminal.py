@@ -165,7 +165,7 @@ def test_the_command(monkeypatch, capsys):
         (("ipd3", "--other", "grimm"), "did you mean 'grim'"),
         (("ipd3", "--set", "rouds=2"), "did you mean 'rounds'"),
         (("ipd3", "--preset", "tiny"), "unknown preset of ipd3 'tiny'"),
-        (("ipd3", "--seat", 9), "there is no such seat"),
+        (("ipd3", "--seat", 9), "no such seat"),
     ):
         code, _, error = call(monkeypatch, capsys, "play", *arguments)
         assert code == 2

@@ -72,7 +72,7 @@ def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
 
 
 SPECIAL = {
-    "replay": "replays no record",
+    "replay": "replays no recorded games",
     "planted": "no data for this table, which needs strategies with belief(...) for Alice: ",
 }
 """Tables that only some runs have, and what is said of others."""
@@ -222,7 +222,7 @@ def test_play(tmp_path, monkeypatch, capsys) -> None:
         (("run", "decrypto_quickstart", "--set", "horizon=3"), "is a key of the domain 'matrix'"),
         (("run", "quickstart", "--set", "pairings=3"), "is a key of the domain 'decrypto'"),
         (("play", "decrypto", "--other", "minlm"), "did you mean 'minilm'"),
-        (("play", "decrypto", *("--other", "random") * 3), "or two; there are 3"),
+        (("play", "decrypto", *("--other", "random") * 3), "one or two other players, not 3"),
     ],
 )
 def test_one_clear_message(tmp_path, monkeypatch, capsys, args, message) -> None:

@@ -268,7 +268,7 @@ class TestEncoder:
 
     @pytest.mark.parametrize("k", [0, -1, 2.5, True, "16"])
     def test_faulty_k(self, k) -> None:
-        with pytest.raises(TomevalError, match="k must be a whole number"):
+        with pytest.raises(TomevalError, match="k must be a positive integer"):
             EncoderSpec(MINILM, k)
 
     def test_candidates_of_a_tiny_bank_are_all_that_is_legal(self) -> None:

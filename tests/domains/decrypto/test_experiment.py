@@ -58,21 +58,21 @@ def test_slices() -> None:
             "no recorded games: set 'records'",
         ),
         ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "empty list"),
-        ({"players": {}}, "there are no players"),
+        ({"players": {}}, "no players"),
         ({"players": {"all": {"kind": "random"}}}, "players: the name 'all' is taken"),
         ({"players": {"x": {"kind": "randm"}}}, "did you mean 'random'"),
         ({"players": {"x": {}}}, "players.x: needs a model"),
         ({"players": {"x": {"model": "gpt"}}}, "players.x: model 'gpt' cannot be read"),
         ({"players": {"x": {"model": "scripted:decrypto", "k": 3}}}, "has no option 'k'"),
-        ({"players": {"x": {"embedding": "minilm", "k": 0}}}, "k must be a whole number"),
+        ({"players": {"x": {"embedding": "minilm", "k": 0}}}, "k must be a positive integer"),
         ({"players": {"x": {"embedding": "minilm", "matching": "grdy"}}}, "mean 'greedy'"),
         ({"players": {"x": {"embedding": "nothing"}}}, "no such file"),
         ({"players": {"x": {"kind": "random", "k": 3}}}, "has no option 'k'"),
         (
             {"players": {"x": {"model": "scripted:decrypto", "strategy": "Social QA"}}},
-            "for the encoder alone",
+            "only for the encoder",
         ),
-        ({"memory": "conversation", "strategy": "S2A"}, "choose one of them"),
+        ({"memory": "conversation", "strategy": "S2A"}, "choose one"),
         ({"keywords": "nothing.txt"}, "no such file"),
         (
             {"partners": "x"},
@@ -102,7 +102,7 @@ def test_records_refuse_a_conversation(tmp_path) -> None:
         make_experiment(data, base=tmp_path)
     everybody = [{"encoder": "record", "decoder": "record", "interceptor": "record"}]
     data = {"domain": "decrypto", "players": {}, "records": "games.json", "pairings": everybody}
-    with pytest.raises(TomevalError, match="somebody must sit at the table"):
+    with pytest.raises(TomevalError, match="at least one seat needs a player"):
         make_experiment(data, base=tmp_path)
 
 

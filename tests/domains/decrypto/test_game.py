@@ -290,14 +290,14 @@ def test_repeats_are_refused_where_the_rules_say_so() -> None:
     again = ("snow", "BANK", "loaf")
     assert hint_fault(again, KEYS, (4, 1, 3), past) is None
     strict = Rules(no_repeat_hints=True)
-    assert "digit 4 has had" in (hint_fault(again, KEYS, (4, 1, 3), past, strict) or "")
-    assert "digit 1 has had" in (
+    assert "digit 4 already had" in (hint_fault(again, KEYS, (4, 1, 3), past, strict) or "")
+    assert "digit 1 already had" in (
         hint_fault(("ice", *again[1:]), KEYS, (4, 1, 3), past, strict) or ""
     )
     assert hint_fault(again, KEYS, (1, 4, 3), past, strict) is None
     spelt = ("Bank.", "sno’w", "loaf")
-    assert "digit 1 has had" in (hint_fault(spelt, KEYS, (1, 3, 2), past, strict) or "")
-    assert "digit 4 has had" in (hint_fault(spelt, KEYS, (3, 4, 2), past, strict) or "")
+    assert "digit 1 already had" in (hint_fault(spelt, KEYS, (1, 3, 2), past, strict) or "")
+    assert "digit 4 already had" in (hint_fault(spelt, KEYS, (3, 4, 2), past, strict) or "")
 
 
 def test_hint_history_by_digit() -> None:

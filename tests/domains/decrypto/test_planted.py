@@ -114,7 +114,7 @@ def test_an_eve_who_cannot_be_read_leaves_a_statement_that_is_neither() -> None:
 
 
 def test_it_is_for_alice_alone() -> None:
-    with pytest.raises(TomevalError, match="is for the encoder alone"):
+    with pytest.raises(TomevalError, match="is only for the encoder"):
         table({role: Logged(everything) for role in ROLES}, every={"strategy": "Belief 5% (own)"})
 
 
@@ -174,7 +174,7 @@ def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
         assert "use_slope" not in run.measures
         assert "planted" not in run.tables
         assert [n for n, table in run.tables.items() if table.reported(run)] == []
-        with pytest.raises(TomevalError, match="nobody was told of Eve"):
+        with pytest.raises(TomevalError, match="this run has no planted beliefs"):
             table_rows("planted", run)
 
 

@@ -21,6 +21,7 @@ from tomeval.domains.matrix.answer import (
     NO_EPISODE,
     NO_STAKE,
     NOTHING,
+    OTHERWISE,
     PLAYS_BADLY,
     PLAYS_WELL,
     SHORT,
@@ -143,6 +144,13 @@ def test_players_of_known_truth_in_sixty_drawn_games(tmp_path) -> None:
     assert by_player["random"] <= {IGNORANT, UNDECIDED}
 
 
+def test_a_player_who_plays_well_is_not_told_that_it_does_not_use(tmp_path) -> None:
+    """The best response to a noisy partner is no reply to its likeliest move as if certain."""
+    keys = {"games": "chicken", "partners": "noisy_tit_for_tat", "subjects": ["best_response"]}
+    found = answers(tmp_path / "run", horizon=100, episodes=30, **keys)
+    assert set(found.values()) == {OTHERWISE}
+
+
 def test_whoever_always_replies_best_is_not_told_that_it_does_not_use(tmp_path) -> None:
     """Against tit for tat the rest of the regret is foresight, and no lack of use."""
     keys = {"games": ["IPD", "IBS"], "partners": "tit_for_tat", "subjects": [USER, PERFECT]}
@@ -172,7 +180,9 @@ RULE = [  # knows, uses, plays, replies, plans: as in the table of docs/measures
     (ABOVE, ABOVE, BELOW, BELOW, ABOVE, USES),
     (ABOVE, ABOVE, OPEN, ABOVE, BELOW, USES),
     (ABOVE, ABOVE, BELOW, ABOVE, BELOW, SHORT_SIGHTED),
-    (ABOVE, BELOW, ABOVE, BELOW, BELOW, HOARDS),
+    (ABOVE, BELOW, BELOW, BELOW, BELOW, HOARDS),
+    (ABOVE, BELOW, ABOVE, BELOW, BELOW, OTHERWISE),
+    (ABOVE, BELOW, OPEN, BELOW, BELOW, UNDECIDED),
     (ABOVE, BELOW, NONE, BELOW, BELOW, HOARDS),
     (ABOVE, NONE, ABOVE, BELOW, ABOVE, WELL),
     (ABOVE, NONE, BELOW, ABOVE, BELOW, MYOPIC),
@@ -236,8 +246,9 @@ def test_without_predictions_partner_stake_or_episodes(tmp_path) -> None:
     uniform = answers(tmp_path / "u", games="RPS", partners="uniform_random", subjects=["random"])
     assert set(uniform.values()) == {NOTHING}
     game = replace(tomeval.get_game("RPS"), payoffs=tomeval.get_game("RPS").payoffs * 0)
-    flat = answers(tmp_path / "f", games=[game], subjects=[PERFECT])
-    assert set(flat.values()) == {NO_STAKE}
+    for episodes in (3, 15):
+        keys = {"games": [game], "subjects": [PERFECT], "episodes": episodes}
+        assert set(answers(tmp_path / f"flat {episodes}", **keys).values()) == {NO_STAKE}
     data = {"games": "RPS", "subjects": ["rmax"], "horizon": 3, "episodes": 1}
     with tomeval.run(data, tmp_path / "n") as run:
         (cell,) = matrix_cells(run)

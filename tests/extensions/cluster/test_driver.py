@@ -198,7 +198,7 @@ def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path, capl
         return good("toy")(request)
 
     engine = FakeEngine()
-    with pytest.raises(RuntimeError, match=r"of the program on replica .*: what a script"):
+    with pytest.raises(RuntimeError, match=r"a program error on replica .*: what a script"):
         play(tmp_path / "run", engine, script=script, options={"concurrency": 1})
     assert "Traceback" in caplog.text
     assert engine.closed
@@ -224,7 +224,7 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
         play(tmp_path / "run", engine, script=dawdling, episodes=60, options={"concurrency": 2})
     said = capfd.readouterr().err
     assert re.search(r"finishing \d episodes?, up to .* min.*; a second signal stops at once", said)
-    assert ("what it held is left for the next session" in caplog.text) == lost
+    assert ("its episodes are left for the next session" in caplog.text) == lost
     mine = {row[1] for row in dump(tmp_path / "run")["episodes"] if row[0] == 0}
     assert len(mine) < 60
     assert lost or len(mine) > 1

@@ -112,7 +112,7 @@ def test_only_the_measured_player_has_a_record(tmp_path) -> None:
         _, [record] = records(played, tmp_path / "out")
         entries = record["evaluation_results"]
         assert {entry["evaluation_name"] for entry in entries} == {"minilm_minilm"}
-        with pytest.raises(TomevalError, match="no cell of one language model"):
+        with pytest.raises(TomevalError, match="no cell with one language model"):
             records(played.part(played.cells[1:]), tmp_path)
 
 
@@ -127,7 +127,7 @@ def test_players_alike_in_a_file_name_have_records_of_their_own(tmp_path) -> Non
 def test_bad_settings_are_refused(run, tmp_path) -> None:
     with pytest.raises(TomevalError, match=r"relationship 'frist_party' .*'first_party'"):
         records(run, tmp_path, relationship="frist_party")
-    with pytest.raises(TomevalError, match="no cell of one language model"):
+    with pytest.raises(TomevalError, match="no cell with one language model"):
         records(run.part([cell for cell in run.cells if not cell.models]), tmp_path)
 
 

@@ -396,7 +396,7 @@ def test_what_an_eval_cannot_be_told_is_said(tmp_path):
         assert said in log.error.message
     until = tasks.repeated_games(partners="tit_for_tat", until="width(regret) < 1", **SMALL)
     log, _ = evaluated(until, mock(drawn), tmp_path, limit=2)
-    assert "until does not go with --limit" in log.error.message
+    assert "until cannot be combined with --limit" in log.error.message
     log, _ = evaluated(task, "none/none", tmp_path)
     assert "name one with --model" in log.error.message
     scored = tasks.repeated_games(partners="tit_for_tat", strategies="LM", **SMALL)

@@ -240,9 +240,9 @@ def test_drawn_follows_the_numbers() -> None:
         ({"level": 3}, "level must be 0, 1 or 2"),
         ({"level": True}, "level must be 0, 1 or 2"),
         ({"level": [0.5, 0.6, 0.0]}, "add up to 1"),
-        ({"level": [2.0, -1.0, 0.0]}, "a share must be a number from 0"),
-        ({"alpha": -1}, "alpha must be a number from 0"),
-        ({"alpha": "much"}, "alpha must be a number from 0"),
+        ({"level": [2.0, -1.0, 0.0]}, "each share must be a number of at least 0"),
+        ({"alpha": -1}, "alpha must be a number of at least 0"),
+        ({"alpha": "much"}, "alpha must be a number of at least 0"),
     ],
 )
 def test_options_out_of_range(options, says) -> None:

@@ -55,7 +55,7 @@ def test_shards_are_played_seen_and_merged(tomeval, here) -> None:
     code, _, errors = tomeval("merge", "runs/small-*-of-3", "--out", "whole")
     assert code == 1
     assert "whole: 6 episodes merged into it\n" in errors
-    assert "warning: 6 episodes are missing:\n  missing shards: 1/3: " in errors
+    assert "warning: 6 missing episodes:\n  missing shards: 1/3: " in errors
     play(tomeval, "1/3")
     code, _, errors = tomeval("merge", "runs", "--out", "whole")
     assert code == 0

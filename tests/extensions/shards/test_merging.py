@@ -553,6 +553,8 @@ def test_why_cells_stopped_is_kept(tmp_path) -> None:
 
 def test_runs_of_two_conditions_are_not_merged(tmp_path) -> None:
     folders = [stopping(tmp_path / "a"), stopping(tmp_path / "b", "width(regret) < 0.9")]
-    with pytest.raises(TomevalError, match=r"b: stops by 'width.*, another by 'best known.*one c"):
+    with pytest.raises(
+        TomevalError, match=r"b: stops by 'width.*, another run by 'best known.*same c"
+    ):
         merge(folders, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()

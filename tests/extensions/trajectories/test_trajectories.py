@@ -262,7 +262,7 @@ def test_a_deal_that_cannot_be_told(tmp_path):
     ((definition, _),) = read(write(tmp_path / "b.jsonl", changed(blank, 0, deal=given))).cells
     assert definition["deals"] == [given]
     wrong = ["mafia", *given[1:]] if given[0] != "mafia" else ["villager", *given[1:]]
-    with pytest.raises(TomevalError, match="line 1, deal: the roles cannot be told"):
+    with pytest.raises(TomevalError, match="line 1, deal: the roles are unknown"):
         read(write(tmp_path / "c.jsonl", changed(blank, 0, deal=wrong)))
 
 

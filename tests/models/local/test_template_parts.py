@@ -47,7 +47,7 @@ def test_parts_of_users_alone_take_in_the_system_message():
 
 @pytest.mark.parametrize("content", ["", "hello", "{{ m.image }}"])
 def test_a_template_without_the_question_is_refused(content):
-    with pytest.raises(TomevalError, match=r"template of .* leaves out what a message says: use"):
+    with pytest.raises(TomevalError, match=r"template of .* leaves out the text of messages: use"):
         codec(content)
     assert codec(content, chat=False).render(PROMPT).text.endswith("Again")
 

@@ -74,5 +74,5 @@ def test_neighbouring_seeds_give_unrelated_numbers():
 
 
 def test_logits_that_are_not_numbers_are_an_error():
-    with pytest.raises(BackendError, match="not numbers"):
+    with pytest.raises(BackendError, match="logits contain NaN"):
         choose(torch.tensor([[0.0, torch.nan]]), [Sampling()], [0.5])

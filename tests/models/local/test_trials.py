@@ -159,7 +159,7 @@ def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):
         raise ValueError("You have to specify pixel_values\nand more")
 
     monkeypatch.setattr(hf.LlamaForCausalLM, "forward", refuse)
-    with pytest.raises(TomevalError, match=r"does not read text alone: ValueError: .*values$"):
+    with pytest.raises(TomevalError, match=r"does not work on text alone: ValueError: .*values$"):
         opened(llama())
 
 

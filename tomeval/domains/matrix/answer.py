@@ -22,6 +22,7 @@ HALF = 50.0
 USES = "knows and uses"
 SHORT_SIGHTED = "knows and uses, does not look ahead"
 HOARDS = "knows, does not use"
+OTHERWISE = "knows and plays well, not by its prediction"
 WELL = "knows and plays well (no use to see here)"
 BADLY = "knows, plays badly (no use to see here)"
 MYOPIC = "knows, does not look ahead"
@@ -37,6 +38,7 @@ SHORT = {
     USES: "uses",
     SHORT_SIGHTED: "uses, no foresight",
     HOARDS: "unused",
+    OTHERWISE: "well otherwise",
     WELL: "well",
     BADLY: "badly",
     MYOPIC: "no foresight",
@@ -110,11 +112,9 @@ def answer(cell: MatrixRunCell, interval: str = AUTO) -> str:
         name: Ends(*map(float, row))
         for name, row in zip(names, zip(*columns, strict=True), strict=True)
     }
-    if not exact and cell.units < FEWEST:
-        if math.isnan(ends["knows"].score) and math.isnan(ends["plays"].score):
-            return words(ends, *_asked_and_known(cell))
-        return f"{UNDECIDED}: at least {FEWEST} episodes are needed"
     said = words(ends, *_asked_and_known(cell))
+    if not exact and cell.units < FEWEST and not said.startswith("–"):
+        return f"{UNDECIDED}: at least {FEWEST} episodes are needed"
     return said if said != UNDECIDED else _undecided(ends, cell.units)
 
 
@@ -161,8 +161,10 @@ def _who_knows(side: Mapping[str, str]) -> str:
     if side["uses"] == "above":
         blind = side["replies"] == "above" and side["plans"] == side["plays"] == "below"
         return SHORT_SIGHTED if blind else USES
-    if side["uses"] == "below":
-        return HOARDS
+    if (
+        side["uses"] == "below"
+    ):  # the likeliest move as if certain can be the wrong thing to reply to
+        return {"above": OTHERWISE, "open": UNDECIDED}.get(side["plays"], HOARDS)
     if side["uses"] == "open" or side["plays"] == "open":
         return UNDECIDED
     if side["plays"] == "above":
@@ -184,7 +186,8 @@ def _undecided(ends: Mapping[str, Ends], units: int) -> str:
     more: float = 0.0
     deciding: tuple[str, ...] = ("knows", "plays", "uses")
     if ends["knows"].score > HALF:
-        deciding = ("knows", "plays" if ends["uses"].side == "none" else "uses")
+        both = ends["uses"].side == "below"
+        deciding = ("knows", "plays" if both or ends["uses"].side == "none" else "uses")
     for name in deciding:
         score, low, high = ends[name]
         if ends[name].side != "open":
@@ -193,7 +196,8 @@ def _undecided(ends: Mapping[str, Ends], units: int) -> str:
         more = max(more, units * ((half / distance) ** 2 - 1) if distance else math.inf)
     if more > _MOST_MORE:
         return f"{UNDECIDED}: more than {_MOST_MORE:,} more episodes"
-    return f"{UNDECIDED}: about {max(1, math.ceil(more))} more episodes"
+    count = max(1, math.ceil(more))
+    return f"{UNDECIDED}: about {count} more episode{'s' if count > 1 else ''}"
 
 
 def plain(text: str) -> str:
@@ -285,4 +289,4 @@ def beyond_notes(run: Run) -> list[str]:
 
 
 SPARE = (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])
-VERDICT = Verdict(rows, lines, RULE, SHORT, SPARE)
+VERDICT = Verdict(rows, lines, RULE, SHORT, SPARE, answer)

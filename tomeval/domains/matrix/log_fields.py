@@ -190,6 +190,12 @@ def with_point(text: str) -> str:
     return _DECIMAL_COMMA.sub(r"\1.\2", text) if _DECIMAL_COMMA.fullmatch(text) else text
 
 
+def in_words(values: Sequence[object]) -> str:
+    """Return values as a list in a sentence."""
+    *first, last = map(str, values)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def index_note(read: Mapping[int, str]) -> str:
     """Return a note on actions, with their labels, that a log has by index.
 
@@ -199,8 +205,8 @@ def index_note(read: Mapping[int, str]) -> str:
     "note: actions 0 and 1 were read as Cooperate and Defect, in the game's order"
     """
     indices = sorted(read)
-    labels = " and ".join(read[index] for index in indices)
-    said = f"actions {' and '.join(map(str, indices))} were read as {labels}, in the game's order"
+    many, labels = (in_words(part) for part in (indices, [read[index] for index in indices]))
+    said = f"actions {many} were read as {labels}, in the game's order"
     return f"note: {said}; --value {indices[-1]}={read[indices[0]]} changes this"
 
 

@@ -71,9 +71,7 @@ from tomeval.models.served.openai_wire import (
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
-_IDENTICAL = (
-    "%s: two samples at temperature 1 were identical; the server may be ignoring temperature"
-)
+_SAME = "%s: two samples at temperature 1 were identical; the server may be ignoring temperature"
 _UNSEEDED = "%s: the server ignores `seed`: this run cannot be repeated exactly"
 
 LOW_MASS = 0.5
@@ -335,7 +333,7 @@ class OpenAIModel(Model):
         self.facts["api"] = "chat" if self._requests.chat else "completions"
         self.facts.update(judge_draws(first, again, other))
         if self.facts["sampled"] is False:
-            logger.warning(_IDENTICAL, self._said)
+            logger.warning(_SAME, self._said)
         if not self.facts["seeded"]:
             logger.warning(_UNSEEDED, self._said)
         if self._requests.kind == OLLAMA:

@@ -263,7 +263,7 @@ def test_what_cannot_happen_is_said():
     state = game.dealt(("mafia", "doctor", "detective", "villager"))
     follower = solver.follow(game.view(state, 3))
     (_, after), *_ = game.outcomes(state, {0: 2, 1: 0, 2: 0})
-    with pytest.raises(TomevalError, match="Player 3 has seen on day 1 cannot happen"):
+    with pytest.raises(TomevalError, match="Player 3 has seen on day 1 is impossible"):
         follower.observe(game.view(after, 3))
 
 
