@@ -694,7 +694,7 @@ def test_scripts():
     prompt = Prompt((Message("user", "x"),))
     request = GenerateRequest(prompt, Sampling(), 1)
     assert asyncio.run(model.generate(request)).text == "a"
-    with pytest.raises(BackendError, match="no more than 1 replies"):
+    with pytest.raises(BackendError, match="the script ends after reply 1"):
         asyncio.run(model.generate(request))
     with pytest.raises(TypeError, match="must give 2 log-probabilities"):
         asyncio.run(ScriptedModel(["a"]).score(ScoreRequest(prompt, ("J", "F"))))
