@@ -312,8 +312,8 @@ class Run:
             half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
             ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
-            if chance limits what can be attained in any cell, `RunCell.attainable`; with all measures
-            ``answer``, if the domain has one (`Verdict.answer`). ``reference``
+            if chance limits what can be attained in any cell, `RunCell.attainable`. With all
+            measures ``answer``, if the domain has one (`Verdict.answer`). ``reference``
             (if there are several), ``interval`` (the kind, see `RunCell.interval_kind`), ``seed``,
             ``on_invalid`` and, of a run with a condition, ``stopped`` (why there are no more
             episodes) come last.
