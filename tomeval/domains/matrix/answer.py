@@ -161,9 +161,8 @@ def _who_knows(side: Mapping[str, str]) -> str:
     if side["uses"] == "above":
         blind = side["replies"] == "above" and side["plans"] == side["plays"] == "below"
         return SHORT_SIGHTED if blind else USES
-    if (
-        side["uses"] == "below"
-    ):  # the likeliest move as if certain can be the wrong thing to reply to
+    if side["uses"] == "below":
+        # The best response to a partner that draws need not reply to its likeliest move.
         return {"above": OTHERWISE, "open": UNDECIDED}.get(side["plays"], HOARDS)
     if side["uses"] == "open" or side["plays"] == "open":
         return UNDECIDED

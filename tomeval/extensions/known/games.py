@@ -21,7 +21,8 @@ def _make(name: str, out: Path) -> None:
     log = Path(__file__).with_name(f"{name}.csv")
     notes = import_matches(log, out, Reading(labels=labels, skip_bad=True))
     for line in notes[1:]:  # the first one counts matches
-        logger.warning(line)
+        if "were read as" not in line:  # the shipped logs have actions by index on purpose
+            logger.warning(line)
 
 
 NAMES = ("known_models", "known_reactive", "known_columns", "known_pairs", "known_people")
