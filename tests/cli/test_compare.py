@@ -194,7 +194,7 @@ def test_bca_with_a_partner_of_one_episode_says_so(tmp_path) -> None:
                     0.9 * values[cell.which == 0].mean() + 0.1 * values[cell.which == 1].mean()
                 )
                 assert row["reward_per_step"] == pytest.approx(by_hand)
-                assert "has one episode" in done.errors
+                assert "has only one episode" in done.errors
             else:
                 assert row["reward_per_step"] == pytest.approx(values.mean())  # of the only one
                 assert "has no episode" in done.errors

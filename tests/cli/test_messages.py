@@ -104,7 +104,7 @@ def test_a_strategy_without_a_model_is_refused(tomeval, tmp_path, monkeypatch, t
         code, _, errors = tomeval(command, "own.toml")
         assert code == 2
         assert errors.startswith(f"tomeval: own.toml: {who} needs a model")
-        assert 'model = "NAME" beside it or in the experiment, or --model NAME' in errors
+        assert 'model = "NAME" beside it or in the experiment, or use --model NAME' in errors
         assert ('"pocket" is the embedded one' in errors) == (kind == "matrix")
         assert len(errors.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["own.toml"]

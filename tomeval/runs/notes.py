@@ -194,8 +194,9 @@ def _samples(cell: RunCell) -> Iterator[IntArray]:
     yield cell.which
     for name in cell.names:
         totals = cell.totals(name)
-        if totals.bottom is not None and not totals.share and (totals.bottom > 0).any():
-            yield cell.which[totals.bottom > 0]
+        some = np.isfinite(totals.parts)
+        if totals.bottom is not None and not totals.share and some.any():
+            yield cell.which[some]
 
 
 def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str = AUTO) -> list[str]:

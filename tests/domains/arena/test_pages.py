@@ -68,7 +68,7 @@ def test_every_part_of_a_narrow_table_tells_rows_apart():
         for name in "ab"
         for seed in (1, 2)
     ]
-    parts = render(rows, width=17).split("\n\n")
+    parts = render(rows, width=28).split("\n\n")
     assert [part.splitlines()[0].split() for part in parts] == [
         ["player", "seed", "firstmeasure"],
         ["player", "seed", "nextmeasure"],

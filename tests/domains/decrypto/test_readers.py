@@ -57,7 +57,7 @@ def test_readable(text) -> None:
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        ("", "unparsable"),
+        ("", "empty"),
         ('Final answer: {"code": "241"}', "unparsable"),
         ('Final answer: {"code": [2, 4]}', "unparsable"),
         ('Final answer: {"code": [2, 4, 1, 3]}', "unparsable"),
@@ -136,7 +136,7 @@ def test_the_last_object_is_read_whatever_stands_beside_it(text) -> None:
     ],
 )
 def test_another_code_below_it_makes_it_none(text) -> None:
-    assert code(text).fault == "text after the answer gives another: [1, 2, 3]"
+    assert code(text).fault == "text after it gives another answer: [1, 2, 3]"
 
 
 def test_hints_are_cleaned_then_checked() -> None:

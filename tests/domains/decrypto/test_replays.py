@@ -73,7 +73,7 @@ def gone(key):
     ("change", "message"),
     [
         (lambda data: ["x"], "is not a file of recorded games"),
-        (lambda data: {**data, "version": 2}, "version 2, this tomeval reads 1"),
+        (lambda data: {**data, "version": 2}, "version 2; this tomeval reads 1"),
         (lambda data: {**data, "gmes": []}, "unknown key 'gmes' (did you mean 'games'?)"),
         (lambda data: {**data, "games": []}, "at least one game"),
         (game(keywords=["a", "b", "c"]), "game 1: keywords must be a list of 4"),

@@ -66,7 +66,7 @@ def test_a_game_that_is_broken_off_keeps_its_finished_turns(tmp_path) -> None:
     assert [game.name for game in read_games(out)] == ["game 1", "game 2"]
     assert again is not None
     assert len(again.turns) == 2
-    assert "broken off" in screen
+    assert "The game was not finished." in screen
 
 
 def test_nothing_is_recorded_of_no_turn(tmp_path) -> None:

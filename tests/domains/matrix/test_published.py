@@ -89,6 +89,7 @@ def played_model(tmp_path, monkeypatch):
             "on_invalid": "random",
         },
         tmp_path / "run",
+        go_on=True,
     )
     yield run
     run.close()

@@ -140,7 +140,7 @@ def test_a_shard_holds_its_share_of_the_rows(tmp_path, kind) -> None:
             assert said.lines[0].startswith(f"shard {number}/3 is empty")
             continue
         counted = "1 episode" if sum(wanted) == 1 else f"{sum(wanted)} episodes"
-        assert said.lines[0].startswith(f"shard {number}/3: {counted} of ")
+        assert said.lines[0].startswith(f"shard {number}/3: its share is {counted} in ")
 
 
 def test_a_shard_resumes_and_grows(tmp_path) -> None:

@@ -284,13 +284,13 @@ def test_a_strategy_without_a_usable_reply_stops_its_cell_alone(tmp_path, caplog
         # To act and to predict in five of twelve episodes: `stop_after_voids` of them begin.
         assert server.asked == 2 * 5
         with Run(tmp_path / "run") as run:
-            assert run.store.stops() == {0: "5 episodes in a row, 5 of them without a usable reply"}
+            assert run.store.stops() == {0: "5 episodes in a row, 5 of them without usable replies"}
             assert [(cell["complete"], cell["failed"]) for cell in run.status()] == [
                 (0, 5),
                 (12, 0),
             ]
         told = " ".join(caplog.text.split())
-        assert "stops after 5 episodes in a row, 5 of them without a usable reply; 7 more" in told
+        assert "stops after 5 episodes in a row, 5 of them without usable replies; 7 more" in told
         server.odd = None  # what failed is played again, as if nothing had been
         run_experiment(made, tmp_path / "run", **more)
     for table in ("episodes", "steps", "answers"):
