@@ -65,5 +65,5 @@ def model_run(folder, script=says, **options):
         ],
     }
     with scripts(rule=script):
-        run_experiment(make_experiment(data | options), folder)
+        run_experiment(make_experiment(data | options), folder, go_on=True)
     return folder

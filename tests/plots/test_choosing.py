@@ -132,7 +132,7 @@ def test_captions_of_earlier_pictures_stay_as_long_as_these(opened, tmp_path) ->
     plot_run(opened, tmp_path, only=["tom"], formats=["svg"])
     headings = _headings(tmp_path)
     assert headings[: len(FIRST)] == FIRST
-    assert len(headings) == 8
+    assert len(headings) == 9
     (tmp_path / "decomposition.png").unlink()
     plot_run(opened, tmp_path, only=["forest_tom"])
     assert _headings(tmp_path) == [stem for stem in headings if stem != "decomposition"]

@@ -378,7 +378,7 @@ def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
     # An Oracle's literal question is not told (docs/strategies.md); a player by rule predicts with
     # what it is shown.
     (models,) = [text for text in texts if text.startswith("Told the partner's true action")]
-    assert ": Oracle(max_attempts=1). Their literal question does not tell it" in models
+    assert ": Oracle(max_attempts=1). Their literal question does not show it" in models
     (rules,) = [text for text in texts if text.startswith("Shown more than the observation")]
     assert ": best_response. They also predict with it" in rules
 

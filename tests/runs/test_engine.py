@@ -948,7 +948,7 @@ def test_max_calls(tmp_path):
         assert server.answered == []
         stopped = run_command(served_command(tmp_path, server, out, ["QA"], "--max-calls", "7"))
         assert stopped.returncode == 2
-        kept = "everything is kept: run the same command again to continue"
+        kept = "everything is kept: run the same command again to go on"
         assert f"stopped before call 8: the cap is 7 calls; {kept}" in stopped.stderr
         assert "Traceback" not in stopped.stderr
         assert len(server.requests) == 7  # start-up tests cost calls too
