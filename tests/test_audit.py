@@ -63,7 +63,7 @@ def test_audit_allows_for_rounding_and_no_more(tmp_path) -> None:
         ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,x,1", "line 2: mean 'x' is not a number"),
         ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,nan,1", "mean 'nan' is not a number"),
         ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,,1", "mean '' is not a number"),
-        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,1", "another number of fields"),
+        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,1", "the number of fields differs"),
         ("1,m,p,IPD,tit_for_tat,tom_percent,1,1\n1,m,p,IPD,tit_for_tat,tom_percent,2,1", "line 3"),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_package_brings_every_kind_of_part(package, tmp_path) -> None:
         ],
     }
     # S2A and -History are two contexts: that stays an error, in the words of the grammar.
-    with pytest.raises(TomevalError, match="two parts of one kind"):
+    with pytest.raises(TomevalError, match="two parts of the same kind"):
         tomeval.make_experiment(experiment)
     experiment["subjects"][1]["strategy"] = ["Careful", "Reminder"]
     with tomeval.run(experiment, tmp_path / "run") as run:
@@ -273,7 +273,7 @@ def test_the_grammar_extends(clean) -> None:
     assert parse_strategy("Wise + CoT") == Strategy("-history", "team_talk", "cot")
     assert parse_strategy({"advice": "team_talk"}).name == "Team Talk"
     assert parse_strategy("wise").name == "Team Talk -History"
-    with pytest.raises(TomevalError, match="two parts of one kind: Team Talk and Oracle"):
+    with pytest.raises(TomevalError, match="two parts of the same kind: Team Talk and Oracle"):
         parse_strategy("Wise + Oracle")
     with pytest.raises(TomevalError, match="did you mean 'Wise'"):
         parse_strategy("Wisse")
@@ -324,7 +324,7 @@ def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
     for name, missing in (
         ("Predicts", "set predicts_first = True"),
         ("Looks", "set is_told = True"),
-        ("Writes", "has calls = 0"),
+        ("Writes", "although calls = 0"),
     ):
         subject = {"strategy": name, "model": "rock"}
         experiment = {"games": "RPS", "subjects": subject, "episodes": 1, "horizon": 2}

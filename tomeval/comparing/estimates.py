@@ -147,7 +147,10 @@ def _pool(
         result: FloatArray = np.where(used, np.stack(values), 0.0).sum(axis=0) / count
         return result
 
-    means = [mean([found.numbers[name][part.scope, level] for part in parts]) for name in _MEANS]
+    by_task = [[found.numbers[name][part.scope, level] for part in parts] for name in _MEANS]
+    means = [mean(values) for values in by_task]
+    for side in (0, 1):  # without a difference each side is over all tasks, or has no value
+        means[side] = np.where(np.isnan(means[2]), np.mean(by_task[side], axis=0), means[side])
     influences, moved, units = [], [], 0
     for number, meeting in enumerate(layout.pairing.meetings):
         rows = meeting.paired[:, :, level].any(axis=1)

@@ -178,7 +178,7 @@ def how_to_type(options: Mapping[int, str]) -> str:
     Examples
     --------
     >>> how_to_type({0: "Rock", 2: "Scissors"})
-    'Type one of: Rock, Scissors; or its place in this list, from 1'
+    'Type one of: Rock, Scissors; or its number in this list, from 1'
     """
     return f"Type one of: {', '.join(options.values())}; or its number in this list, from 1"
 
