@@ -10,6 +10,7 @@ from typing import Any
 
 from tomeval.core.resources import read_text, shipped
 from tomeval.domains.matrix.published_rows import FUNCTIONAL, LITERAL, TOM
+from tomeval.runs.columns import ANSWER
 from tomeval.runs.results import Run
 
 METRIC_OF = {
@@ -55,6 +56,7 @@ def as_published(
     rows, best = [], []
     for number in paper_order(table):
         row, name = dict(table[number]), names[number]
+        row.pop(ANSWER, None)  # published tables have no words
         if chosen := row.pop("best", ""):
             best.append(f"{chosen} ({row['game']}, {row['partners']})")
         named = {"subject": name, "strategy": row["strategy"] and name}
