@@ -144,7 +144,7 @@ def test_episodes_of_any_domain_are_sorted_and_narrowed(opened, toy) -> None:
     orders = page.eval_on_selector_all("#by-order option", "all => all.map(o => o.text)")
     assert orders == ["number", "largest loss/step", "lowest hit %", "most invalid answers"]
     page.select_option("#by-order", "loss_per_step")
-    shown = [float(text) for text in texts(page, "#episode-rows td:nth-child(5)")]
+    shown = [float(text) for text in texts(page, "#episode-rows td:nth-child(8)")]
     assert shown == pytest.approx(
         sorted(run.cells[3].metrics()["loss_per_step"], reverse=True), abs=0.0006
     )
@@ -246,7 +246,7 @@ def test_episodes_are_listed_by_pages_and_orders(opened, plain) -> None:
     assert page.is_disabled("#later")
     page.select_option("#by-order", "delta_functional_per_step")
     regret = run.cells[2].metrics()["delta_functional_per_step"]
-    shown = [float(text.replace("−", "-")) for text in texts(page, "#episode-rows td:nth-child(5)")]
+    shown = [float(text.replace("−", "-")) for text in texts(page, "#episode-rows td:nth-child(8)")]
     assert shown == pytest.approx(sorted(regret, reverse=True)[:25], abs=0.0006)
 
 
