@@ -305,7 +305,7 @@ def experiment_case(name: str, wanted: tuple[str, ...] = ()) -> dict[str, dict[s
     """
     with tempfile.TemporaryDirectory() as home:
         folder = f"{home}/run"
-        # A shipped experiment is for models that can read its prompts; the embedded one need not be.
+        # Some shipped experiments are for models that read prompts which the embedded one cannot.
         tomeval.run(load_experiment(name, FILES[name]), folder, go_on=True).close()
         approximate = '"pocket' in Path(folder, "experiment.json").read_text(encoding="utf-8")
         return {

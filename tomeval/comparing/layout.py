@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.comparing.pairing import Meeting, Pairing
+from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.statistics.paired import FloatArray, IntArray, split_counts
 
 
@@ -30,7 +31,8 @@ class Layout:
     counts : ndarray of int, shape (T, L)
         Pairs.
     blind : ndarray of bool, shape (T, L, M)
-        Whether no pair of a task has a value of a measure on either side, as where none is defined.
+        Whether no pair of a task has a value of a score on either side, as there is none to be had.
+        Other measures have no mean over tasks where one lacks them.
     shares : ndarray, shape (T, L, M)
         Weight of each task in the mean over tasks: those with pairs that are not `blind` count the
         same.
@@ -51,7 +53,8 @@ class Layout:
         size = len(self.order) + self.pooled
         self.shape = (size, len(pairing.levels), len(pairing.measures))
         self.counts: IntArray = np.concatenate([m.paired.sum(axis=0) for m in meetings])
-        self.blind: NDArray[np.bool_] = np.concatenate([_blind(m) for m in meetings])
+        scored = [one.name in (*SCORES, *SCORE_PARTS) for one in pairing.measures]
+        self.blind: NDArray[np.bool_] = np.concatenate([_blind(m) & scored for m in meetings])
         used = (self.counts > 0)[..., None] & ~self.blind
         self.shares = used / np.maximum(used.sum(axis=0), 1)
         self.signs = [_differences(meeting) for meeting in meetings]
