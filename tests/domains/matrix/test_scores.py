@@ -77,8 +77,11 @@ def recomputed(steps, game, partners: dict[str, Any], horizon: int) -> dict[str,
 
 
 def test_scores_are_those_of_a_step_by_step_program(tmp_path) -> None:
+    uneven = np.array([[7.0, -2.0, 1.0], [0.0, 3.0, 0.5], [-4.0, 2.0, 6.0]])
+    rps = get_game("RPS")
+    skewed = replace(rps, name="skewed", payoffs=np.stack([uneven, -uneven], axis=-1))
     keys = {
-        "games": ["RPS", "IBS", "IPD", "stag_hunt", "chicken"],
+        "games": ["RPS", "IBS", "IPD", "stag_hunt", "chicken", skewed],
         "partners": ["single_action", "tit_for_tat", "noisy_tit_for_tat"],
         "subjects": ["rmax", "random", "fictitious_play", simulated(0.7, 0.6)],
     }
