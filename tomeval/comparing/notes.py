@@ -109,7 +109,7 @@ def _group_notes(found: Comparison) -> list[str]:
     if not apart:
         return []
     return [
-        f"the file has no `seed` column, so episodes cannot be paired: {', '.join(apart)} and "
+        f"no `seed` or participant on both sides, so nothing can be paired: {', '.join(apart)} and "
         f"{found.baseline} are compared as independent groups (Welch's interval; permutation test "
         "between groups) of participants where the file names them, else of episodes"
     ]
