@@ -19,7 +19,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import portion
 from tomeval.models.base import BackendError
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.report.episodes import Episodes
 from tomeval.report.notices import notices
 from tomeval.runs import tallies
 from tomeval.runs.allocation import Allocation
@@ -560,7 +559,7 @@ def test_why_cells_stopped_is_said_wherever_numbers_are(whole, tomeval) -> None:
         lines = " ".join(" ".join(closing(run).lines).split())
         (note,) = stop_notes(run)
         assert [row["stopped"] for row in run.status()] == [row["stopped"] for row in run.rows()]
-        notices_said = [one.text for one in notices(run, Episodes(run, None), "t")]
+        notices_said = [one.text for one in notices(run, "t")]
     assert note.startswith(f"stopped when {CONDITION}: it holds in ")
     assert "the sequences of its 6 comparisons hold jointly" in note
     assert note[:60] in lines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -174,27 +173,8 @@ def report(
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="What the others are compared with.")
     ] = None,
-    transcripts: Annotated[
-        str,
-        typer.Option(
-            "--transcripts",
-            help="Number of episodes per cell to include with prompts and replies: a number, none, "
-            "all, or auto (up to 100,000 model calls).",
-        ),
-    ] = "auto",
-    figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", help="Draw this figure only, by its name for tomeval plot. Repeatable."
-        ),
-    ] = None,
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Draw every figure that the run supports; with many tasks these are many."
-        ),
-    ] = False,
+    games: Annotated[bool, typer.Option(help="Show a few games, with prompts and replies.")] = True,
+    figures: Annotated[bool, typer.Option(help="Draw the run's first figures.")] = True,
     metrics: Annotated[
         list[str] | None,
         typer.Option(
@@ -205,18 +185,15 @@ def report(
     ] = None,
     where: WhereOption = None,
 ) -> None:
-    """Write a report: one HTML file with tables, figures, comparisons and every game.
+    """Write a report: one HTML file with tables, figures, comparisons and a few games.
 
     Of several runs of one domain: one page of what they have in common, without the games.
     """
     from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
-    from tomeval.report.several import write_joint_report
     from tomeval.runs.results import Run
     from tomeval.runs.selection import first_part
 
-    if (only or everything) and not figures:
-        raise TomevalError("--only and --all draw figures: leave out --no-figures")
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
     options = ReportOptions(
@@ -224,37 +201,19 @@ def report(
         reference=reference,
         by=by,
         baseline=baseline,
-        transcripts=_count(transcripts),
+        games=games,
         figures=figures,
-        only=tuple(only or ()),
-        all_figures=everything,
         metrics=tuple(metrics or ()),
     )
-    if len(folders) > 1 and transcripts not in ("auto", "none"):
-        raise TomevalError("--transcripts: a report of several runs has no games; leave it out")
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         for one in runs:
             one.check_reference(reference)
         with working("writing the report"):
-            if len(runs) > 1:
-                written = write_joint_report(runs, out, options)
-            else:
-                written = write_report(runs[0], out, options)
+            written = write_report(runs, out, options)
         show(written)
         for note in dict.fromkeys(left_out for one in runs if (left_out := first_part(one)[1])):
             tell(f"note: {in_line(note)}")
-
-
-def _count(text: str) -> int | None:
-    """Read the option --transcripts."""
-    if text == "auto":
-        return None
-    if text in ("all", "none"):
-        return sys.maxsize if text == "all" else 0
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise TomevalError(f"--transcripts must be a number, none, all or auto, not {text!r}")
 
 
 def export(

@@ -260,9 +260,9 @@ class Show:
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
     notes : function of run
-        Sentences that readers must know before any number.
+        Sentences that readers of a report must know besides those of `table_notes`.
     table_notes : function of run
-        Those of `notes` that stand below the table of cells too.
+        Sentences that stand below the table of cells, and in a report.
     notes_of_measures : function of run, names
         Sentences that stand below every table of cells that shows one of these measures.
     beside : function of run, path, model, interval, reference

@@ -103,7 +103,6 @@ ARENA = Domain(
         first_figures=("forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
-        notes=run_notes,
         table_notes=run_notes,
     ),
     compare=Compare(

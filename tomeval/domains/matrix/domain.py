@@ -128,8 +128,8 @@ def _table_notes(run: Run) -> list[str]:
 
 
 def _notes(run: Run) -> list[str]:
-    """Tell of subjects that were told, what stands below tables, and of what cannot be told."""
-    return told_notes(run) + _table_notes(run) + blind_notes(run)
+    """Tell of subjects that were told, and of what cannot be told."""
+    return told_notes(run) + blind_notes(run)
 
 
 def _beside(
