@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
 from unittest import mock
 
@@ -11,14 +10,11 @@ import pytest
 import scipy.stats
 
 import tomeval
-from tomeval.cli import main
 from tomeval.comparing.comparison import compare, compare_pairs
 from tomeval.comparing.pairing import Meeting, Pairing, pair
 from tomeval.comparing.sides import read_sides
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix import optima, responses
 from tomeval.domains.matrix.measures import MEASURES, METRICS
-from tomeval.report import ReportOptions, write_report
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics.improvement import improvement
@@ -131,26 +127,6 @@ def test_improvement_counts_pairs_as_ranks_do() -> None:
     assert value[:3] == pytest.approx(theirs)
     assert np.isnan(value[3])
     assert np.isnan(moved[:, 3]).all()
-
-
-def test_a_report_draws_the_figures_that_are_named(folder, tmp_path) -> None:
-    with Run(folder) as run:
-        path = write_report(run, tmp_path / "one.html", ReportOptions(only=("profiles",)))
-        page = path.read_text(encoding="utf-8")
-        assert 0 < page.count('id="figure-') < 4
-        assert "ΔFunctional by step" not in page
-        with pytest.raises(TomevalError, match=r"unknown figure 'profile'.*'profiles'"):
-            write_report(run, tmp_path / "none.html", ReportOptions(only=("profile",)))
-    assert not (tmp_path / "none.html").exists()
-
-
-def test_only_and_no_figures_exclude_each_other(folder, tmp_path, monkeypatch, capsys) -> None:
-    command = ["report", str(folder), "--no-figures", "--only", "profiles"]
-    monkeypatch.setattr(sys, "argv", ["tomeval", *command, "-o", str(tmp_path / "r.html")])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code == 2
-    assert "leave out --no-figures" in capsys.readouterr().err
 
 
 def test_pairs_are_looked_up_by_task(folder) -> None:

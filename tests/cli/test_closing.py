@@ -340,8 +340,8 @@ def test_other_work_says_how_much_is_done_and_left(monkeypatch) -> None:
         drawing.at("forest", 1, 4)
         now[0] += 75
         assert str(drawing) == "drawing: 0 of 4, time left: not known yet; forest"
-        drawing.at("profiles", 2, 4)
-        assert str(drawing) == "drawing: 1 of 4, 0:03:45 left; profiles"
+        drawing.at("regret", 2, 4)
+        assert str(drawing) == "drawing: 1 of 4, 0:03:45 left; regret"
     with progress.working("comparing") as comparing:
         now[0] += 3700
         assert str(comparing) == "comparing: 1:01:40 so far"

@@ -202,7 +202,7 @@ def test_plot_and_export(tomeval, folder, tmp_path) -> None:
     code, out, err = tomeval(*plot, "--by", "subject", "--format", "svg")
     assert code == 0
     drawn = {path.split("/")[-1].split("_")[0] for path in out.split()}
-    assert drawn == {"regret", "tom", "profiles", "captions.md"}  # nobody to compare with
+    assert drawn == {"regret", "tom", "captions.md"}  # nobody to compare with
     assert err.endswith(
         "note: --by subject does not apply to forest, plane, literal_against_functional, "
         "decomposition, which were not drawn\n"

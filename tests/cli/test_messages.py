@@ -194,7 +194,7 @@ MISTAKES = [
     ("compare runs/mine --by strategi", "(did you mean 'strategy'?)"),
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),
     ("compare runs/mine --what power --difference x", "invalid value for '--difference'"),
-    ("compare runs/mine --what iqr", "unknown comparison 'iqr' (did you mean 'iqm'?)"),
+    ("compare runs/mine --what shres", "unknown comparison 'shres' (did you mean 'shares'?)"),
     ("run mine", "mine: no such file, and no shipped experiment (did you mean 'mine.toml'?)"),
     ("run quickstrat", "no such file, and no shipped experiment (did you mean 'quickstart'?)"),
     ("run runs/mine", "runs/mine: is a folder, not an experiment file"),

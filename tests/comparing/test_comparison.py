@@ -14,9 +14,7 @@ from support import edit, make_game, scripts
 import tomeval
 from tomeval.comparing.comparison import compare as compare_all
 from tomeval.comparing.comparison import compare_pairs
-from tomeval.comparing.correlation import correlate
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.comparing.profiles import collect_scores
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.models.scripted import SCRIPTS
@@ -506,9 +504,6 @@ def test_a_player_without_a_model_is_left_out_where_models_are_compared(tmp_path
     told = "2 players without a model left out: rmax, random"
     assert told in both.notes
     assert not any("left out: " in note for note in only.notes)
-    profile = collect_scores(mixed, "model", "tom", None)
-    assert profile.levels == ("scripted:one", "scripted:two")
-    assert told in profile.notes
     with pytest.raises(TomevalError, match="unknown model as the baseline 'rmax'"):
         compare(mixed, "model", "rmax", metrics=["tom_percent"])
 
@@ -589,14 +584,9 @@ def test_horizons_share_the_draws_of_their_partners(tmp_path) -> None:
             next(c.which for c in run.cells if c.columns["horizon"] == T) for T in (5, 9)
         )
         assert first.tolist() == second.tolist()
-        scores = collect_scores(run)
-        cells = correlate(run)
     found = compare(folder, "subject", resamples=99)
     assert found.pairs[0].tolist() == [8, 8]
     assert any("tasks that differ in horizon share draws" in n for n in found.notes)
-    for notes in (scores.notes, cells.notes):
-        assert any("differ in horizon share draws" in note for note in notes)
-        assert any("too narrow" in note for note in notes)
     one = small(tmp_path / "one", partners="single_action", games="RPS")
     assert not any("draws" in note for note in compare(one, "subject", resamples=99).notes)
 

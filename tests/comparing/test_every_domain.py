@@ -12,12 +12,10 @@ from toy_domain import TOY
 
 import tomeval
 from tomeval.comparing.comparison import compare
-from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import decompose
 from tomeval.comparing.power import episodes_needed
-from tomeval.comparing.profiles import collect_scores, interquartile_means
 from tomeval.core.errors import TomevalError
-from tomeval.runs.capabilities import Parts, Score
+from tomeval.runs.capabilities import Parts
 from tomeval.runs.measures import Totals
 
 EXPERIMENT = {
@@ -121,29 +119,18 @@ def test_copies_of_a_run_are_paired_player_by_player(folder, tmp_path) -> None:
     assert len(found.scopes) == 1 + 2 * 3
 
 
-def test_power_and_correlation(folder) -> None:
+def test_power(folder) -> None:
     rows = episodes_needed(folder, "hit_percent", 10.0)
     assert [row["scope"] for row in rows] == ["all tasks", "size 3", "size 4", "size 5"]
-    found = correlate(folder)
-    assert (found.functional, found.literal, found.cells) == ("loss_per_step", "hit_percent", 12)
-    assert found.pearson < 0
 
 
-def test_parts_and_scores_are_the_domains(folder, monkeypatch) -> None:
+def test_parts_are_the_domains(folder, monkeypatch) -> None:
     with pytest.raises(TomevalError, match="'toy': its functional measure cannot be split"):
         decompose(folder)
-    with pytest.raises(TomevalError, match="'toy' has no scores"):
-        collect_scores(folder)
     monkeypatch.setattr(TOY.compare, "parts", Parts("loss_per_step", {"all": "loss_per_step"}))
     split = decompose(folder, "guesser")
     assert (split.parts, split.whole.heading) == (("all",), "loss/step")
     assert split.share[:, 0] == pytest.approx([1, 1])
-    hits = Score("hits", "hits", lambda cell: cell.totals("hit_percent").values / 100)
-    monkeypatch.setattr(TOY.compare, "scores", {"hits": hits})
-    scores = collect_scores(folder)
-    assert scores.score == "hits"
-    one, better = interquartile_means(scores, resamples=200).value
-    assert one < better
 
 
 def test_names_are_checked_against_the_domain(folder) -> None:
@@ -162,7 +149,7 @@ def test_runs_of_two_domains_are_refused(folder, tmp_path) -> None:
     other = tmp_path / "matrix"
     matrix = {"games": "RPS", "subjects": ["random", "rmax"], "horizon": 3, "episodes": 2}
     tomeval.run(matrix, other).close()
-    for verb in (compare, decompose, correlate, collect_scores):
+    for verb in (compare, decompose):
         with pytest.raises(TomevalError, match=r"different domains.*'toy'.*'matrix'"):
             verb([folder, other])
 

@@ -88,15 +88,6 @@ FamilyOption = Annotated[
         "all metrics in one scope, or all.",
     ),
 ]
-Score = Annotated[
-    str | None,
-    typer.Option(
-        "--score",
-        hidden=True,
-        help="For iqm and profiles: in matrix games attained, the share of the attainable reward, "
-        "or tom, ToM %. Default: the first of the runs' kind of game.",
-    ),
-]
 Formula = Annotated[
     str | None,
     typer.Option(
@@ -117,7 +108,7 @@ MethodOption = Annotated[
 ]
 Resamples = Annotated[
     int | None,
-    typer.Option("--resamples", hidden=True, help="Default: 9999; 2000 for iqm and profiles."),
+    typer.Option("--resamples", hidden=True, help="Default: 9999."),
 ]
 
 
@@ -129,8 +120,7 @@ def compare(
         str,
         typer.Option(
             "--what",
-            help="differences, iqm, profiles, shares, correlation or power; of extensions "
-            "regression, sensitivity and others.",
+            help="differences, shares or power; of extensions regression, sensitivity and others.",
             autocompletion=completing("comparisons"),
         ),
     ] = "differences",
@@ -141,7 +131,6 @@ def compare(
     margin: Margins = None,
     scale: ScaleOption = "payoff",
     family: FamilyOption = "metric",
-    score: Score = None,
     formula: Formula = None,
     method: MethodOption = None,
     difference: Annotated[
@@ -182,7 +171,6 @@ def compare(
         "margins": margin,
         "scale": scale,
         "family": family,
-        "score": score,
         "formula": formula,
         "method": method,
         "difference": difference,

@@ -74,7 +74,7 @@ def plot(
         typer.Option(
             "--by",
             help="What to overlay in one panel, or to compare: in matrix games strategy, subject, "
-            "model or labels. For regret, tom, differences and profiles.",
+            "model or labels. For regret, tom and differences.",
         ),
     ] = None,
     curve: Annotated[

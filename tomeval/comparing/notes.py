@@ -169,15 +169,6 @@ def unit_notes(sides: Sequence[Side]) -> list[str]:
     ]
 
 
-def draw_notes(sides: Sequence[Side]) -> list[str]:
-    """Tell which tasks share their draws where statistics take them as independent."""
-    return [
-        f"tasks that differ in {words} share draws, such as the partner, but are treated as "
-        "independent here: intervals over them are too narrow"
-        for words in shared_draws(sides)
-    ]
-
-
 def shared_draws(sides: Sequence[Side]) -> list[str]:
     """Return in words what differs between tasks with the same draws of a seed, such as horizon."""
     tasks: dict[tuple[Any, ...], list[dict[str, Any]]] = {}

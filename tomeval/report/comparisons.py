@@ -6,14 +6,10 @@ Formats for reading leave out constant columns and round; the others have full p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-import numpy as np
-
-from tomeval.comparing import profiles
 from tomeval.comparing.comparison import Comparison, compare
-from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import Decomposition, decompose
 from tomeval.comparing.result import LARGEST, alike
 from tomeval.comparing.sides import left_out
@@ -21,7 +17,6 @@ from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import Compared
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
-from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
@@ -125,14 +120,6 @@ def _effect(size: float) -> str:
     return fixed(size, 2)
 
 
-def _three(form: str, values: Iterable[Any], names: Sequence[str], shown: str) -> Row:
-    """Return a value and its ends: in one column `shown` for reading, else under three names."""
-    value, low, high = map(float, values)
-    if form in READ:
-        return {shown: interval(value, low, high, 3)}
-    return dict(zip(names, (value, low, high), strict=True))
-
-
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "scale", "margins", "family", "seed")
     metrics = options["metrics"]
@@ -151,45 +138,6 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
     above = comparison_above(comparison, ends)
     rows = comparison_rows(comparison, options["form"], ends, options["by_task"])
     return rows, above, list(comparison.notes)
-
-
-def _scored(runs: Sequence[Run], options: Row) -> tuple[profiles.Scores, str, dict[str, int]]:
-    """Return the scores of all episodes, what they are in words, and how to resample them."""
-    scores = profiles.collect_scores(runs, options["by"], options["score"], options["reference"])
-    how = {"resamples": options["resamples"] or profiles.RESAMPLES, "seed": options["seed"]}
-    return scores, runs[0].domain.compare.scores[scores.score].words, how
-
-
-def _iqm(runs: Sequence[Run], options: Row) -> Table:
-    scores, words, how = _scored(runs, options)
-    means = profiles.interquartile_means(scores, **how)
-    names, shown = ("interquartile_mean", "low", "high"), "interquartile mean"
-    rows = [
-        {options["by"]: level}
-        | _three(options["form"], (means.value[i], means.low[i], means.high[i]), names, shown)
-        | {"episodes": int(means.episodes[i]), "tasks": int(means.tasks[i])}
-        for i, level in enumerate(means.levels)
-    ]
-    above = [f"interquartile mean over episodes, 95 % bootstrap interval; score: {words}"]
-    return rows, above, list(scores.notes)
-
-
-def _profiles(runs: Sequence[Run], options: Row) -> Table:
-    form, by = options["form"], options["by"]
-    thresholds = [i / 10 for i in range(10)] if form not in ("csv", "json") else None
-    scores, words, how = _scored(runs, options)
-    shares = profiles.performance_profiles(scores, thresholds, **how)
-    rows: list[Row] = []
-    for at in np.ndindex(*shares.share.shape):
-        level, threshold = shares.levels[at[0]], float(shares.thresholds[at[1]])
-        limit = {"score above": f"{threshold:g}"} if form in READ else {"threshold": threshold}
-        values = (shares.share[at], shares.low[at], shares.high[at])
-        share = _three(form, values, ("share", "low", "high"), "share of episodes")
-        rows.append({by: level} | limit | share)
-    above = [f"share of episodes whose score is above a threshold, 95 % bands; score: {words}"]
-    least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
-    notes = [f"fewer than {profiles.MANY} episodes in some task: the bands are too narrow"]
-    return rows, above, [*scores.notes, *notes * (least < profiles.MANY)]
 
 
 def _shares(runs: Sequence[Run], options: Row) -> Table:
@@ -217,25 +165,6 @@ def _shares_read(found: Decomposition, row: Row, label: Row) -> Row:
     for part in found.parts:
         shown[f"{part} %"] = interval(*_ends(row, f"{part}_share", 100), 1)
     return shown
-
-
-def _correlation(runs: Sequence[Run], options: Row) -> Table:
-    literal = options["metrics"] or runs[0].domain.show.headline[1:]
-    if not literal:
-        raise TomevalError("give --metric: the metric to correlate with the functional one")
-    correlations = [correlate(runs, name, reference=options["reference"]) for name in literal]
-    form, measures, rows = options["form"], runs[0].measures, []
-    for one in correlations:
-        row: Row = {"literal": one.literal, "functional": one.functional}
-        if form in READ:
-            row = {key: heading(name, measures) for key, name in row.items()}
-        row["cells"] = one.cells
-        for name in ("pearson", "spearman"):
-            names = [f"{name}{end}" for end in ("", "_low", "_high")]
-            row |= _three(form, (getattr(one, end) for end in names), names, name)
-        rows.append(row | {"reason": one.reason})
-    above = ["correlation over cells, 95 % intervals (Fisher's z)"]
-    return rows, above, list(dict.fromkeys(note for one in correlations for note in one.notes))
 
 
 _FIXED = (
@@ -308,10 +237,7 @@ TABLES: dict[str, Compared] = {
             *("--scale", "--family"),
         ),
     ),
-    "iqm": Compared(_iqm, ("--by", "--score")),
-    "profiles": Compared(_profiles, ("--by", "--score")),
     "shares": Compared(_shares, ("--by", "--by-task")),
-    "correlation": Compared(_correlation, ("--metric",)),
     "power": Compared(
         _power,
         (

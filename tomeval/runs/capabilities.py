@@ -81,19 +81,6 @@ class Facts(NamedTuple):
     tables: list[tuple[str, Rows]]
 
 
-class Score(NamedTuple):
-    """A score from 0 to 1 for performance profiles and interquartile means.
-
-    `words` says what it is, `axis` is its short name, `of` returns it per complete episode, shape
-    (E,), and `defined` tells whether a cell has it.
-    """
-
-    words: str
-    axis: str
-    of: Callable[[RunCell], Any]
-    defined: Callable[[RunCell], bool] = lambda cell: True
-
-
 class Parts(NamedTuple):
     """How a measure splits exactly into others: names of measures; `part` has them by word."""
 
@@ -334,7 +321,6 @@ class Compare:
         the same chance, so that they are one sampling unit.
     drawn : str
         What an episode draws (`RunCell.which`), as a word of a sentence.
-    scores : mapping of str to Score
     parts : Parts or None
         The decomposition of its functional measure.
     words : function of a task
@@ -363,7 +349,6 @@ class Compare:
     baseline: str = "baseline"
     shares_draws: tuple[str, ...] = ()
     drawn: str = "partner"
-    scores: Mapping[str, Score] = field(default_factory=dict)
     parts: Parts | None = None
     words: Callable[[Mapping[str, Any]], str] = _words
     level: Callable[[RunCell, str], str] = lambda cell, by: str(cell.columns[by])

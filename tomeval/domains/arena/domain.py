@@ -25,7 +25,6 @@ from tomeval.runs.capabilities import (
     Describe,
     Rate,
     Read,
-    Score,
     Show,
     Worded,
     later,
@@ -33,12 +32,7 @@ from tomeval.runs.capabilities import (
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import FloatArray
 from tomeval.runs.results import Run
-
-
-def _won(cell: RunCell) -> FloatArray:
-    return cell.totals("win_percent").values / 100
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -112,7 +106,6 @@ ARENA = Domain(
         unit="deal",
         shares_draws=("game",),
         drawn="seating",
-        scores={"won": Score("share of wins", "won", _won)},
         words=_words,
         worded=_worded,
         content=_content,

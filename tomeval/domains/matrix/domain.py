@@ -10,7 +10,6 @@ from typing import Any
 from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.answer import VERDICT
 from tomeval.domains.matrix.asides import asked
-from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
 from tomeval.domains.matrix.browsing import episode_lines
@@ -60,7 +59,6 @@ from tomeval.runs.capabilities import (
     Parts,
     Play,
     Read,
-    Score,
     Show,
 )
 from tomeval.runs.cell import RunCell
@@ -283,15 +281,6 @@ MATRIX = Domain(
         panel=("game", "labels"),
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
-        scores={
-            "attained": Score(
-                "reward attained, from 0, the worst response, to 1, the best",
-                "reward attained",
-                attained,
-                is_attainable,
-            ),
-            "tom": Score("share of right predictions", "share predicted right", predicted_right),
-        },
         parts=Parts(
             "delta_functional_per_step",
             {

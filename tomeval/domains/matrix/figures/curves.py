@@ -22,8 +22,8 @@ from tomeval.plots.drawing import (
     with_interval,
 )
 from tomeval.plots.families import tasks
+from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.plots.overlays import Overlay, overlays
-from tomeval.plots.profiles import Frame, Line, lines_figure
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
