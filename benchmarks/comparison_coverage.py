@@ -64,7 +64,7 @@ def cut(data: Floats, episodes: int) -> Floats:
 
 def pairs(repetitions: int) -> Iterator[Row]:
     """Paired differences in one task: coverage where subjects differ, and where they do not."""
-    names = ("t", "bca", "improvement", "p_t", "p_permutation")
+    names = ("t", "improvement", "p_t", "p_permutation")
     for episodes in (5, 10, 20, 30, 100):
         shares: dict[str, list[float]] = {name: [] for name in names}
         for task, p in itertools.product(CELLS, (OTHER, BASE)):
@@ -75,7 +75,6 @@ def pairs(repetitions: int) -> Iterator[Row]:
             found = compared(cut(level, episodes), cut(base, episodes))
             hits: dict[str, Any] = {
                 "t": held(found.t_low[0], found.t_high[0], known),
-                "bca": held(found.bca_low[0], found.bca_high[0], known),
             }
             if same:
                 low, high = found.improvement_low[0], found.improvement_high[0]

@@ -243,7 +243,7 @@ def test_against_players_that_are_drawn_every_episode_pairs(model, monkeypatch, 
         for one, other in zip(*rows, strict=True):
             if one["strategy"] in others:
                 both += 1
-                keys = [k for k in one if "p_" not in k and "bca" not in k and k != "verdict"]
+                keys = [k for k in one if "p_" not in k and k != "verdict"]
                 assert {k: one[k] for k in keys} == pytest.approx(
                     {k: other[k] for k in keys}, nan_ok=True
                 )

@@ -56,10 +56,10 @@ ByTask = Annotated[
     ),
 ]
 EndsOption = Annotated[
-    Literal["auto", "t", "bca", "sequence"],
+    Literal["auto", "t", "sequence"],
     typer.Option(
         "--interval",
-        help="Interval of a difference. t: Student's t; bca: bootstrap; sequence: valid at every "
+        help="Interval of a difference. t: Student's t; sequence: valid at every "
         "look, like its p; auto: sequence in runs that were extended or stopped by a "
         "condition, else t.",
     ),

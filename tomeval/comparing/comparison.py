@@ -19,7 +19,7 @@ from tomeval.comparing.notes import (
     unit_notes,
 )
 from tomeval.comparing.pairing import Pairing, pair
-from tomeval.comparing.resamples import bootstrap_interval, differing_pairs, permutation_p
+from tomeval.comparing.resamples import differing_pairs, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
 from tomeval.comparing.scales import SCALES, in_ranges, scale_notes
 from tomeval.comparing.sides import (
@@ -72,7 +72,6 @@ def compare(
     family: str = "metric",
     resamples: int = RESAMPLES,
     seed: int = 0,
-    by_task: bool = True,
     interval: str = AUTO,
 ) -> Comparison:
     """Compare every level with a baseline on the episodes that both played to the end.
@@ -100,12 +99,9 @@ def compare(
     family : {"metric", "scope", "all"}
         What Holm's correction covers, see `FAMILIES`.
     resamples : int
-        Bootstrap resamples and random sign patterns, at least 99.
+        Random sign patterns, at least 99.
     seed : int
-        Of the resamples: the same seed gives the same numbers.
-    by_task : bool
-        Whether single tasks have BCa intervals too, which take the longest with many tasks; if not,
-        these are NaN unless there is one task only. All other numbers are made either way.
+        Of these: the same seed gives the same numbers.
     interval : {"auto", "t", "sequence"}
         ``sequence``: intervals and p values hold at every look, see `tomeval.statistics.sequences`.
         ``auto``: ``sequence`` if a run is `Run.sequential`, else ``t``.
@@ -152,7 +148,6 @@ def compare(
         resamples=resamples,
         seed=seed,
         ranges=ranges,
-        by_task=by_task,
         anytime=anytime,
     )
     return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
@@ -214,7 +209,6 @@ def compare_pairs(
     resamples: int = RESAMPLES,
     seed: int = 0,
     ranges: Mapping[str, float] | None = None,
-    by_task: bool = True,
     anytime: bool = False,
 ) -> Comparison:
     """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note.
@@ -226,8 +220,6 @@ def compare_pairs(
     difference = numbers["difference"]
     signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
-    defined, key = ~np.isnan(numbers["t_low"]), Stream.of(seed, "bootstrap", pairing.by).key
-    bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key, by_task)
     if anytime:
         numbers |= anytime_numbers(layout, margin)
         for end in ("improvement_low", "improvement_high"):
@@ -254,8 +246,6 @@ def compare_pairs(
         covered=layout.covered(),
         unpaired=layout.unpaired(),
         margin=margin,
-        bca_low=bca_low,
-        bca_high=bca_high,
         p_permutation=p,
         p_holm=adjusted,
         p_smallest=corrected(least, family)[0],

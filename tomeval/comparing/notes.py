@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
     from tomeval.runs.measures import Measure
 
-FEW = 20
-"""Below this many pairs the bootstrap's interval is too narrow; see docs/comparisons.md."""
-
 
 def comparison_notes(
     found: Comparison, ranges: Mapping[str, float], unmet: NDArray[np.int64]
@@ -56,13 +53,6 @@ def comparison_notes(
             )
     notes += _group_notes(found)
     single = found.pairs[0] <= 1
-    enough = np.isfinite(found.bca_low[0]).any(axis=1)
-    few = [found.levels[k] for k in np.flatnonzero(enough & (found.pairs[0] < FEW))]
-    if few and found.interval != SEQUENCE:
-        notes.append(
-            f"fewer than {FEW} pairs ({', '.join(few)}): the bootstrap interval is too narrow; use "
-            "Student's t"
-        )
     lone = [found.levels[k] for k in np.flatnonzero(found.pairs[0] == 1)]
     if lone:
         notes.append(f"only one pair ({', '.join(lone)}): no interval and no test")

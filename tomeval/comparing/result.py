@@ -58,9 +58,9 @@ class Comparison:
         No number here includes them.
     level_mean, baseline_mean, difference : ndarray, shape (S, L, M)
         Means over the pairs; `difference` is level - baseline.
-    t_low, t_high, bca_low, bca_high : ndarray, shape (S, L, M)
-        Student's (Welch-Satterthwaite over several meetings, see `Meeting`) and the BCa bootstrap's
-        interval of the difference, resampling pairs within each meeting.
+    t_low, t_high : ndarray, shape (S, L, M)
+        Student's interval of the difference, Welch-Satterthwaite over several meetings, see
+        `Meeting`.
     p_t, p_permutation, p_holm : ndarray, shape (S, L, M)
         Two-sided p of Student's t, of the sign-flip permutation test, and the latter's after Holm's
         correction within `family`.
@@ -103,8 +103,6 @@ class Comparison:
     difference: FloatArray
     t_low: FloatArray
     t_high: FloatArray
-    bca_low: FloatArray
-    bca_high: FloatArray
     p_t: FloatArray
     p_permutation: FloatArray
     p_holm: FloatArray
@@ -206,7 +204,7 @@ class Comparison:
             "tasks": int(self.covered[s, k]),
         }
         names = ["level_mean", "baseline_mean", "difference", "low", "high"]
-        names += ["bca_low", "bca_high", "p_t", "p_permutation"]
+        names += ["p_t", "p_permutation"]
         names += ["p_sequence"] if self.interval == SEQUENCE else []
         names += ["p_holm", "p_smallest"]
         names += ["family_size"]

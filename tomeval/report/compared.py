@@ -104,7 +104,6 @@ def _compared(
         metrics=metrics,
         reference=options.reference,
         scale=scale,
-        by_task=False,  # the page shows no bootstrap's intervals
         interval=interval_for(options.interval),
     )
     if scale == "payoff":

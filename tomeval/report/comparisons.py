@@ -40,38 +40,31 @@ Row = dict[str, Any]
 Table = tuple[list[Row], list[str], list[str]]
 
 
-def comparison_rows(
-    found: Comparison, form: str, ends: str = "t", by_task: bool = False
-) -> list[Row]:
-    """Return one row per scope, metric and level.
-
-    `ends` says whether the interval of the difference is that of `Comparison.interval` ("t") or the
-    bootstrap's ("bca").
-    """
+def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list[Row]:
+    """Return one row per metric and level over all tasks, or with `by_task` per scope."""
     rows = found.rows(None if by_task else [0])
     if form not in READ:
         return rows
     measures = {measure.name: measure for measure in found.measures}
     margins = not all(math.isnan(margin) for margin in found.margin)
-    return [_read(row, measures[row["metric"]], found.by, ends, margins) for row in rows]
+    return [_read(row, measures[row["metric"]], found.by, margins) for row in rows]
 
 
-def comparison_above(found: Comparison, ends: str = "t") -> list[str]:
-    """Return the lines above the table of a comparison; `ends` as for `comparison_rows`."""
+def comparison_above(found: Comparison) -> list[str]:
+    """Return the lines above the table of a comparison."""
     if found.interval == SEQUENCE:
         return [
             f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over "
             "paired episodes, each with its own 95 % confidence sequence, valid at every look",
             f"p is 1 / e-value of the sequence, valid at every look; {found.family}",
         ]
-    method = "Student's t" if ends == "t" else "the BCa bootstrap"
     over, test = "paired episodes", "sign-flip permutation test"
     if found.apart.any():  # which levels: a note says it
         over, test = f"{over} or independent groups", f"{test} (of groups: exchange of units)"
     return [
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
         "each with its own 95 % interval",
-        f"p comes from a {test}, the interval from {method}; near the border they can disagree; "
+        f"p comes from a {test}, the interval from Student's t; near the border they can disagree; "
         f"{found.family}; {found.resamples} resamples, seed {found.seed}",
     ]
 
@@ -81,12 +74,9 @@ def _ends(row: Row, name: str, times: int = 1) -> tuple[float, float, float]:
     return times * row[name], times * row[f"{name}_low"], times * row[f"{name}_high"]
 
 
-def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
+def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
     """Return the columns of one comparison for reading."""
     digits = measure.digits
-    difference = _ends(row, "difference")
-    if ends == "bca":
-        difference = difference[0], row["bca_low"], row["bca_high"]
     shown = {
         "scope": row["scope"],
         "metric": measure.heading,
@@ -94,9 +84,7 @@ def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(
-            *difference, digits, symmetric=row["interval"] == "t" and ends == "t"
-        ),
+        "difference": interval(*_ends(row, "difference"), digits, symmetric=row["interval"] == "t"),
         "p": p_text(row["p_sequence" if "p_sequence" in row else "p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
@@ -121,7 +109,7 @@ def _effect(size: float) -> str:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "scale", "margins", "family", "seed")
+    names = ("by", "baseline", "reference", "scale", "margins", "family", "interval", "seed")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         scored = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
@@ -130,14 +118,10 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
         runs,
         metrics=metrics,
         resamples=options["resamples"] or RESAMPLES,
-        by_task=options["by_task"],
-        interval="t" if options["interval"] == "bca" else options["interval"],
         **{name: options[name] for name in names},
     )
-    ends = "bca" if options["interval"] == "bca" else "t"
-    above = comparison_above(comparison, ends)
-    rows = comparison_rows(comparison, options["form"], ends, options["by_task"])
-    return rows, above, list(comparison.notes)
+    rows = comparison_rows(comparison, options["form"], options["by_task"])
+    return rows, comparison_above(comparison), list(comparison.notes)
 
 
 def _shares(runs: Sequence[Run], options: Row) -> Table:
