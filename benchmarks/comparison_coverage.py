@@ -64,7 +64,7 @@ def cut(data: Floats, episodes: int) -> Floats:
 
 def pairs(repetitions: int) -> Iterator[Row]:
     """Paired differences in one task: coverage where subjects differ, and where they do not."""
-    names = ("t", "improvement", "p_t", "p_permutation")
+    names = ("t", "p_t", "p_permutation")
     for episodes in (5, 10, 20, 30, 100):
         shares: dict[str, list[float]] = {name: [] for name in names}
         for task, p in itertools.product(CELLS, (OTHER, BASE)):
@@ -77,9 +77,6 @@ def pairs(repetitions: int) -> Iterator[Row]:
                 "t": held(found.t_low[0], found.t_high[0], known),
             }
             if same:
-                low, high = found.improvement_low[0], found.improvement_high[0]
-                inside = (low <= 0.5) & (high >= 0.5)
-                hits["improvement"] = np.where(np.isnan(low), np.nan, inside)
                 hits["p_t"] = found.p_t[0] < 0.05
                 hits["p_permutation"] = found.p_permutation[0] < 0.05
             varies = (level - base).std(axis=0) > 1e-9

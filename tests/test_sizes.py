@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from unittest import mock
 
-import numpy as np
 import pytest
-import scipy.stats
 
 import tomeval
 from tomeval.comparing.comparison import compare
@@ -15,7 +13,6 @@ from tomeval.comparing.sides import read_sides
 from tomeval.domains.matrix import optima, responses
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
-from tomeval.statistics.improvement import improvement
 
 GRID = {
     "games": ["RPS", "IPD"],
@@ -74,18 +71,6 @@ def test_titles_look_at_each_cell_a_few_times(folder) -> None:
             titles = [cell.title for cell in run.cells]
     assert looked.fget.call_count <= 3 * len(titles)
     assert titles[:3] == [f"random, seed {seed}" for seed in (1, 2, 3)]
-
-
-def test_improvement_counts_pairs_as_ranks_do() -> None:
-    x, y = np.random.default_rng(1).integers(0, 6, size=(2, 9, 4)).astype(float)
-    y[2, 3] = np.nan
-    value, moved = improvement(x, y)
-    wins = (x[:, None] > y[None]).mean(axis=(0, 1)) + (x[:, None] == y[None]).mean(axis=(0, 1)) / 2
-    assert value[:3] == pytest.approx(wins[:3])
-    theirs = scipy.stats.mannwhitneyu(x[:, :3], y[:, :3], axis=0).statistic / 81
-    assert value[:3] == pytest.approx(theirs)
-    assert np.isnan(value[3])
-    assert np.isnan(moved[:, 3]).all()
 
 
 def test_pairs_are_looked_up_by_task(folder) -> None:

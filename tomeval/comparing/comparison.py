@@ -222,8 +222,6 @@ def compare_pairs(
     p = permutation_p(layout, difference, resamples, signs)
     if anytime:
         numbers |= anytime_numbers(layout, margin)
-        for end in ("improvement_low", "improvement_high"):
-            numbers[end] = np.full(layout.shape, np.nan)
     adjusted, sizes = corrected(numbers["p_sequence"] if anytime else p, family)
     differ, pairs = differing_pairs(layout), layout.pairs()
     least = smallest_p(differ, pairs[..., None], resamples)

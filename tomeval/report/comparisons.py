@@ -28,12 +28,12 @@ READ = ("text", "markdown", "latex")
 RAW = {
     **{"pairs": "pairs", "level": "level_mean", "baseline": "baseline_mean"},
     **{"difference": "difference", "p": "p_permutation", "p (Holm)": "p_holm"},
-    **{"effect (g)": "effect_size", "P(better)": "improvement"},
+    "effect (g)": "effect_size",
     **{"margin": "margin", "p (equivalent)": "p_equivalence"},
 }
 """Columns of numbers as they are read, and the columns of `Comparison.rows` that they show."""
 
-SPARE = ("P(better)", "p", "baseline", "level")
+SPARE = ("p", "baseline", "level")
 """Columns that a narrow terminal leaves out, the first one first."""
 
 Row = dict[str, Any]
@@ -88,7 +88,6 @@ def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
         "p": p_text(row["p_sequence" if "p_sequence" in row else "p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
-        "P(better)": interval(*_ends(row, "improvement"), 2),
     }
     if row["interval"] != SEQUENCE and alike(row):
         shown |= {"p": MISSING, "p (Holm)": MISSING}
