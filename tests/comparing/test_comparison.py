@@ -557,11 +557,3 @@ def test_horizons_share_the_draws_of_their_partners(tmp_path) -> None:
     assert any("tasks that differ in horizon share draws" in n for n in found.notes)
     one = small(tmp_path / "one", partners="single_action", games="RPS")
     assert not any("draws" in note for note in compare(one, "subject", resamples=99).notes)
-
-
-def test_a_scale_that_changes_nothing_is_told(tmp_path) -> None:
-    folder = small(tmp_path / "run")
-    shown = compare(folder, "subject", metrics=["tom_percent"], scale="range", resamples=99)
-    assert any('scale "range" has no effect on' in note for note in shown.notes)
-    shown = compare(folder, "subject", metrics=["reward_per_step"], scale="range", resamples=99)
-    assert not any("has no effect" in note for note in shown.notes)

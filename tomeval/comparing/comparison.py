@@ -21,7 +21,7 @@ from tomeval.comparing.notes import (
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.resamples import differing_pairs, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
-from tomeval.comparing.scales import SCALES, in_ranges, scale_notes
+from tomeval.comparing.scales import SCALES, in_ranges
 from tomeval.comparing.sides import (
     Runs,
     Side,
@@ -137,7 +137,7 @@ def compare(
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
         more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
-        more += [*scale_notes(listed[0].domain, names, scale), *unit_notes(sides)]
+        more += unit_notes(sides)
         more += [note for run in listed for note in looked_notes(run, interval)]
         anytime = SEQUENCE in {interval, *(run.method(interval) for run in listed)}
         more += left_out(listed, by)
@@ -256,8 +256,7 @@ def compare_pairs(
         **numbers,
     )
     notes = [f"{name}: no episode was completed by both sides" for name in pairing.empty]
-    unmet = np.zeros_like(pairing.alone) if pairing.unmet is None else pairing.unmet
-    said = comparison_notes(comparison, ranges or {}, unmet.sum(axis=0))
+    said = comparison_notes(comparison, ranges or {})
     if layout.pooled:
         blind = np.all(layout.blind[np.argsort(layout.order)], axis=1)
         notes += blind_notes(pairing.names, pairing.measures, blind)

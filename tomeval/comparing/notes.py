@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
 
 
-def comparison_notes(
-    found: Comparison, ranges: Mapping[str, float], unmet: NDArray[np.int64]
-) -> list[str]:
-    """Return what a reader must know; `ranges` of payoffs by what tasks say first.
-
-    `unmet` counts by level those of `unpaired` whose partner, person or chance has no pair.
-    """
+def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
+    """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
     notes = [*_reach_notes(found), *_alike_notes(found)]
     for k, level in enumerate(found.levels):
         missing, have = _missing(found, k)
@@ -38,16 +33,12 @@ def comparison_notes(
             )
         elif missing:
             notes.append(f"{level}: shares no task with the baseline and is not compared")
-        for count, why in (
-            (unmet[k], "the other side completed none with the same partner, person or draws"),
-            (
-                found.unpaired[0, k] - unmet[k],
-                "their counterpart was void, failed or not played; the difference holds only for "
-                "episodes that both sides complete",
-            ),
-        ):
-            if count:
-                notes.append(f"{level}: {count} complete episodes left out, as {why}")
+        if lost := found.unpaired[0, k]:
+            notes.append(
+                f"{level}: {lost} complete episodes left out, as their counterpart was void, "
+                "failed or not played, or the other side did not meet the same partner, person or "
+                "draws; the difference holds only for episodes that both sides complete"
+            )
     bare = (np.isnan(found.low[0]) & np.isfinite(found.difference[0])).any(axis=1)
     if bare.any() and found.interval != SEQUENCE:
         notes.append(
