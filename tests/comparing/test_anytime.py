@@ -116,16 +116,6 @@ def test_equivalence_is_the_sequence_within_the_margin():
         assert found.verdict("a", found.metrics[0]) == ("equivalent" if within else "undecided")
 
 
-def test_sequences_are_not_replaced_by_students_interval_where_pairs_are_few(tmp_path, tomeval):
-    file = tmp_path / "few.toml"
-    lines = ['subjects = ["rmax", "random"]', "episodes = 12", "horizon = 10", 'games = ["RPS"]']
-    file.write_text("\n".join([*lines, 'partners = ["single_action"]']), encoding="utf-8")
-    tomeval("run", file, "--out", tmp_path / "few")
-    for kind, told in (("t", True), ("sequence", False)):
-        _, out, errors = tomeval("compare", tmp_path / "few", "--interval", kind)
-        assert ("use Student's t" in " ".join((out + errors).split())) == told
-
-
 def test_what_has_no_sequence_is_told(folder):
     found = compare(folder, metrics=[REGRET], interval="sequence")
     assert any("effect size has no interval" in note for note in found.notes)

@@ -86,11 +86,8 @@ def plot(
         ),
     ] = "window",
     window: Annotated[
-        int, typer.Option("--window", help="Steps, or episodes, in the moving window; 1: none.")
+        int, typer.Option("--window", help="Steps in the moving window; 1: none.")
     ] = 5,
-    x: Annotated[
-        str, typer.Option("--x", help="For regret and tom: along step, or along episode.")
-    ] = "step",
 ) -> None:
     """Draw the figures that say most of runs, all of them, or those named, with their captions.
 
@@ -106,7 +103,7 @@ def plot(
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
-        options = Options(column, interval, None, by, metrics, curve, window, x)
+        options = Options(column, interval, None, by, metrics, curve, window)
         with working("drawing") as drawing, _glyphs() as lacking:
             files = plot_run(
                 opened,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.plots.drawing import Options
-from tomeval.plots.settings import in_style, small
+from tomeval.plots.settings import SMALL, in_style
 from tomeval.plots.style import (
     BASELINE_LINE,
     MARKERS,
@@ -122,10 +122,10 @@ def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
             axes.plot(other.x, other.y, **BASELINE_LINE, drawstyle=steps)
         _band(axes, line, OWN, frame)
         axes.plot(line.x, line.y, color=OWN, lw=1.3, drawstyle=steps)
-        axes.set_title(name, loc="left", fontsize=small())
+        axes.set_title(name, loc="left", fontsize=SMALL)
         _dress(axes, frame)
         if index >= len(shown) - columns:  # nothing is below
-            axes.set_xlabel(frame.x, fontsize=small())
+            axes.set_xlabel(frame.x, fontsize=SMALL)
     figure.supylabel(fold(frame.y, 38 if rows < 3 else 76))
     add_head(figure, frame.title)
     add_legend(figure, _apart_handles(base, frame), handlelength=3)

@@ -237,7 +237,7 @@ class Show:
     figures_by : tuple of str
         Those of them that can lay the values of a column of `Compare.by` over each other.
     figures_of_curves : mapping from str to sequence of str
-        Those of them that heed `Options.curve`, `Options.window` and `Options.x`, with the curves
+        Those of them that heed `Options.curve` and `Options.window`, with the curves
         that each can show.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see

@@ -19,7 +19,7 @@ from tomeval.plots.drawing import (
     with_interval,
 )
 from tomeval.plots.families import by_task
-from tomeval.plots.settings import in_style, small
+from tomeval.plots.settings import SMALL, in_style
 from tomeval.plots.style import COLOURS, add_head, add_legend, fold, lines_of, new_figure
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
@@ -119,7 +119,7 @@ def _figure(cells: Sequence[RunCell], title: str, options: Options) -> Figure:
         left.set_ylim(-4, 104)
         left.set_yticks([0, 50, 100])
         right.axhline(0, color="0.4", lw=0.6)
-        left.set_title(name, loc="left", fontsize=small())
+        left.set_title(name, loc="left", fontsize=SMALL)
         for axes in (left, right):
             axes.axvline(-0.5, color="0.4", lw=0.8, ls=":")
             axes.margins(x=0.01)
