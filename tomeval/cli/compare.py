@@ -106,15 +106,6 @@ Formula = Annotated[
         '(1|episode)".',
     ),
 ]
-MethodOption = Annotated[
-    Literal["gee", "linear"] | None,
-    typer.Option(
-        "--method",
-        hidden=True,
-        help="For regression: gee (estimating equations, with a logit link for a 0/1 response) or "
-        "linear (without it). Default: gee.",
-    ),
-]
 Resamples = Annotated[
     int | None,
     typer.Option("--resamples", hidden=True, help="Default: 9999; 2000 for iqm and profiles."),
@@ -143,7 +134,6 @@ def compare(
     family: FamilyOption = "metric",
     score: Score = None,
     formula: Formula = None,
-    method: MethodOption = None,
     difference: Annotated[
         float | None,
         typer.Option(
@@ -184,7 +174,6 @@ def compare(
         "family": family,
         "score": score,
         "formula": formula,
-        "method": method,
         "difference": difference,
         "power": power,
         "alpha": alpha,
