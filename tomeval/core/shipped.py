@@ -63,10 +63,7 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
-    "environments": Shipped(
-        "tomeval.extensions.environments:EXTENSION",
-        runs=("before", "after"),
-    ),
+    "environments": Shipped("tomeval.extensions.environments:EXTENSION"),
     "fresh": Shipped(
         "tomeval.extensions.fresh:EXTENSION",
         data={"matrix": "fresh games"},
@@ -85,11 +82,9 @@ SHIPPED: dict[str, Shipped] = {
         commands={
             "import inspect": (
                 _GUESTS,
-                "Make a run folder from an Inspect log of tomeval's tasks, rescored from its "
-                "replies.",
+                "Make a run folder from an Inspect log of tomeval's tasks.",
             )
         },
-        exporters=("inspect", "lm-eval", "every-eval-ever"),
         models=("inspect",),
     ),
     "internal": Shipped(

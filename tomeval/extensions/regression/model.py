@@ -256,7 +256,8 @@ def regression_table(
     if not options["formula"]:
         raise TomevalError(f"--what regression needs a --formula: {FORM}")
     fit = regress(runs, options["formula"], options["baseline"])
-    rows = fit.table.rename_axis("term").reset_index().to_dict("records")
+    table = fit.table.rename_axis("term").reset_index()
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
     if options["form"] in READ:
         rows = [_shown(row) for row in rows]
     return rows, fit.heading, fit.notes
