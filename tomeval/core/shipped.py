@@ -122,7 +122,6 @@ SHIPPED: dict[str, Shipped] = {
     "probabilistic": Shipped(
         "tomeval.extensions.probabilistic:EXTENSION",
         data={"matrix": "probabilities"},
-        subjects=("forecaster",),
     ),
     "ratings": Shipped(
         "tomeval.extensions.ratings:EXTENSION",

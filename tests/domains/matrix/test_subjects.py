@@ -217,7 +217,7 @@ def test_only_those_who_open_the_door_are_told() -> None:
         told = play(kind, {}, IPD, "tit_for_tat", 3).told
         opens = kind in (
             *("best_response", "simulated"),
-            *("believer", "detector", "forecaster"),
+            *("believer", "detector"),
         )
         assert told.all() == told.any() == opens, kind
 
