@@ -95,7 +95,6 @@ SHIPPED: dict[str, Shipped] = {
     "internal": Shipped(
         "tomeval.extensions.internal:EXTENSION",
         data={"matrix": "internal"},
-        models=("compiled",),
         keys=("matrix internal",),
     ),
     "known": Shipped(
