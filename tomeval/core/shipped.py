@@ -58,7 +58,6 @@ SHIPPED: dict[str, Shipped] = {
     "adaptation": Shipped(
         "tomeval.extensions.adaptation:EXTENSION",
         data={"matrix": "changes"},
-        subjects=("detector",),
         partner_sets=("switch",),
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),

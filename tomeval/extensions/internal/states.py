@@ -45,7 +45,9 @@ def rendered(
     subject, _ = setup.seat_subject(setup.tables.partners[which], rng, None, "", number)
     assert isinstance(subject, LLMSubject)
     subject.player.line = Recorder(subject.player.line.how)
-    own, past, asked = moves_of(cell.played, place)[0], [], {}
+    own = moves_of(cell.played, place)[0]
+    past: list[Joint] = []
+    asked: dict[int, ScoreRequest] = {}
     for step in range(1, max(steps) + 1):
         if step in steps:
             seen = Observation(game, setup.labels, step, setup.horizon, tuple(past))

@@ -46,9 +46,11 @@ def _followed(played: Played, made: Found) -> Totals:
     swaps = [one for one in made.swaps if (one.layer, one.condition) == (made.probed, TWIN)]
     places = np.array([one.place for one in swaps], dtype=np.int64)
     follows = np.array([one.follows for one in swaps], dtype=np.float64)
-    hits = np.bincount(places, follows, minlength=played.episodes)
-    items = np.bincount(places, minlength=played.episodes)
-    return Totals(hits, items.astype(np.float64), share=True)
+    hits, items = (
+        np.bincount(places, weights, minlength=played.episodes).astype(np.float64)
+        for weights in (follows, np.ones(len(swaps)))
+    )
+    return Totals(hits, items, share=True)
 
 
 MEASURES = (

@@ -102,7 +102,8 @@ def _of(score: Callable[[Stated, IntArray], FloatArray], played: Played, stated:
     """Return the mean score over each episode's steps with probabilities."""
     there = np.isfinite(stated.probs[:, 0])
     episode = np.repeat(np.arange(played.episodes), played.lengths)[there]
-    scores = score(Stated(*(part[there] for part in stated)), played.partner[there])
+    some = Stated(stated.probs[there], stated.shares[there], stated.draws[there])
+    scores = score(some, played.partner[there])
     if np.isinf(scores).any():
         # An infinite loss leaves no mean and no difference; other episodes alone would flatter.
         return nothing(played)
