@@ -58,7 +58,6 @@ SHIPPED: dict[str, Shipped] = {
     "adaptation": Shipped(
         "tomeval.extensions.adaptation:EXTENSION",
         data={"matrix": "changes"},
-        subjects=("detector",),
         partner_sets=("switch",),
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
@@ -90,7 +89,6 @@ SHIPPED: dict[str, Shipped] = {
     "internal": Shipped(
         "tomeval.extensions.internal:EXTENSION",
         data={"matrix": "internal"},
-        models=("compiled",),
         keys=("matrix internal",),
     ),
     "known": Shipped(
@@ -117,7 +115,6 @@ SHIPPED: dict[str, Shipped] = {
     "probabilistic": Shipped(
         "tomeval.extensions.probabilistic:EXTENSION",
         data={"matrix": "probabilities"},
-        subjects=("forecaster",),
     ),
     "ratings": Shipped(
         "tomeval.extensions.ratings:EXTENSION",
