@@ -78,7 +78,8 @@ def deals(repetitions: int) -> Iterator[Row]:
     """
     duels = list(itertools.combinations(range(6), 2))
     for luck, size in itertools.product((0.0, 1.0), (5, 12, 30)):
-        by_deal, alone = [], []
+        by_deal: list[NDArray[np.bool_]] = []
+        alone: list[NDArray[np.bool_]] = []
         for number in range(repetitions):
             rng = np.random.default_rng([number, size, int(luck)])
             games: Games = []

@@ -184,4 +184,4 @@ def _core(pairs: Pairs, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
     core: NDArray[np.bool_] = circle == (
         np.bincount(circle).argmax() if free.all() else circle[~free][0]
     )
-    return core & (core.sum() > 1)
+    return core if core.sum() > 1 else np.zeros_like(core)
