@@ -21,13 +21,13 @@ from tomeval.extensions.inspect import replies, scored
 from tomeval.extensions.inspect.importing import KEPT
 from tomeval.extensions.inspect.model import InspectModel
 from tomeval.models.base import BackendError
-from tomeval.runs.allocation import Allocation
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import begin_or_resume
 from tomeval.runs.runner import episodes_to_play
 from tomeval.runs.schedule import without
 from tomeval.runs.store import Store
+from tomeval.runs.until import Looks
 
 NO_MODEL = "none/none"
 """The name that inspect_ai gives to a missing model."""
@@ -177,14 +177,14 @@ class Halting:
         path = Path(self._folder.name)
         self._store = Store(path, get_domain(experiment.domain))
         begin_or_resume(self._store, path, experiment.identity(), experiment.per_cell)
-        self._allocation = Allocation(experiment, self._store)
+        self._looks = Looks(experiment, self._store)
         self._lost: set[int] = set()
         self._changed = asyncio.Event()
 
     async def needless(self, number: int, episode: int) -> str:
         """Return why an episode is not played, once that is known; empty: it is."""
         while True:
-            if episode < self._allocation.episodes[number]:
+            if episode < self._looks.episodes[number]:
                 return ""
             stopped = self._store.until()["cells"].get(str(number), {}).get("stopped", "")
             if stopped or self._lost:
@@ -197,7 +197,7 @@ class Halting:
             self.lost(number)
             return
         self._store.add(number, block)
-        while self._whole() and self._allocation.look([True] * len(self._cells)):
+        while self._whole() and self._looks.look([True] * len(self._cells)):
             pass
         self._wake()
 
@@ -222,7 +222,7 @@ class Halting:
 
     def _wanted(self, number: int) -> Any:
         cell = self._cells[number]
-        count = cell.wanted(self._allocation.episodes[number])
+        count = cell.wanted(self._looks.episodes[number])
         return without(episodes_to_play(self._store, number, cell, count))
 
     def _wake(self) -> None:

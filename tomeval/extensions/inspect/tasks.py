@@ -159,7 +159,7 @@ def _task(
 
 def _samples(experiment: Experiment, games: Sequence[str], limit: int | None) -> MemoryDataset:
     """Return the episodes, in turns over the cells: a batch of all of them is begun together."""
-    from tomeval.runs.allocation import most_episodes
+    from tomeval.runs.until import most_episodes
 
     domain = get_domain(experiment.domain)
     planned = most_episodes(experiment) if experiment.until else experiment.per_cell

@@ -106,10 +106,10 @@ class RSASeat(Seat):
         place = len(given)
         eve = self._eve(view.turns, given) if level > 1 else None
         worth = worths_of(level, self._bob(view.keywords, given), eve, place)
-        legal: Bools = ~np.any(forms(view.keywords, self.words), axis=0)
+        legal: Bools = np.asarray(~forms(view.keywords, self.words).any(axis=0))
         if view.rules.no_repeat_hints:
             had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
-            legal &= np.array([hint_letters(word) not in had for word in self.words])
+            legal = legal & np.array([hint_letters(word) not in had for word in self.words])
         return np.where(legal, worth[PLACES[place][CODES.index(view.code)]], -np.inf)
 
     async def answer(self, view: View) -> Said[Any]:
@@ -122,10 +122,10 @@ class RSASeat(Seat):
             return Said(self._hints(view, level, numbers), details=details or None)
         # Eve has no better idea of Bob's scores than her own, nor of which words are legal.
         bob = eve = self._eve(view.turns, view.hints)
-        legal = np.ones(len(self.words), bool)
+        legal: Bools = np.ones(len(self.words), bool)
         if isinstance(view, DecoderView):
             bob = self._bob(view.keywords, view.hints)
-            legal = ~forms(view.keywords, self.words).any(axis=0)
+            legal = np.asarray(~forms(view.keywords, self.words).any(axis=0))
         chances = softmax(self.spec.alpha * guesses(level, bob, eve, legal))
         hint_vector = self.spec.embedding.hint_vector
         if unknown := [hint for hint in view.hints if hint_vector(hint) is None]:
