@@ -56,13 +56,8 @@ ByTask = Annotated[
     ),
 ]
 EndsOption = Annotated[
-    Literal["auto", "t", "bca", "sequence"],
-    typer.Option(
-        "--interval",
-        help="Interval of a difference. t: Student's t; bca: bootstrap; sequence: valid at every "
-        "look, like its p; auto: sequence in runs that were extended or stopped by a "
-        "condition, else t.",
-    ),
+    Literal["t", "bca"],
+    typer.Option("--interval", help="Interval of a difference. t: Student's t; bca: bootstrap."),
 ]
 Margins = Annotated[
     list[str] | None,
@@ -128,7 +123,7 @@ def compare(
     metrics: Metrics = None,
     where: WhereOption = None,
     by_task: ByTask = False,
-    interval: EndsOption = "auto",
+    interval: EndsOption = "t",
     margin: Margins = None,
     scale: ScaleOption = "payoff",
     family: FamilyOption = "metric",
@@ -178,7 +173,7 @@ def compare(
         "power": power,
         "alpha": alpha,
     }
-    usual = {"interval": "auto", "scale": "payoff", "family": "metric", "power": 0.8, "alpha": 0.05}
+    usual = {"interval": "t", "scale": "payoff", "family": "metric", "power": 0.8, "alpha": 0.05}
     named = {"metrics": "--metric", "by_task": "--by-task", "margins": "--margin"}
     given = [name for name, v in options.items() if v not in (None, False, "", [], usual.get(name))]
     table = table_named(what, [named.get(name, f"--{name}") for name in given])

@@ -116,17 +116,7 @@ SHIPPED: dict[str, Shipped] = {
         "tomeval.extensions.probabilistic:EXTENSION",
         data={"matrix": "probabilities"},
     ),
-    "ratings": Shipped(
-        "tomeval.extensions.ratings:EXTENSION",
-        data={"arena": "games"},
-        commands={
-            "ratings": (
-                "Read",
-                "Rate players from all games and from games without errors, and show who caused "
-                "errors.",
-            )
-        },
-    ),
+    "ratings": Shipped("tomeval.extensions.ratings:EXTENSION", data={"arena": "games"}),
     "regression": Shipped("tomeval.extensions.regression:EXTENSION", comparisons=("regression",)),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
