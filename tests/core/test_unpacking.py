@@ -52,7 +52,6 @@ def forged(tmp_path, monkeypatch):
         ("transcript", "--cell", "0", "--episode", "0"),
         ("report", "--no-figures", "--out", "OUT"),
         ("export", "--format", "inspect", "--out", "OUT"),
-        ("verify",),
     ],
     ids=lambda words: words[0],
 )
