@@ -15,17 +15,17 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.once import held
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.attribution import mixture_of
-from tomeval.domains.matrix.ceilings import attainable_as_played
-from tomeval.domains.matrix.copies import each_once, originals
-from tomeval.domains.matrix.game_sets import Disguise
-from tomeval.domains.matrix.games import Labels, MatrixGame
-from tomeval.domains.matrix.limits import (
+from tomeval.domains.matrix.bounds import (
     REGRETS,
     Attainable,
     attainable,
+    attainable_as_played,
     game_limits,
     regret_limits,
 )
+from tomeval.domains.matrix.copies import each_once, originals
+from tomeval.domains.matrix.game_sets import Disguise
+from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import curves, step_metrics
 from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
