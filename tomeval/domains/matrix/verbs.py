@@ -75,7 +75,7 @@ def import_log(
     Raises
     ------
     TomevalError
-        As for `tomeval.domains.matrix.logs.read_log`; or the folder exists.
+        As for `tomeval.domains.matrix.recording.import_matches`; or the folder exists.
     """
     notes = import_matches(Path(path), Path(out), log_reading(game, partner, **how), reference)
     for line in notes[1:]:  # the first one counts matches
