@@ -27,7 +27,7 @@ SCORED = {
     "horizon": 2,
     "episodes": 12,
 }
-"""Scored answers: episodes against one partner are copies of each other."""
+"""Scored answers: nothing is drawn, so that there is an episode for each partner."""
 
 
 class Scoring(LocalModel):
@@ -50,7 +50,7 @@ class Scoring(LocalModel):
 
 @pytest.fixture
 def scored(monkeypatch):
-    """Return a function that plays copies with a model of these log-probabilities."""
+    """Return a function that plays them with a model of these log-probabilities."""
 
     def call(folder, logprobs, shard=None):
         monkeypatch.setattr("tomeval.runs.filling.open_model", lambda *_, **__: Scoring(*logprobs))
@@ -197,7 +197,7 @@ def test_voids_in_a_row_are_those_of_the_shard(tmp_path) -> None:
             assert run.store.stops() == {0: "3 void episodes in a row"}
 
 
-def test_copies_are_left_out_of_every_shard(tmp_path, scored) -> None:
+def test_cells_in_which_nothing_is_drawn_are_split_too(tmp_path, scored) -> None:
     whole = scored(tmp_path / "whole", (-1.0, -2.0, -3.0))
     assert len(whole) == 3  # a partner for each action
     parts = [scored(tmp_path / str(n), (-1.0, -2.0, -3.0), Shard(n, 2)) for n in (1, 2)]
@@ -205,12 +205,6 @@ def test_copies_are_left_out_of_every_shard(tmp_path, scored) -> None:
     assert not parts[0] & parts[1]
     for number, part in enumerate(parts, 1):
         assert list(share_of(tmp_path / str(number)).wanted) == [len(part)]
-
-
-def test_a_shard_in_which_labels_tie_plays_all_of_its_part(tmp_path, scored) -> None:
-    tied = scored(tmp_path / "1", (-1.0, -1.0, -3.0), Shard(1, 2))
-    assert tied == {(0, episode) for episode in range(0, 12, 2)}
-    assert list(share_of(tmp_path / "1").wanted) == [6]
 
 
 def test_people_are_in_no_shard(tmp_path) -> None:

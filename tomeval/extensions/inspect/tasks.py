@@ -170,7 +170,7 @@ def _samples(experiment: Experiment, games: Sequence[str], limit: int | None) ->
         if games and rows[number].get("game") not in games:
             continue
         count = cell.wanted(planned)
-        for turn in cell.originals(count if limit is None else min(count, limit)):
+        for turn in range(count if limit is None else min(count, limit)):
             about = {k: v for k, v in rows[number].items() if v != "" and k != "model"}
             sample = Sample(
                 input=", ".join(f"{key}: {value}" for key, value in about.items()),

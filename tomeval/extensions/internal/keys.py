@@ -125,10 +125,10 @@ class Internal(ExtraTable):
         """Say what states will take, and what reading them costs; refuse what is out of bounds."""
         megabytes, passes = 0.0, 0
         for cell in (cell for cell in cells if cell.models):
-            count = len(cell.originals(cell.wanted(episodes)))
+            count = cell.wanted(episodes)
             if count < 2 * self.folds:
                 raise TomevalError(
-                    f"internal: {count} distinct episodes in a cell, and folds = {self.folds} need "
+                    f"internal: {count} episodes in a cell, and folds = {self.folds} need "
                     f"at least {2 * self.folds}: raise episodes, set folds, or let episodes differ "
                     '(option_order = "shuffled", or partners that draw)'
                 )
