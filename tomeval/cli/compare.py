@@ -55,15 +55,6 @@ ByTask = Annotated[
         help="Also compare within each task, such as a game and partner set (differences, shares).",
     ),
 ]
-EndsOption = Annotated[
-    Literal["auto", "t", "sequence"],
-    typer.Option(
-        "--interval",
-        help="Interval of a difference. t: Student's t; sequence: valid at every "
-        "look, like its p; auto: sequence in runs that were extended or stopped by a "
-        "condition, else t.",
-    ),
-]
 Margins = Annotated[
     list[str] | None,
     typer.Option(
@@ -97,15 +88,6 @@ Formula = Annotated[
         '(1|episode)".',
     ),
 ]
-MethodOption = Annotated[
-    Literal["gee", "linear"] | None,
-    typer.Option(
-        "--method",
-        hidden=True,
-        help="For regression: gee (estimating equations, with a logit link for a 0/1 response) or "
-        "linear (without it). Default: gee.",
-    ),
-]
 Resamples = Annotated[
     int | None,
     typer.Option("--resamples", hidden=True, help="Default: 9999."),
@@ -127,12 +109,10 @@ def compare(
     metrics: Metrics = None,
     where: WhereOption = None,
     by_task: ByTask = False,
-    interval: EndsOption = "auto",
     margin: Margins = None,
     scale: ScaleOption = "payoff",
     family: FamilyOption = "metric",
     formula: Formula = None,
-    method: MethodOption = None,
     difference: Annotated[
         float | None,
         typer.Option(
@@ -167,17 +147,15 @@ def compare(
         "baseline": baseline,
         "metrics": metrics,
         "by_task": by_task,
-        "interval": interval,
         "margins": margin,
         "scale": scale,
         "family": family,
         "formula": formula,
-        "method": method,
         "difference": difference,
         "power": power,
         "alpha": alpha,
     }
-    usual = {"interval": "auto", "scale": "payoff", "family": "metric", "power": 0.8, "alpha": 0.05}
+    usual = {"interval": "t", "scale": "payoff", "family": "metric", "power": 0.8, "alpha": 0.05}
     named = {"metrics": "--metric", "by_task": "--by-task", "margins": "--margin"}
     given = [name for name, v in options.items() if v not in (None, False, "", [], usual.get(name))]
     table = table_named(what, [named.get(name, f"--{name}") for name in given])

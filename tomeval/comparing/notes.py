@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tomeval.comparing.result import ALPHA, LARGEST, alike
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import FEWEST
-from tomeval.statistics.estimates import SEQUENCE
 
 if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
@@ -39,13 +38,13 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
                 "failed or not played, or the other side did not meet the same partner, person or "
                 "draws; the difference holds only for episodes that both sides complete"
             )
-    bare = (np.isnan(found.low[0]) & np.isfinite(found.difference[0])).any(axis=1)
-    if bare.any() and found.interval != SEQUENCE:
+    bare = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
+    if bare.any():
         notes.append(
             f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs, "
             f"or {FEWEST} units per group, are needed, and two in every task"
         )
-    return [*notes, *_group_notes(found), *_sequence_notes(found), *_unit_notes(found, ranges)]
+    return [*notes, *_group_notes(found), *_unit_notes(found, ranges)]
 
 
 def _reach_notes(found: Comparison) -> list[str]:
@@ -68,7 +67,7 @@ def _alike_notes(found: Comparison) -> list[str]:
     names = ("effect_size", "p_t", "difference")
     counts = {"pairs": found.pairs[:, :, None], "tasks": found.covered[:, :, None]}
     count = int(alike({name: getattr(found, name) for name in names} | counts).sum())
-    if not count or found.interval == SEQUENCE:
+    if not count:
         return []
     return [
         f"{'1 comparison has' if count == 1 else f'{count} comparisons have'} no p and no effect "
@@ -107,16 +106,6 @@ def _group_notes(found: Comparison) -> list[str]:
         f"{found.baseline} are compared as independent groups (Welch's interval; permutation test "
         "between groups) of participants where the file names them, else of episodes"
     ]
-
-
-def _sequence_notes(found: Comparison) -> list[str]:
-    """Say what a comparison that holds at every look lacks."""
-    if found.interval != SEQUENCE:
-        return []
-    lacking = ["effect size has no interval that is valid at every look"]
-    if found.apart.any():
-        lacking.append("unpaired groups have no confidence sequence and are not tested")
-    return lacking
 
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:

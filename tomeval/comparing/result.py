@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import exact
 from tomeval.runs.measures import Measure
-from tomeval.statistics.estimates import SEQUENCE
 from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
 ALPHA = 0.05
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
-INTERVAL, TEST, APART, EVIDENCE = "t", "sign flip", "exchange of units", "e-value"
-"""The kinds of the interval and of the test that a row shows first, of pairs and of two groups;
-the last is the test of sequences."""
+INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
+"""The kinds of the interval and of the test that a row shows first, of pairs and of two groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +75,6 @@ class Comparison:
         How many tests Holm's correction of this one covers; 0 without a test.
     notes : tuple of str
         What a reader must know besides the numbers.
-    sequence_low, sequence_high, p_sequence : ndarray, shape (S, L, M), optional
-        Of a comparison that holds at every look: the confidence sequence of the difference, and
-        1 / e-value. `p_holm` is then the correction of this p, and `p_equivalence` is 1 /
-        e-value of the nearer margin.
     """
 
     by: str
@@ -112,24 +106,6 @@ class Comparison:
     resamples: int
     seed: int
     notes: tuple[str, ...]
-    sequence_low: FloatArray | None = None
-    sequence_high: FloatArray | None = None
-    p_sequence: FloatArray | None = None
-
-    @property
-    def interval(self) -> str:
-        """The kind of the interval that goes with `p_holm`."""
-        return INTERVAL if self.sequence_low is None else SEQUENCE
-
-    @property
-    def low(self) -> FloatArray:
-        """The lower ends of the differences' intervals of the kind `interval`, (S, L, M)."""
-        return self.t_low if self.sequence_low is None else self.sequence_low
-
-    @property
-    def high(self) -> FloatArray:
-        """The upper ends of the differences' intervals of the kind `interval`, (S, L, M)."""
-        return self.t_high if self.sequence_high is None else self.sequence_high
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -166,8 +142,7 @@ class Comparison:
             return "higher" if self.difference[at] > 0 else "lower"
         if self.p_equivalence[at] < ALPHA:
             return "equivalent"
-        could = self.interval == SEQUENCE or self.p_smallest[at] < ALPHA
-        return "undecided" if could else "too few"
+        return "undecided" if self.p_smallest[at] < ALPHA else "too few"
 
     def enough(self, at: tuple[int, int, int]) -> int | None:
         """Return the fewest pairs with which a comparison (scope, level, metric) could reject.
@@ -176,7 +151,7 @@ class Comparison:
         pairs.
         """
         tests = int(self.family_size[at])
-        if self.apart[at[:2]] or self.interval == SEQUENCE:
+        if self.apart[at[:2]]:
             return None
         return enough_pairs(tests, self.resamples, ALPHA) if tests else None
 
@@ -196,19 +171,14 @@ class Comparison:
             "unpaired": int(self.unpaired[s, k]),
             "tasks": int(self.covered[s, k]),
         }
-        names = ["level_mean", "baseline_mean", "difference", "low", "high"]
-        names += ["p_t", "p_permutation"]
-        names += ["p_sequence"] if self.interval == SEQUENCE else []
-        names += ["p_holm", "p_smallest"]
-        names += ["family_size"]
-        names += ["effect_size"]
-        renamed = {"low": "difference_low", "high": "difference_high"}
+        names = ["level_mean", "baseline_mean", "difference", "t_low", "t_high", "p_t"]
+        names += ["p_permutation", "p_holm", "p_smallest", "family_size", "effect_size"]
+        renamed = {"t_low": "difference_low", "t_high": "difference_high"}
         for name in names:
             value = getattr(self, name)[at].item()
             row[renamed.get(name, name)] = exact(value) if isinstance(value, float) else value
         test = APART if self.apart[s, k] else TEST
-        test = EVIDENCE if self.interval == SEQUENCE else test
-        row |= {"interval": self.interval, "test": test, "pairs_enough": self.enough(at)}
+        row |= {"interval": INTERVAL, "test": test, "pairs_enough": self.enough(at)}
         row["margin"] = float(self.margin[m])
         row["p_equivalence"] = float(self.p_equivalence[at])
         return row | {"verdict": self._verdict(at)}
@@ -217,10 +187,9 @@ class Comparison:
         """Return one dict per scope, metric and level, at full precision.
 
         ``difference_low`` and ``difference_high`` are the interval of the kind ``interval``,
-        Student's or a sequence, of one difference alone; ``p_permutation``, ``p_holm`` and
-        ``p_smallest`` are of ``test``, the sign flip or between groups the exchange of units; of a
-        sequence the test is its e-value, and ``p_holm`` corrects ``p_sequence``. ``pairs_enough``
-        is `enough`.
+        Student's, of one difference alone; ``p_permutation``, ``p_holm`` and ``p_smallest`` are of
+        ``test``, the sign flip or between groups the exchange of units. ``pairs_enough`` is
+        `enough`.
         """
         chosen = range(len(self.scopes)) if scopes is None else scopes
         return [

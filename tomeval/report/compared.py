@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tomeval.comparing.comparison import Comparison, compare, interval_for
+from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
 from tomeval.core.errors import TomevalError
 from tomeval.report.table import comparison_table
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import SEQUENCE
 
 if TYPE_CHECKING:
     from tomeval.report.page import ReportOptions
@@ -104,7 +103,6 @@ def _compared(
         metrics=metrics,
         reference=options.reference,
         scale=scale,
-        interval=interval_for(options.interval),
     )
     if scale == "payoff":
         return comparison
@@ -123,8 +121,6 @@ def _shown(title: str, comparison: Comparison) -> dict[str, Any]:
     """Return the comparison of a group, which may have no title, for the template."""
     test = f"p comes from a permutation test ({comparison.resamples:,} resamples)"
     how = f"Student's 95 % interval; {test}"
-    if comparison.interval == SEQUENCE:
-        how = "95 % confidence sequence; p is 1 / e-value; both are valid at every look"
     several = len(comparison.scopes) > 1
     return {
         "title": title,

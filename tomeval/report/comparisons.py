@@ -20,7 +20,6 @@ from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
-from tomeval.statistics.estimates import SEQUENCE
 
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
@@ -52,12 +51,6 @@ def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list
 
 def comparison_above(found: Comparison) -> list[str]:
     """Return the lines above the table of a comparison."""
-    if found.interval == SEQUENCE:
-        return [
-            f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over "
-            "paired episodes, each with its own 95 % confidence sequence, valid at every look",
-            f"p is 1 / e-value of the sequence, valid at every look; {found.family}",
-        ]
     over, test = "paired episodes", "sign-flip permutation test"
     if found.apart.any():  # which levels: a note says it
         over, test = f"{over} or independent groups", f"{test} (of groups: exchange of units)"
@@ -84,12 +77,12 @@ def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(*_ends(row, "difference"), digits, symmetric=row["interval"] == "t"),
-        "p": p_text(row["p_sequence" if "p_sequence" in row else "p_permutation"]),
+        "difference": interval(*_ends(row, "difference"), digits, symmetric=True),
+        "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
     }
-    if row["interval"] != SEQUENCE and alike(row):
+    if alike(row):
         shown |= {"p": MISSING, "p (Holm)": MISSING}
     if margins:
         shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
@@ -108,7 +101,7 @@ def _effect(size: float) -> str:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "scale", "margins", "family", "interval", "seed")
+    names = ("by", "baseline", "reference", "scale", "margins", "family", "seed")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         scored = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
@@ -177,10 +170,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
         "the SD; now: with the pilot's pairs",
     ]
     shown = [_power_read(row) for row in rows] if options["form"] in READ else rows
-    below = left_out(runs, options["by"])
-    if any(run.until for run in runs):
-        below.append(_FIXED)
-    return shown, above, below
+    return shown, above, left_out(runs, options["by"])
 
 
 def _difference_unit(measure: Measure) -> str:
@@ -216,7 +206,7 @@ TABLES: dict[str, Compared] = {
     "differences": Compared(
         _differences,
         (
-            *("--by", "--baseline", "--metric", "--by-task", "--interval", "--margin"),
+            *("--by", "--baseline", "--metric", "--by-task", "--margin"),
             *("--scale", "--family"),
         ),
     ),
