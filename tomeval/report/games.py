@@ -44,10 +44,10 @@ def games(run: Run, measures: Sequence[Measure], reference: str | None = None) -
     episodes = {number: run.store.episodes(number) for number in cells}
     reasons: dict[tuple[int, int], list[str]] = {}
     if sum(map(len, episodes.values())) <= MOST:
-        reasons = {(cell, episode): [] for cell, held in episodes.items() for episode in held}
-    for cell, (episode, _) in tallies.lenient_replies(run.store, LENIENT).items():
-        if cell in cells:
-            reasons.setdefault((cell, episode), []).append("the longest lenient reply")
+        reasons = {(of, episode): [] for of, held in episodes.items() for episode in held}
+    for of_cell, (episode, _) in tallies.lenient_replies(run.store, LENIENT).items():
+        if of_cell in cells:
+            reasons.setdefault((of_cell, episode), []).append("the longest lenient reply")
     judged = next((measure for measure in measures if measure.better), None)
     for cell in run.cells:
         picked = [(held, "the first") for held in episodes[cell.number][:1]]
@@ -55,7 +55,7 @@ def games(run: Run, measures: Sequence[Measure], reference: str | None = None) -
         for episode, why in picked:
             if len(reasons) < MOST or (cell.number, episode) in reasons:
                 reasons.setdefault((cell.number, episode), []).append(why)
-    return [_game(run, cells[cell], n, reasons[cell, n]) for cell, n in sorted(reasons)]
+    return [_game(run, cells[at[0]], at[1], reasons[at]) for at in sorted(reasons)]
 
 
 def _worst(cell: RunCell, measure: Measure, reference: str | None) -> list[tuple[int, str]]:
