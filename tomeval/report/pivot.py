@@ -83,18 +83,21 @@ def _key(row: Row, names: Sequence[str]) -> Key:
     return tuple(row[name] for name in names)
 
 
-def pivoted(run: Run, rows: Rows, pivot: Pivot, name: str, sort: str, words: Words) -> Grid:
+def pivoted(
+    run: Run, rows: Rows, pivot: Pivot, name: str, sort: str, custom: bool, words: Words
+) -> Grid:
     """Return one measure of a run as a table of players and tasks.
 
     All cells have as many decimals, chosen by all intervals together. The last column is the mean
     over tasks, where it has a meaning: of shares, and of payoffs on one scale; it has no interval.
-    Players are sorted by it, or by the column asked for.
+    Players are sorted by it, or by the column asked for. Where the reader chose what goes across
+    (`custom`), there is no mean.
     """
     measure, digits = run.measures[name], digits_for(rows, name)
     scales = {(cell.payoff_range, cell.payoff_size) for cell in run.cells}
     one_scale = len(scales) == 1 and (None, None) not in scales
     alike = measure.unit == "%" or (measure.in_payoffs and one_scale)
-    means = pivot.means(name) if alike else {}
+    means = pivot.means(name) if alike and not custom else {}
     players, how = _order(run, pivot, name, means, sort)
     heads = [words(heading(key)) for key in pivot.down]
     columns = [[words(str(player[i])) for player in players] for i in range(len(pivot.down))]
@@ -133,9 +136,9 @@ def _order(
 ) -> tuple[list[Key], list[str]]:
     """Return the players in the order asked for, and how they are sorted, in words."""
     bare, turned = sort.removeprefix("-"), sort.startswith("-")
-    by = choose_columns([*pivot.down, *run.measures], run.measures, [bare or name])[0]
     if bare == AS_IT_IS:
         return pivot.players, []
+    by = choose_columns([*pivot.down, *run.measures], run.measures, [bare or name])[0]
     if by in pivot.down:
         index = pivot.down.index(by)
         return sorted(pivot.players, key=lambda player: player[index], reverse=turned), []

@@ -22,7 +22,9 @@ VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± |±| \[)(\S.*))?")
 _BETWEEN = 2
 """Blanks between columns."""
 _SHORT, _LONG = 8, 24
-"""How narrow a column of texts may be made, and headings in one line."""
+"""How narrow a column of texts may be made, and how long a text is that may always be folded."""
+_TITLE = "\0"
+"""How a cell begins that is the title of the rows below it; no other text holds it."""
 
 
 def text_of(grid: Grid, width: int | None = None) -> str:
@@ -33,10 +35,11 @@ def text_of(grid: Grid, width: int | None = None) -> str:
 def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
     """Return the lines of a table.
 
-    Without a `width` it is as wide as it is. Else texts and headings are in several lines where
-    they must; if that is too wide, without some of the columns that it can spare, which a line
-    above it names; if that is, it goes on below itself in parts, each with the columns that tell
-    rows apart.
+    Without a `width` it is as wide as it is. Else the first of these that fits: with headings and
+    long texts in several lines; with ``±`` without blanks; with the first of several leading
+    columns above groups of rows; the same without some of the columns that it can spare, which a
+    line above it names; with names in several lines. If none does, it goes on below itself in
+    parts, each with the columns that tell rows apart.
     """
     grid = replace(grid, body=_aligned(grid.body))
     if width is None:
@@ -58,21 +61,25 @@ def _columns(grid: Grid) -> tuple[list[str], list[list[str]]]:
     return grid.heads, [[row[i] for row in grid.body] for i in range(len(grid.heads))]
 
 
-def _sizes(head: str, cells: Sequence[str]) -> tuple[int, int]:
-    """Return how wide the cells of a column are, and how narrow it can be: numbers stay whole."""
+def _sizes(head: str, cells: Sequence[str], fold: bool) -> tuple[int, int]:
+    """Return how wide the cells of a column are, and how narrow it can be: numbers stay whole.
+
+    Texts do too, unless they are long or `fold` says that they need not.
+    """
+    cells = [text for text in cells if not text.startswith(_TITLE)]
     most = max(map(cell_len, cells), default=0)
     least = max(min(least_room(text), _LONG) for text in head.split("\n"))
     if all(text in ("", MISSING) or VALUE.fullmatch(text.strip()) for text in cells):
         return most, max(least, most)
     whole = max(least_room(text, 3) for text in cells)
-    parts = min(2 * _SHORT, max(least_room(text) for text in cells))
-    return most, max(least, whole, min(most, max(_SHORT, parts)))
+    parts = max(_SHORT, min(2 * _SHORT, max(map(least_room, cells)))) if fold else _LONG
+    return most, max(least, whole, min(most, parts))
 
 
 def _natural(grid: Grid) -> list[int]:
     """Return how wide columns are whose cells and headings have a line each."""
     return [
-        max(cell_len(text) for text in (*head.split("\n"), *cells))
+        max(cell_len(text) for text in (*head.split("\n"), *cells) if text[:1] != _TITLE)
         for head, cells in zip(*_columns(grid), strict=True)
     ]
 
@@ -81,20 +88,40 @@ def _fitted(grid: Grid, width: int) -> list[tuple[Grid, list[int]]]:
     """Return the tables to print below each other, with the widths of their columns."""
     for count in range(len(grid.spare) + 1):
         some = grid.without(count)
-        for one in (some, replace(some, body=[[_tight(text) for text in r] for r in some.body])):
-            if rooms := _rooms(one, width):
+        tight = replace(some, body=[[_tight(text) for text in row] for row in some.body])
+        for one in (some, tight, *_sectioned(tight)):
+            if rooms := _rooms(one, width, fold=False):
                 return [(one, rooms)]
-    sizes = [least + _BETWEEN for _, least in map(_sizes, *_columns(one))]
-    parts = [one.of(part) for part in one.parts(sizes, width + _BETWEEN)]
-    return [fit for part in parts for fit in _squeezed(part, width)]
+    if rooms := _rooms(tight, width, fold=True):
+        return [(tight, rooms)]
+    sizes = [_sizes(head, cells, True)[1] for head, cells in zip(*_columns(tight), strict=True)]
+    parts = tight.parts([size + _BETWEEN for size in sizes], width + _BETWEEN)
+    return [fit for part in parts for fit in _squeezed(tight.of(part), width)]
 
 
-def _rooms(grid: Grid, width: int) -> list[int]:
+def _sectioned(grid: Grid) -> Iterator[Grid]:
+    """Yield it with the values of its first leading column, if they repeat, above their rows."""
+    groups: dict[str, list[int]] = {}
+    for number, row in enumerate(grid.body):
+        groups.setdefault(row[0].strip(), []).append(number)
+    if len(groups) == len(grid.body) or not 1 < len(grid.lead) < len(grid.heads):
+        return
+    body, best = [], set()
+    for value, numbers in groups.items():
+        body.append([_TITLE + (value or f"no {grid.heads[0]}"), *[""] * (len(grid.heads) - 2)])
+        for number in numbers:
+            best |= {(len(body), column - 1) for row, column in grid.best if row == number}
+            body.append(["  " + grid.body[number][1], *grid.body[number][2:]])
+    lead = [column - 1 for column in grid.lead[1:]]
+    yield Grid(grid.above, ["  " + grid.heads[1], *grid.heads[2:]], body, lead, best)
+
+
+def _rooms(grid: Grid, width: int, fold: bool) -> list[int]:
     """Return widths of columns that fit together; empty if there are none."""
-    sizes = list(map(_sizes, *_columns(grid)))
-    left = width - _BETWEEN * (len(sizes) - 1)
+    left = width - _BETWEEN * (len(grid.heads) - 1)
     if sum(rooms := _natural(grid)) <= left:
         return rooms
+    sizes = [_sizes(head, cells, fold) for head, cells in zip(*_columns(grid), strict=True)]
     for widest in range(max(width, 1), 0, -1):
         rooms = [max(least, min(most, widest)) for most, least in sizes]
         if sum(rooms) <= left:
@@ -104,13 +131,12 @@ def _rooms(grid: Grid, width: int) -> list[int]:
 
 def _squeezed(part: Grid, width: int) -> Iterator[tuple[Grid, list[int]]]:
     """Yield a part; where it is too wide its first column gives way, or stands by itself."""
-    if rooms := _rooms(part, width):
+    sizes = [_sizes(head, cells, True) for head, cells in zip(*_columns(part), strict=True)]
+    left = width - sum(least + _BETWEEN for _, least in sizes[1:])
+    if rooms := _rooms(part, width, fold=True):
         yield part, rooms
-        return
-    others = list(map(_sizes, *_columns(part)))[1:]
-    left = width - sum(least + _BETWEEN for _, least in others)
-    if others and left >= _SHORT and not VALUE.fullmatch(part.body[0][0].strip()):
-        yield part, [left, *(least for _, least in others)]
+    elif left >= max(_SHORT, *(least_room(row[0], 3) for row in part.body)):
+        yield part, [left, *(least for _, least in sizes[1:])]
     else:
         for column in range(len(part.heads)):
             yield part.of([column]), [width]
@@ -158,6 +184,9 @@ def _lines(grid: Grid, rooms: Sequence[int]) -> Iterator[Line]:
     for texts in zip(*heads, strict=True):
         yield _line(texts, rooms, set())
     for number, row in enumerate(grid.body):
+        if row[0].startswith(_TITLE):
+            yield from ([(line, False)] for line in wrap(row[0][1:], sum(rooms)))
+            continue
         cells = [wrapped(text, room) for text, room in zip(row, rooms, strict=True)]
         bold = {column for line, column in grid.best if line == number}
         for texts in zip_longest(*cells, fillvalue=""):

@@ -273,16 +273,14 @@ def _measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
     names = choose_measures(measures, asked.metrics)
     one = names or [name for name in show.headline[:1] if name in headline]
     pivot = pivot_of(run, rows, asked.pivot)
-    if asked.pivot not in ("", AS_IT_IS):
-        if pivot is None:
-            raise TomevalError(f"--pivot {asked.pivot}: several cells would share one entry")
-        across = True
-    else:
-        across = bool(pivot and len(one) == 1 and pivot.reads_well and not asked.pivot)
-    if pivot and across:
+    custom = asked.pivot not in ("", AS_IT_IS)
+    if custom and pivot is None:
+        raise TomevalError(f"--pivot {asked.pivot}: several cells would share one entry")
+    if pivot and (custom or (len(one) == 1 and pivot.reads_well and not asked.pivot)):
         shown = one or headline[:1]
         grids = [
-            pivoted(run, _with_kinds(run, rows, [n]), pivot, n, asked.sort, words) for n in shown
+            pivoted(run, _with_kinds(run, rows, [n]), pivot, n, asked.sort, custom, words)
+            for n in shown
         ]
     else:
         shown = names or headline
