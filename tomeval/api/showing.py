@@ -230,17 +230,13 @@ class _Shown:
     def _state(self) -> dict[str, str]:
         """Return a bar, steps and time left, and a line per model that was asked."""
         live = self.live.now()
-        left = ""
-        if live.left:
-            left = f", {'> ' * bool(live.unseen)}{timedelta(seconds=round(live.left))} left"
+        left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
         lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
         for model in live.models.values():
-            share = model.unreadable_share
-            asked = model.asked
-            said = f"{asked.calls:,} calls, {asked.prompt + asked.completion:,} tokens"
-            said += "" if share is None else f", {100 * share:.1f} % of answers unreadable"
-            said += f", {model.retries:,} retries" if model.retries else ""
-            lines.append(in_line(f"{model.name}: {said}"))
+            calls, tokens = model.asked.calls, model.asked.prompt + model.asked.completion
+            unread = model.unreadable_share
+            said = "" if unread is None else f", {100 * unread:.1f} % of answers unreadable"
+            lines.append(in_line(f"{model.name}: {calls:,} calls, {tokens:,} tokens{said}"))
         bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
         return {
             "text/plain": "\n".join(lines),

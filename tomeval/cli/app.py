@@ -17,9 +17,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.files import OPTION, USUAL, allowing
 from tomeval.core.printing import notes_handler, show, tell_wrapped
 from tomeval.core.text import excerpt
-from tomeval.core.unpacking import OPTION, USUAL, allowing
 
 PANELS = {
     "Measure": {
@@ -71,9 +71,8 @@ class Group(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; one that ships is loaded when it is called, and for its help."""
-        if cmd_name in _OWN:
-            return _Later(cmd_name, help=_about(_made(cmd_name)), rich_help_panel=_PANEL[cmd_name])
-        _load_strangers()
+        if cmd_name not in _OWN:
+            _load_strangers()
         names = extensions.named("commands")
         parts = [n for n in names if n.partition(" ")[0] == cmd_name and n != cmd_name]
         if cmd_name in PARTS or parts:
@@ -81,7 +80,10 @@ class Group(TyperGroup):
             more = f"What its options are, its first argument says: {cmd_name} WHAT --help."
             panel = "Begin and share" if about else OWN_PANEL
             return _Parted(cmd_name, help=f"{about}\n\n{more}", rich_help_panel=panel)
-        return _command(cmd_name, _made(cmd_name)) if cmd_name in names else None
+        if cmd_name not in (*_OWN, *names):
+            return None
+        panel = _PANEL.get(cmd_name, OWN_PANEL)
+        return _Later(cmd_name, help=_about(cmd_name), rich_help_panel=panel)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the arguments before the command; a mistake among them is one line."""
@@ -218,8 +220,12 @@ def _made(whole: str) -> Any:
         raise extensions.NotInstalled(f"{whole}: cannot be loaded ({error})") from None
 
 
-def _about(made: Any) -> str:
-    """Return what a command is for, as its own help begins."""
+def _about(name: str) -> str:
+    """Return what a command is for, as its own help begins; or why it cannot be loaded."""
+    try:
+        made = _made(name)
+    except TomevalError as error:
+        return str(error)
     return str((made.info.help if isinstance(made, typer.Typer) else made.__doc__) or "")
 
 
@@ -230,11 +236,9 @@ def _command(name: str, made: Any) -> Any:
         command: Any = typer.main.get_command(made)
     else:
         lone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-        lone.command(name, cls=Command, rich_help_panel=OWN_PANEL)(made)
+        lone.command(name, cls=Command)(made)
         command = typer.main.get_command(lone)
     command.name = name
-    if isinstance(command, TyperGroup) and not command.rich_help_panel:
-        command.rich_help_panel = OWN_PANEL
     return command
 
 

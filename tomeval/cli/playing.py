@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tomeval.cli.options import (
-    MANY_MACHINES,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -69,7 +68,6 @@ def run(
             metavar="K/N",
             help="Play only part K of N, such as 3/16, into a folder of its own; tomeval merge "
             "joins the parts.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     workers: Annotated[
@@ -77,7 +75,6 @@ def run(
         typer.Option(
             "--workers",
             help="Number of processes on this machine. Default: 1.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     engine: Engine = None,

@@ -41,15 +41,7 @@ def plot(
     every: Annotated[
         bool, typer.Option("--all", help="Draw every figure that the run's data supports.")
     ] = False,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="CONDITION",
-            help="Cells to draw: COLUMN=VALUE[,VALUE], with * for any text; != for all others. "
-            "Repeatable.",
-        ),
-    ] = None,
+    where: WhereOption = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(

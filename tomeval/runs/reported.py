@@ -6,9 +6,8 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from tomeval.core.csv_files import csv_rows, read_csv
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.resources import results_path, shown_path
+from tomeval.core.resources import csv_rows, read_csv, results_path, shown_path
 from tomeval.runs.columns import interval_columns
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tomeval.core.csv_files import check_columns
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.resources import check_columns
 from tomeval.core.text import ascii_signs, excerpt
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
 from tomeval.domains.matrix.partners import PartnerSet

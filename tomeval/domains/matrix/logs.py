@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.csv_files import SEPARATORS, read_csv
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import check_unpacked
 from tomeval.core.outcomes import NOT_ASKED, VALID, VOID
-from tomeval.core.unpacking import check_unpacked
+from tomeval.core.resources import SEPARATORS, read_csv
 from tomeval.domains.matrix.attribution import ImpossibleError, attribute
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import (
@@ -53,7 +53,7 @@ def read_log(path: Path, reading: Reading) -> Log:
         With file, line, column, value and near match: what cannot be read, but for steps that are
         to be left out with their match; a match that no partner of its set can have played, if it
         is not to be left out; nothing left to score; a file that takes more memory than is allowed,
-        see `tomeval.core.unpacking`.
+        see `tomeval.core.files`.
     """
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson", ".parquet"):
         raise TomevalError(

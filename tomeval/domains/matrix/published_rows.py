@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from tomeval.core.csv_files import csv_rows
 from tomeval.core.errors import TomevalError
-from tomeval.core.resources import read_text, shipped, shown_path
+from tomeval.core.resources import csv_rows, read_text, shipped, shown_path
 
 COLUMNS = ("table", "model", "prompting", "game", "partner", "metric", "mean", "ci95")
 CELL = COLUMNS[:5]
