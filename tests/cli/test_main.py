@@ -375,7 +375,7 @@ def test_every_command_has_help(tomeval) -> None:
     assert names == {
         *("run", "plan", "prompt", "status", "table", "plot", "transcript", "list"),
         *("compare", "report", "export", "bounds"),
-        *("import", "verify", "ratings", "play"),
+        *("import", "verify", "play"),
         *("init", "merge"),
     }
     for name in names:
@@ -386,5 +386,5 @@ def test_every_command_has_help(tomeval) -> None:
             assert code == 0
             assert len(whole) > len(brief)
     for command in ([], ["run"]):
-        assert len(tomeval(*command, "--help")[1].strip().splitlines()) <= 40 + 9 * (not command)
-    assert len(names) <= 18
+        assert len(tomeval(*command, "--help")[1].strip().splitlines()) <= 40 + 6 * (not command)
+    assert len(names) <= 17

@@ -21,8 +21,8 @@ from tomeval.cli.options import (
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 
-USUAL = {"interval": "auto", "scale": "payoff"}
-FIXED = {"family": "metric", "method": None, "power": 0.8, "alpha": 0.05, "seed": 0}
+USUAL = {"interval": "t", "scale": "payoff"}
+FIXED = {"family": "metric", "power": 0.8, "alpha": 0.05, "seed": 0}
 """What the tables can be told in Python and has no option here."""
 
 
@@ -65,14 +65,9 @@ def compare(
         typer.Option("--by-task", help="Also compare within each task (differences, shares)."),
     ] = False,
     interval: Annotated[
-        Literal["auto", "t", "bca", "sequence"],
-        typer.Option(
-            "--interval",
-            help="Interval of a difference. t: Student's t; bca: bootstrap; sequence: valid at "
-            "every look, like its p; auto: sequence in runs that were extended or stopped by a "
-            "condition, else t.",
-        ),
-    ] = "auto",
+        Literal["t", "bca"],
+        typer.Option("--interval", help="Interval of a difference: Student's t, or a bootstrap."),
+    ] = "t",
     margin: Annotated[
         list[str] | None,
         typer.Option("--margin", help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."),

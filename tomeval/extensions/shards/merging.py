@@ -290,8 +290,7 @@ class _Merge:
                     f"{run.folder}: stops by {until['condition']!r}, another run by "
                     f"{whole['condition']!r}; only runs with the same condition can be merged"
                 )
-            for key, met in until["met"].items():
-                whole["met"] = {**whole["met"], key: {**whole["met"].get(key, {}), **met}}
+            whole["met"] = whole["met"] | until["met"]
             told = [whole["cells"], until["cells"]]
             whole["cells"] = {
                 cell: max(
