@@ -52,8 +52,9 @@ def revisions(run: Run) -> dict[str, str]:
 def meanings(run: Run, measures: Iterable[Measure]) -> list[dict[str, str]]:
     """Return what a run's rates and its measures mean, a row for each."""
     names = (INVALID.name, REASK.name, LENIENT.name, *run.domain.show.rates(run))
-    listed = [*(RATES[name] for name in names), *measures]
-    return [{"measure": one.heading, "meaning": one.meaning} for one in listed]
+    pairs = [(RATES[name].heading, RATES[name].meaning) for name in names]
+    pairs += [(measure.heading, measure.meaning) for measure in measures]
+    return [{"measure": what, "meaning": meaning} for what, meaning in pairs]
 
 
 def sessions(run: Run) -> list[dict[str, str]]:
