@@ -11,7 +11,7 @@ from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell, matrix_ce
 from tomeval.extensions.adaptation.measures import MEASURES, around, lags
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import Sheet, by_task
-from tomeval.plots.settings import in_style, SMALL
+from tomeval.plots.settings import SMALL, in_style
 from tomeval.plots.style import COLOURS, add_head, fold, lines_of, new_figure
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.results import Run
