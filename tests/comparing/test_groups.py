@@ -153,7 +153,6 @@ def test_a_person_is_one_unit_over_all_tasks(tmp_path, within):
     with tomeval.import_log(path, tmp_path / "run", "IPD", by=("condition",)) as run:
         found = compare(run, "subject", "calm", metrics=NAMES, resamples=99)
     names = ("pairs", "difference", "difference_low", "difference_high", "p_t")
-    names += ("effect_size",)
     assert len(found.scopes) == 3
     for metric in NAMES:
         whole, one, other = (found.at("hurried", metric, scope) for scope in range(3))
