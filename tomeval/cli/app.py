@@ -19,7 +19,6 @@ from tomeval.cli.joined import Command, Joined
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.printing import notes_handler, show, tell_wrapped
-from tomeval.core.shipped import SHIPPED
 from tomeval.core.text import excerpt
 from tomeval.core.unpacking import OPTION, USUAL, allowing
 
@@ -86,12 +85,11 @@ class Group(TyperGroup):
             _load_strangers()
         if not (parts := _parts(cmd_name)):
             return None
-        panel, where = _OWN.get(cmd_name, ("", ""))
-        panel = panel or _shipped(parts[0])[0]
+        panel, where = _OWN.get(cmd_name, (OWN_PANEL, ""))
         if parts != [cmd_name] or isinstance(where, dict):
             return _joined(cmd_name, panel, parts)
-        if cmd_name in _OWN or _shipped(cmd_name)[1]:
-            return _Later(cmd_name, panel, _shipped(cmd_name)[1])
+        if cmd_name in _OWN:
+            return _Later(cmd_name, panel)
         return _command(cmd_name, _made(cmd_name))
 
     def make_context(self, *args: Any, **more: Any) -> Any:
@@ -137,12 +135,6 @@ def _parts(head: str) -> list[str]:
     return [*own, *brought]
 
 
-def _shipped(whole: str) -> tuple[str, str]:
-    """Return the panel and the line of help of a command, or part, of an extension that ships."""
-    lines = (line.commands[whole] for line in SHIPPED.values() if whole in line.commands)
-    return next(lines, (OWN_PANEL, ""))
-
-
 def _joined(head: str, panel: str, parts: list[str]) -> Joined:
     makers = {name.partition(" ")[2]: partial(_made, name) for name in parts}
     return Joined(head, ABOUT.get(head) or _about(parts[0]), panel, makers, _command)
@@ -151,9 +143,8 @@ def _joined(head: str, panel: str, parts: list[str]) -> Joined:
 class _Later(TyperCommand):
     """A command that ships, which is loaded when it is called."""
 
-    def __init__(self, name: str, panel: str, about: str = "") -> None:
-        about = about or _about(name)
-        super().__init__(name, help=about, rich_help_panel=panel, add_help_option=False)
+    def __init__(self, name: str, panel: str) -> None:
+        super().__init__(name, help=_about(name), rich_help_panel=panel, add_help_option=False)
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         """Load the command and begin it; what brings it may lack here, which is one line."""

@@ -421,9 +421,10 @@ def test_the_figure_shows_every_subject_beside_the_rational_believer(folder) -> 
 
 
 def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:
+    from tomeval.core import extensions
     from tomeval.runs import outside
 
-    monkeypatch.setattr(outside, "load_if_installed", lambda name: None)
+    monkeypatch.setattr(extensions, "_is_there", lambda name: name != "planted")
     with Run(folder) as run:
         assert "use_slope" not in run.measures
         assert "planted" not in run.tables

@@ -14,12 +14,13 @@ from support import ALL_GAMES, episodes_of, random_partner, scripts, setup_of
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import Extension, add
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import play_episode
-from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.probabilistic.forecaster import spoilt
 from tomeval.extensions.probabilistic.forecasts import BINS, calibration, crossed_parts, plain_parts
 from tomeval.extensions.probabilistic.measures import (
@@ -234,9 +235,9 @@ class Sometimes(Stubborn):
 
 
 @pytest.fixture
-def subjects(monkeypatch):
-    for kind in (Stubborn, Certain, Sometimes):
-        monkeypatch.setitem(SUBJECTS, kind.__name__.lower(), kind)
+def subjects():
+    kinds = (Stubborn, Certain, Sometimes)
+    add(Extension("of_this_test", subjects={kind.__name__.lower(): kind for kind in kinds}))
 
 
 def play_run(folder, **keys):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import named, part, parts, player_kind, resolved
+from tomeval.core.extensions import named, part, parts
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.embedding_players import (
     ENCODER_DRAWS,
@@ -90,7 +90,7 @@ class PlayerKind(NamedTuple):
 def brought_kinds() -> dict[str, PlayerKind]:
     """Return the kinds of player that extensions bring, those that can be loaded."""
     return {
-        name.removeprefix(_BROUGHT): resolved(made)
+        name.removeprefix(_BROUGHT): made
         for name, made in parts("players").items()
         if name.startswith(_BROUGHT)
     }
@@ -131,7 +131,7 @@ class DecryptoPlayer(SeatedPlayer):
     @cached_property
     def brought(self) -> PlayerKind | None:
         """The kind, if an extension brings it."""
-        return None if self.kind in KIND_OPTIONS else player_kind(f"{_BROUGHT}{self.kind}")
+        return None if self.kind in KIND_OPTIONS else part("players", f"{_BROUGHT}{self.kind}")
 
     def check(self, role: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
@@ -232,7 +232,7 @@ def table_from_spec(spec: str, strategy: str = "QA") -> dict[str, Any]:
         return {"embedding": name}
     kind, _, said = spec.partition(":")
     if (brought := f"{_BROUGHT}{kind}") in named("players"):
-        return {"kind": kind, **player_kind(brought).short(said)}
+        return {"kind": kind, **part("players", brought).short(said)}
     if ":" not in spec:
         known = ["random", *SHIPPED]
         raise TomevalError(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.extensions import part
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
@@ -37,7 +38,8 @@ def only_partner_drawn(setup: Setup) -> bool:
 
 def _nothing_drawn(setup: Setup) -> bool:
     """Tell whether a language model leaves nothing to chance; see `only_partner_drawn`."""
-    kind = SUBJECTS.get(setup.kind)  # None in a run with a subject from outside that is not loaded
+    # None in a run with a subject from outside that is not loaded
+    kind = SUBJECTS.get(setup.kind) or part("subjects", setup.kind)
     if kind is None or not issubclass(kind, LLMSubject):
         return False
     spec = _option(setup, "model")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.core.extensions import parts, resolved
+from tomeval.core.extensions import parts
 from tomeval.domains.matrix.game_sets import GameSets
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import REFERENCES
@@ -59,8 +59,8 @@ def _game() -> Json:
         },
     }
     more = []
-    for kind, made in sorted(parts("game_sets").items()):
-        sets: GameSets = resolved(made)
+    brought: dict[str, GameSets] = parts("game_sets")
+    for kind, sets in sorted(brought.items()):
         beside = ("labels",) if sets.brings_partners else ("labels", "partners")
         said = {kind: sets.schema(), **{key: keys[key] for key in beside}}
         more.append(table(said, [kind]))
@@ -80,7 +80,7 @@ def _partners() -> Json:
     kinds = sorted(name for name, made in all_subjects().items() if made.by_run)
     kind = {"enum": kinds, "description": about}
     player = table({SUBJECT: kind, "name": _NAME}, [SUBJECT])
-    more = [resolved(kind).schema(name) for _, kind in sorted(parts("partner_sets").items())]
+    more = [kind.schema(name) for _, kind in sorted(parts("partner_sets").items())]
     return {"anyOf": [name, table(keys, ["partners"]), *more, player, ref("subject")]}
 
 
@@ -98,7 +98,7 @@ def _options(kind: str) -> Json:
     subject = subject_class(kind)
     said = meanings(SubjectOptions if issubclass(subject, LLMSubject) else subject)
     if issubclass(subject, LLMSubject):
-        said |= {name: resolved(aside).about for name, aside in parts("asides").items()}
+        said |= {name: aside.about for name, aside in parts("asides").items()}
     keys: dict[str, Any] = {"kind": {"const": kind}, "name": _NAME}
     for option, default in subject.options().items():
         keys[option] = _option(option, default, said.get(option, ""))
