@@ -136,7 +136,6 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
     kind = PlayerKind(
         "draws, by its luck",
         {"luck": 1},
-        {},
         lambda player, lists: player.options["luck"],
         dict.fromkeys(("encoder", "decoder", "interceptor"), seat),
         lambda text: {"luck": int(text)},

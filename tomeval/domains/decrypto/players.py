@@ -30,7 +30,6 @@ from tomeval.lexicon.words import WordLists
 
 if TYPE_CHECKING:
     from tomeval.domains.decrypto.experiment import DecryptoExperiment
-    from tomeval.runs.file_schema import Json
 
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
@@ -61,7 +60,7 @@ _BROUGHT = "decrypto "
 
 
 class PlayerKind(NamedTuple):
-    """A kind of player that an extension brings, see `tomeval.core.extensions.Extension.players`.
+    """A kind of player that an extension brings, see `tomeval.core.extensions.KINDS`.
 
     Attributes
     ----------
@@ -69,8 +68,6 @@ class PlayerKind(NamedTuple):
         What it is, in a few words.
     options : mapping
         Its options with their defaults. One called ``embedding`` is the name of one, or a file.
-    schema : mapping
-        JSON schemas of the options.
     spec : callable
         Returns what its options say, checked, given a `DecryptoPlayer` and word lists.
     seats : mapping of str to callable
@@ -81,7 +78,6 @@ class PlayerKind(NamedTuple):
 
     about: str
     options: Mapping[str, Any]
-    schema: Mapping[str, Json]
     spec: Callable[[DecryptoPlayer, WordLists], Any]
     seats: Mapping[str, Callable[[Chair[str], Any, WordLists], Seat]]
     short: Callable[[str], dict[str, Any]]

@@ -14,7 +14,6 @@ from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import MAX_STATES
 from tomeval.domains.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
-from tomeval.runs.file_schema import Json, table
 
 KEYS = ("switch", "at", "name")
 """The keys of a partner set that switches."""
@@ -175,30 +174,5 @@ def _pairs(
     return pairs, f"two of {drawn.name}"
 
 
-def described(set_name: Json) -> Json:
-    """Return the schema of tables that switch."""
-    step = {"type": "integer", "minimum": 2}
-    span = dict.fromkeys(RANGE, step)
-    two = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
-    keys: dict[str, Json] = {
-        "switch": {
-            "description": "Two partners, the first and the one that follows it; or a partner set "
-            "from which both are drawn.",
-            "anyOf": [two, set_name, {"type": "object"}],
-        },
-        "at": {
-            "description": "The first step of the second policy; of several, each episode draws "
-            "one.",
-            "anyOf": [
-                step,
-                {"type": "array", "items": step, "minItems": 1},
-                table(span, ["from", "to"]),
-            ],
-        },
-        "name": {"type": "string", "description": "What tables call it."},
-    }
-    return table(keys, ["switch", "at"], "A partner that changes its policy, see docs/partners.md.")
-
-
-SETS = PartnerSets(build, described)
+SETS = PartnerSets(build)
 """Sets of partners that change their policy, as experiments name them."""
