@@ -523,7 +523,7 @@ STOPPING = {
 }
 
 
-def stopping(folder: Path, until: str = "best known(regret, within 0.3)", stop: int = 0) -> Path:
+def stopping(folder: Path, until: str = "decided(rmax, random, regret)", stop: int = 0) -> Path:
     def progress(done: int, total: int) -> None:
         if stop and done >= stop:
             raise KeyboardInterrupt
@@ -554,7 +554,7 @@ def test_why_cells_stopped_is_kept(tmp_path) -> None:
 def test_runs_of_two_conditions_are_not_merged(tmp_path) -> None:
     folders = [stopping(tmp_path / "a"), stopping(tmp_path / "b", "width(regret) < 0.9")]
     with pytest.raises(
-        TomevalError, match=r"b: stops by 'width.*, another run by 'best known.*same c"
+        TomevalError, match=r"b: stops by 'width.*, another run by 'decided.*same c"
     ):
         merge(folders, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
