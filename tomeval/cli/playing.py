@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tomeval.cli.options import (
-    MANY_MACHINES,
-    MODELS,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -68,9 +66,8 @@ def run(
             "--shard",
             hidden=True,
             metavar="K/N",
-            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval merge "
+            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval import "
             "joins the parts.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     workers: Annotated[
@@ -78,7 +75,6 @@ def run(
         typer.Option(
             "--workers",
             help="Number of processes on this machine. Default: 1.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     engine: Engine = None,
@@ -92,14 +88,6 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
-    prefix_reuse: Annotated[
-        bool,
-        typer.Option(
-            hidden=True,
-            help="Encode each token of an episode only once (local models).",
-            rich_help_panel=MODELS,
-        ),
-    ] = True,
     startup_test: StartupTest = True,
     go_on: GoOn = False,
     log: Annotated[
@@ -110,14 +98,11 @@ def run(
             help="Log curves to wandb or mlflow. Repeatable.",
         ),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", hidden=True, help="Show each retry of a request.")
-    ] = False,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
-    """Run an experiment; run it again to resume, or with more episodes to extend.
+    """Run an experiment; run it again to resume or extend it.
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, a cell has no complete episode or was stopped,
@@ -156,11 +141,9 @@ def run(
             max_calls=max_calls,
             max_tokens=max_tokens,
             max_cost=max_cost,
-            prefix_reuse=prefix_reuse,
             startup_test=startup_test,
             go_on=go_on,
             log=log or (),
-            verbose=verbose,
         )
 
 
@@ -198,7 +181,6 @@ def play_into(
     max_tokens: int | None = None,
     max_cost: float | None = None,
     log: Sequence[str] = (),
-    verbose: bool = False,
     notes: Sequence[str] = (),
     **how: Any,
 ) -> None:
@@ -226,7 +208,7 @@ def play_into(
     with ExitStack() as stack:
         for logger in [_logger(name) for name in dict.fromkeys(log)]:
             stack.enter_context(logger(Path(out), live))
-        on_steps = stack.enter_context(showing_progress(live, verbose))
+        on_steps = stack.enter_context(showing_progress(live))
         try:
             played = run_experiment(
                 experiment,
@@ -299,7 +281,7 @@ def plan(
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Show what an experiment would play, ask and cost; no model is asked anything."""
+    """Show what an experiment would play, ask and cost."""
     from tomeval.core.credentials import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
