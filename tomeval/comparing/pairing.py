@@ -81,9 +81,6 @@ class Pairing:
     unmet : ndarray of int, shape (T, L), optional
         Those of `alone` whose partner, person or chance the other side has no complete episode
         with. Default: none of them.
-    between : ndarray, shape (T, L, M, 2), optional
-        Between what a pair's difference of each measure lies in each task. Default: in all of them
-        `difference_limits`.
     """
 
     by: str
@@ -97,14 +94,6 @@ class Pairing:
     sizes: FloatArray
     empty: tuple[str, ...] = ()
     unmet: IntArray | None = None
-    between: FloatArray | None = None
-
-    @property
-    def limits(self) -> FloatArray:
-        """`between`, as an array."""
-        shape = (len(self.names), len(self.levels), len(self.measures), 2)
-        limits = self.difference_limits if self.between is None else self.between
-        return np.broadcast_to(limits, shape)
 
     @property
     def difference_limits(self) -> FloatArray:
@@ -212,19 +201,7 @@ class _Table:
             np.max([side.sizes for pair in self.pairs[key] for side in pair], axis=0)
             for key in keys
         ]
-        told = (np.stack(sizes), empty_names, strange, self._between(keys, len(measures)))
-        return Pairing(*fixed, names, tasks, laid, alone, *told)
-
-    def _between(self, keys: Sequence[tuple[Any, ...]], width: int) -> FloatArray:
-        """Return `Pairing.between`."""
-        between = np.empty((len(keys), len(self.levels), width, 2))
-        between[..., 0], between[..., 1] = np.inf, -np.inf
-        for number, key in enumerate(keys):
-            for a, b in self.pairs[key]:
-                mine = between[number, self.levels.index(a.level)]
-                mine[:, 0] = np.minimum(mine[:, 0], a.limits[:, 0] - b.limits[:, 1])
-                mine[:, 1] = np.maximum(mine[:, 1], a.limits[:, 1] - b.limits[:, 0])
-        return between
+        return Pairing(*fixed, names, tasks, laid, alone, np.stack(sizes), empty_names, strange)
 
     def _of_people(self, keys: Sequence[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
         """Return the tasks that people played, one unit each over all of their tasks.
