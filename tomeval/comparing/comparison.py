@@ -143,13 +143,7 @@ def compared_sides(
     if metrics is None and not (kept := _valued(sides)).all():
         names = tuple(np.array(names)[kept].tolist())
         sides = [
-            replace(
-                side,
-                values=side.values[:, kept],
-                sizes=side.sizes[kept],
-                limits=side.limits[kept],
-            )
-            for side in sides
+            replace(side, values=side.values[:, kept], sizes=side.sizes[kept]) for side in sides
         ]
     return names, sides
 

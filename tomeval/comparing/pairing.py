@@ -78,9 +78,6 @@ class Pairing:
         How large the numbers are that each measure is computed from, which rounding is relative to.
     empty : tuple of str
         Tasks that were played on both sides, but no episode was completed by both.
-    between : ndarray, shape (T, L, M, 2), optional
-        Between what a pair's difference of each measure lies in each task. Default: in all of them
-        `difference_limits`.
     """
 
     by: str
@@ -93,14 +90,6 @@ class Pairing:
     alone: IntArray
     sizes: FloatArray
     empty: tuple[str, ...] = ()
-    between: FloatArray | None = None
-
-    @property
-    def limits(self) -> FloatArray:
-        """`between`, as an array."""
-        shape = (len(self.names), len(self.levels), len(self.measures), 2)
-        limits = self.difference_limits if self.between is None else self.between
-        return np.broadcast_to(limits, shape)
 
     @property
     def difference_limits(self) -> FloatArray:
@@ -206,19 +195,8 @@ class _Table:
             np.max([side.sizes for pair in self.pairs[key] for side in pair], axis=0)
             for key in keys
         ]
-        told = (np.stack(sizes), empty_names, self._between(keys, len(measures)))
+        told = (np.stack(sizes), empty_names)
         return Pairing(*fixed, names, tasks, laid, alone, *told)
-
-    def _between(self, keys: Sequence[tuple[Any, ...]], width: int) -> FloatArray:
-        """Return `Pairing.between`."""
-        between = np.empty((len(keys), len(self.levels), width, 2))
-        between[..., 0], between[..., 1] = np.inf, -np.inf
-        for number, key in enumerate(keys):
-            for a, b in self.pairs[key]:
-                mine = between[number, self.levels.index(a.level)]
-                mine[:, 0] = np.minimum(mine[:, 0], a.limits[:, 0] - b.limits[:, 1])
-                mine[:, 1] = np.maximum(mine[:, 1], a.limits[:, 1] - b.limits[:, 0])
-        return between
 
     def _of_people(self, keys: Sequence[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
         """Return the tasks that people played, one unit each over all of their tasks.

@@ -57,5 +57,4 @@ def in_ranges(side: Side, names: Sequence[str], scale: str, reference: str | Non
         side,
         values=side.values / divisor,
         sizes=side.sizes / divisor,
-        limits=side.limits / divisor[:, None],
     )
