@@ -181,7 +181,7 @@ MISTAKES = [
     ("table runs/mine --pivot gam", "unknown column 'gam' (did you mean 'game'?)"),
     ("plot runs/mine", "missing option '--out'"),
     ("plot runs/mine --out p --only scatter", "--only literal_against_functional?"),
-    ("export runs/mine --what inspect", "--format inspect --out FOLDER"),
+    ("export runs/mine --what hub", "--format hub --out FOLDER"),
     ("export runs/mine --what step", "(did you mean 'steps'?)"),
     ("export runs/mine --format parqet", "(did you mean 'parquet'?)"),
     (
@@ -214,7 +214,6 @@ MISTAKES = [
     ("init experimnt", "unknown kind 'experimnt' (did you mean 'experiment'?)"),
     ("list game", "unknown list 'game' (did you mean 'games'?)"),
     ("import nope.csv", "nope.csv: no such file"),
-    ("verify runs/nope", "runs/nope: not a run folder"),
 ]
 
 
