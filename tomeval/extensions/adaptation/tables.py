@@ -47,7 +47,9 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
             turns = lags(laid.change, sides[name])
             known = ~np.isnan(turns)
             share = clustered_share(np.isinf(turns)[known], cell.clusters[known])
-            row |= flat_share(f"{missed[name]}_percent", share)
+            column = f"{missed[name]}_percent"
+            # Episodes that are no sample have no interval.
+            row |= {column: 100 * share.share} if cell.each_once else flat_share(column, share)
     return row
 
 
