@@ -146,10 +146,8 @@ def _toml(text: str) -> str:
 SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
     lambda run: ("status", run),
     lambda run: ("table", run),
-    lambda run: ("table", run, "--what", "cells", "--best-of", "*"),
     lambda run: ("table", run, "--format", "markdown"),
     lambda run: ("table", run, "--format", "latex"),
-    lambda run: ("transcript", run, "--cells"),
     lambda run: ("transcript", run, "--cell", "0"),
     lambda run: ("transcript", run, "--cell", "1", "--episode", "3"),
     lambda run: ("transcript", run, "--cell", "99"),
@@ -331,10 +329,9 @@ def _refused(size: float, work: Path) -> Row:
                     (place / f"from {log.name}", ()),
                 )
             ),
-            *((verb, place / "from names.csv") for verb in ("table", "transcript", "verify")),
-            ("verify", place / "steps.csv"),
+            *((verb, place / "from names.csv") for verb in ("table", "transcript")),
             ("transcript", place / "games.json"),
-            ("import", "--domain", "decrypto", place / "steps.csv", "--out", place / "new.json"),
+            ("import", place / "steps.csv", "--out", place / "new.json"),
             ("list", text),
             *((verb, named) for verb in ("table", "status", "plan", "report")),
             ("prompt", "QA", "--prompts", named),

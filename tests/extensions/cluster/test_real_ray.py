@@ -96,7 +96,7 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
         """Let replicas wait for each other until two are lost, however slow one is to begin."""
         if done or all(other.opened for other in driver._posts):
             rest(driver, post)
-        elif post.origin is not None and not post.jobs:
+        elif post.place is not None and not post.jobs:
             driver._choose(post)
 
     def lose(counts) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tomeval.core.text import excerpt
-from tomeval.extensions.cluster.player import Setting
-from tomeval.runs.origins import Origin
+from tomeval.extensions.cluster.player import Ready, Setting
 from tomeval.runs.schedule import Job, Schedule
 
 
@@ -72,7 +71,7 @@ class Post:
 
     number: int
     replica: Replica
-    origin: Origin | None = None
+    place: Ready | None = None
     group: Group | None = None
     opened: bool = False
     jobs: dict[Job, int] = field(default_factory=dict)
@@ -92,10 +91,10 @@ class Post:
         """What it does."""
         if self.given_up:
             return "lost"
-        return "starting" if self.origin is None else "playing" if self.jobs else "idle"
+        return "starting" if self.place is None else "playing" if self.jobs else "idle"
 
     def __str__(self) -> str:
-        return f"{self.name} on {self.origin.host}" if self.origin else self.name
+        return f"{self.name} on {self.place.host}" if self.place else self.name
 
 
 def summary(posts: Sequence[Post]) -> str:
