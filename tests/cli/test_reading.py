@@ -200,13 +200,6 @@ def test_what_compare_says_fits_the_terminal_and_is_whole_when_piped(tomeval, fo
     assert max(map(len, notes)) <= 80
 
 
-def test_a_row_without_an_interval_says_so() -> None:
-    from tomeval.report.pivot import shared_words
-
-    rows = [{"game": "RPS", "interval": kind} for kind in ("t", "", "normal")]
-    assert shared_words(rows, ["game"], str) == ["95 % interval none or normal or t"]
-
-
 # --- status ---------------------------------------------------------------------------------------
 
 
