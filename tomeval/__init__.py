@@ -10,7 +10,6 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from tomeval.api.opened import Run as Run
     from tomeval.api.several import open as open
-    from tomeval.api.verbs import merge as merge
     from tomeval.api.verbs import run as run
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 _HOME = {
     "api.opened": ("Run",),
     "api.several": ("open",),
-    "api.verbs": ("merge", "run"),
+    "api.verbs": ("run",),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),

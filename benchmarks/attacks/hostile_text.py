@@ -329,8 +329,7 @@ def _refused(size: float, work: Path) -> Row:
                     (place / f"from {log.name}", ()),
                 )
             ),
-            *((verb, place / "from names.csv") for verb in ("table", "transcript", "verify")),
-            ("verify", place / "steps.csv"),
+            *((verb, place / "from names.csv") for verb in ("table", "transcript")),
             ("transcript", place / "games.json"),
             ("import", place / "steps.csv", "--out", place / "new.json"),
             ("list", text),

@@ -375,8 +375,7 @@ def test_every_command_has_help(tomeval) -> None:
     assert names == {
         *("run", "plan", "prompt", "status", "table", "plot", "transcript", "list"),
         *("compare", "report", "export", "bounds"),
-        *("import", "verify", "play"),
-        *("init", "merge"),
+        *("import", "play", "init"),
     }
     for name in names:
         code, brief, _ = tomeval(name, "--help")

@@ -150,7 +150,6 @@ MISTAKES = [
     ("init experimnt", "unknown kind 'experimnt' (did you mean 'experiment'?)"),
     ("list game", "unknown list 'game' (did you mean 'games'?)"),
     ("import nope.csv", "nope.csv: no such file"),
-    ("verify runs/nope", "runs/nope: not a run folder"),
 ]
 
 

@@ -33,7 +33,7 @@ PANELS = {
     },
     "Begin and share": {
         **{"list": "cli.starting:list_", "init": "cli.starting:init"},
-        **{"export": "cli.share:export", "verify": "cli.reading:verify"},
+        "export": "cli.share:export",
     },
 }
 """The commands by what one does with them, in the order of ``--help``."""
@@ -46,7 +46,7 @@ PARTS = {
 
 ABOUT = {
     "play": "Play a game yourself at the terminal.",
-    "import": "Make a run folder of games played elsewhere.",
+    "import": "Make a run folder of games played elsewhere, or of several runs.",
 }
 """What they are for."""
 

@@ -66,7 +66,7 @@ def run(
             "--shard",
             hidden=True,
             metavar="K/N",
-            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval merge "
+            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval import "
             "joins the parts.",
         ),
     ] = None,

@@ -121,12 +121,12 @@ SHIPPED: dict[str, Shipped] = {
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
         commands={
-            "merge": (
-                "Measure",
-                "Verify run folders of one experiment and merge them into one; they do not change.",
+            "import shards": (
+                _GUESTS,
+                "Make one run of run folders of one experiment, such as its shards.",
             )
         },
-        portions=("shard", "status", "merge"),
+        portions=("shard", "status"),
     ),
     "trajectories": Shipped(
         "tomeval.extensions.trajectories:EXTENSION",

@@ -17,7 +17,6 @@ from tomeval.report.episodes import Episodes
 from tomeval.report.facts import counted
 from tomeval.report.page import ReportOptions, environment, frame_of, page_figures
 from tomeval.report.table import interval_words, main_table, valued
-from tomeval.runs.origins import report_rows
 from tomeval.runs.results import Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures, first_part
 
@@ -112,7 +111,6 @@ def _about(run: Run) -> Row:
         "settings": facts.settings(run),
         "facts": run.domain.show.facts(run),
         "sessions": facts.sessions(run),
-        "origins": report_rows(run),
     }
 
 

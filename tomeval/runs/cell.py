@@ -168,13 +168,8 @@ class RunCell:
 
     @property
     def each_once(self) -> bool:
-        """Whether each distinct episode was played once, so that means have no sampling error."""
+        """Whether nothing is drawn, so that means over its episodes have no sampling error."""
         return False
-
-    @property
-    def covers_draws(self) -> bool:
-        """Whether everything was drawn that an episode can draw."""
-        return self.weights is None or set(self.weights) <= set(self.which.tolist())
 
     def wanted(self, planned: int) -> int:
         """Return how many of the planned episodes are to be played."""

@@ -112,15 +112,11 @@ class Cell(ABC):
         return False
 
     def wanted(self, planned: int) -> int:
-        """Return how many episodes the cell has if the experiment has `planned` of each."""
-        return planned
+        """Return how many episodes the cell has if the experiment has `planned` of each.
 
-    def originals(self, count: int) -> Sequence[int]:
-        """Return which of the first `count` episodes are not certain copies of earlier ones.
-
-        The others are not played, see `tomeval.runs.runner.episodes_to_play`. Default: all.
+        A cell in which nothing is drawn has as many as it has partners, whatever is planned.
         """
-        return range(count)
+        return planned
 
 
 @dataclass

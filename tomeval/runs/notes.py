@@ -22,23 +22,14 @@ NOT_MET = "and not met"
 
 
 def copies_notes(run: Run) -> list[str]:
-    """Say which cells hold each distinct episode once, and what that does to their numbers."""
+    """Say in which cells nothing is drawn, and what that does to their numbers."""
     once = [cell for cell in run.cells if cell.each_once]
     if not once:
         return []
-    drawn = run.domain.compare.drawn
-    notes = [
-        f"in {first_names(cell.name for cell in once)} only the {drawn} is random: each distinct "
-        "episode was played once, as further ones would be copies, and means have no interval, as "
-        "nothing is sampled"
+    return [
+        f"nothing is drawn in {first_names(cell.name for cell in once)}: one episode for each "
+        f"{run.domain.compare.drawn}, and means have no interval"
     ]
-    partly = [cell.name for cell in once if not cell.covers_draws]
-    if partly:
-        notes.append(
-            f"not every {drawn} has a complete episode in {first_names(partly)} (not drawn yet, or "
-            "void): means are over the others only; more episodes reach those that were not drawn"
-        )
-    return notes
 
 
 def looked_notes(run: Run, interval: str = "") -> list[str]:

@@ -14,7 +14,7 @@ from support import ALL_GAMES, ODD_GAMES, edit, episodes_of, make_game, scripts,
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.copies import only_partner_drawn
+from tomeval.domains.matrix.copies import nothing_drawn
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
@@ -310,9 +310,9 @@ def test_certain_and_always_right_reads_as_the_oracle() -> None:
 def test_episodes_with_beliefs_are_no_copies() -> None:
     options = {"model": "pocket", "strategy": "LM"}
     cell = setup(kind="llm", partners="single_action", **options)
-    assert only_partner_drawn(cell)
+    assert nothing_drawn(cell)
     belief = {**options, "strategy": "Belief 50% (own) + LM"}
-    assert not only_partner_drawn(replace(cell, options=belief))
+    assert not nothing_drawn(replace(cell, options=belief))
 
 
 # The table

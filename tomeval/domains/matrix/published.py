@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import results_path, shipped
-from tomeval.domains.matrix.log_matches import counted
 from tomeval.domains.matrix.published_rows import (
     FUNCTIONAL,
     LITERAL,
@@ -19,6 +18,7 @@ from tomeval.domains.matrix.published_rows import (
     read_results,
 )
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.report.facts import counted
 from tomeval.runs.columns import ANSWER
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy

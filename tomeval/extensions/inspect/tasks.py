@@ -241,7 +241,7 @@ def _samples(experiment: Experiment, games: Sequence[str], limit: int | None) ->
         if games and rows[number].get("game") not in games:
             continue
         count = cell.wanted(experiment.per_cell)
-        for turn in cell.originals(count if limit is None else min(count, limit)):
+        for turn in range(count if limit is None else min(count, limit)):
             about = {k: v for k, v in rows[number].items() if v != "" and k != "model"}
             text = ", ".join(f"{key}: {value}" for key, value in about.items())
             title = f"{names[number]}, episode {turn}".replace(", ", "; ")  # --sample-id splits

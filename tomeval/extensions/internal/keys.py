@@ -62,10 +62,10 @@ class Internal(ExtraTable):
     def planned(self, cells: Sequence[Cell], episodes: int) -> list[str]:
         """Say when states are read; refuse too few episodes for the folds."""
         for cell in (cell for cell in cells if cell.models):
-            count = len(cell.originals(cell.wanted(episodes)))
+            count = cell.wanted(episodes)
             if count < 2 * self.folds:
                 raise TomevalError(
-                    f"internal: {count} distinct episodes in a cell, and folds = {self.folds} need "
+                    f"internal: {count} episodes in a cell, and folds = {self.folds} need "
                     f"at least {2 * self.folds}: raise episodes, set folds, or let episodes differ "
                     '(option_order = "shuffled", or partners that draw)'
                 )
