@@ -69,12 +69,6 @@ BACKENDS = {
 """The package's own kinds of model, then those of extensions once they are named; names are
 ``KIND:REST``, or the kind alone where its form says no more."""
 
-ALIAS = "alias"
-"""The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
-
-ADDRESSES = ("name", "base_url")
-"""The keys of a spec that hold an address, which is not stored of a model with an alias."""
-
 _Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
 _Options = TypeVar("_Options", bound="BaseModel")
 
@@ -167,22 +161,17 @@ def model_name(spec: str | dict[str, Any]) -> str:
 def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the name in a model's spec, and its options."""
     given = spec if isinstance(spec, dict) else {}
-    options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
+    options = {key: value for key, value in given.items() if key != "name"}
     return model_name(spec), options
 
 
 def check_kept(spec: str | dict[str, Any]) -> None:
-    """Refuse a model's spec that seems to hold a credential, as specs are stored with results.
-
-    The address of an aliased model is not, so it may have a path that nobody can read.
-    """
+    """Refuse a model's spec that seems to hold a credential, as specs are stored with results."""
     data = spec if isinstance(spec, dict) else {"name": spec}
-    credential = credential_among(data, ADDRESSES if data.get(ALIAS) else ())
+    credential = credential_among(data)
     if credential is not None:
         field, why = credential
         whose = re.sub(r"@\w+://.*", "", model_name(spec), flags=re.DOTALL)
-        if "path" in why:
-            why += "; if it is not, give the model an alias: its address is then not stored"
         raise TomevalError(
             f"model {whose!r}: {field}: {why}; models and their options are stored with results, "
             "so put keys into environment variables"

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.core.files import check_outside
-from tomeval.models import Ahead, all_backends, lacking, look_ahead
-from tomeval.models.naming import shown_name
+from tomeval.models import Ahead, all_backends, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.allocation import Allocation
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
@@ -197,7 +196,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None, known: Mapping[str
     if budget is not None and budget.max_cost is not None:
         free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
         for key in free:
-            name = shown_name(json.loads(key))
+            name = model_name(json.loads(key))
             raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
 
 

@@ -21,9 +21,9 @@ from typing import Any
 from tomeval.core.files import write_text
 from tomeval.core.outcomes import INVALID_REASONS, VALID, Invalid
 from tomeval.core.text import wrapped
-from tomeval.models import is_served
+from tomeval.models import is_served, model_name
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
-from tomeval.models.naming import brief_names, shown_name
+from tomeval.models.naming import brief_names
 from tomeval.runs.checksums import signed
 from tomeval.runs.domain import get_domain
 from tomeval.runs.engine import spec_key
@@ -187,7 +187,7 @@ class StartUp:
         for outcome in asked:
             if isinstance(outcome, BaseException):
                 raise outcome
-        _tell(brief_names([shown_name(json.loads(key))])[0], results)
+        _tell(brief_names([model_name(json.loads(key))])[0], results)
 
 
 async def _ask(model: Model, question: Overheard) -> Found:
@@ -230,7 +230,7 @@ def _mark(key: str, model: Model, question: Overheard) -> str:
 def _entry(mark: str, spec: Any, model: Model, found: Found) -> dict[str, Any]:
     return {
         "key": mark if found.outcome != "backend_error" else "",  # else asked again
-        "model": shown_name(spec),
+        "model": model_name(spec),
         "revision": model.revision,
         "purpose": found.question.purpose,
         "kind": found.question.kind,

@@ -37,9 +37,8 @@ from tomeval.extensions.cluster.replicas import (
     shown_lines,
     where,
 )
-from tomeval.models import is_served
+from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
-from tomeval.models.naming import shown_name
 from tomeval.runs.filling import Filler
 from tomeval.runs.origins import Origin, versions
 from tomeval.runs.schedule import Job, Schedule
@@ -152,7 +151,7 @@ class Driver:
     def _have_opened(self, post: Post, said: Mapping[str, str]) -> None:
         post.opened = True
         for key, revision in said.items():
-            model = shown_name(json.loads(key))
+            model = model_name(json.loads(key))
             if key not in self._opened:
                 self._opened[key] = revision, str(post)
                 try:
