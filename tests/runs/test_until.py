@@ -25,7 +25,6 @@ from tomeval.runs import tallies
 from tomeval.runs.allocation import Allocation
 from tomeval.runs.closing import closing
 from tomeval.runs.conditions import parse
-from tomeval.runs.expected import Expected
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import Totals
 from tomeval.runs.notes import stop_notes, stopped_when
@@ -486,13 +485,13 @@ def test_a_cap_ends_a_run_and_is_its_reason(tmp_path) -> None:
         }
         experiment, folder = make_experiment(data), tmp_path / "run"
         with pytest.raises(BudgetExceeded, match="the cap is 60 calls"):
-            run_experiment(experiment, folder, budget=Budget(60), startup_test=False)
+            run_experiment(experiment, folder, budget=Budget(60))
         with Run(folder) as run:
             whys = [told["stopped"] for told in run.until["cells"].values()]
         assert whys[1].startswith("stopped before call 61: the cap is 60 calls, and not met: width")
         budget = Budget(max_cost=0.02)
         with pytest.raises(BudgetExceeded, match=r"spent and .* the cap is 0.02"):
-            run_experiment(experiment, folder, budget=budget, startup_test=False)
+            run_experiment(experiment, folder, budget=budget)
         assert 0.01 < budget.cost <= 0.02
         with Run(folder) as run:
             paid = sum(spent["cost"] for spent in tallies.paid(run.store).values())
@@ -542,18 +541,6 @@ def test_only_the_two_that_are_compared_are_asked_for_more(tmp_path) -> None:
     assert said["0"]["episodes"] == said["3"]["episodes"]
 
 
-def test_the_expected_number_from_a_pilot_is_near(tmp_path, whole) -> None:
-    _, said = whole
-    play(tmp_path / "pilot", make_experiment({**PLAYERS, "episodes": 25}))
-    with Run(tmp_path / "pilot") as pilot:
-        found = Expected(made(), pilot)
-    played = [told["episodes"] for told in said["cells"].values()]
-    assert found.guessed == 0
-    assert sum(found.episodes) == pytest.approx(sum(played), rel=0.25)
-    assert min(found.episodes) >= 10
-    assert Expected(made()).guessed == 8
-
-
 def test_why_cells_stopped_is_said_wherever_numbers_are(whole, tomeval) -> None:
     folder, said = whole
     with Run(folder) as run:
@@ -574,16 +561,12 @@ def test_why_cells_stopped_is_said_wherever_numbers_are(whole, tomeval) -> None:
     assert whys == [told["stopped"] for told in said["cells"].values()]
 
 
-def test_plan_says_what_a_condition_will_take(whole, tomeval, tmp_path) -> None:
-    folder, _ = whole
+def test_plan_says_how_far_a_condition_may_go(tomeval, tmp_path) -> None:
     file = tmp_path / "e.toml"
     file.write_text('games = "RPS"\nsubjects = ["rmax", "random"]\nepisodes = 20\n')
     _, out, errors = tomeval("plan", file, "--until", "width(regret) < 0.3", "--format", "json")
-    rows = json.loads(out)
-    assert all(row["episodes"] > 20 for row in rows)
-    assert "expectations, guessed" in errors
-    code, _, errors = tomeval("plan", file, "--pilot", folder)
-    assert (code, errors.strip()) == (2, "tomeval: --pilot needs --until")
+    assert {row["episodes"] for row in json.loads(out)} == {20}
+    assert "every cell has 20 episodes first, as planned here, and at most 200" in errors
     code, _, errors = tomeval("plan", file, "--until", " ")
     assert (code, "is empty" in errors) == (2, True)
 
@@ -601,20 +584,17 @@ def test_other_tables_name_the_condition_and_power_says_what_it_plans(whole, tom
     _, out, _ = tomeval("compare", folder, *words)
     text = " ".join(out.split())
     assert "this plans a fixed number of episodes" in text
-    assert "tomeval plan --until CONDITION --pilot RUN" in text
 
 
-def test_a_margin_is_planned_and_ends_what_equal_players_would_play(tmp_path, tomeval) -> None:
+def test_a_margin_ends_what_equal_players_would_play(tmp_path) -> None:
     alike = [{"kind": "simulated", "name": name, "p": p, "q": 0.5} for name, p in TWO]
     both = {"games": "IPD", "subjects": alike, "max_episodes": 200}
     said = play(tmp_path / "margin", made("best known(regret, within 0.5)", **both))
     whys = sorted(told["stopped"] for told in said["cells"].values())
     text = "best known(regret, within 0.5)"
     assert whys == [text, f"{text}: within the margin"]
-    with Run(tmp_path / "margin") as pilot:
-        found = Expected(made("best known(regret, within 0.5)", **both), pilot)
     (count,) = {told["episodes"] for told in said["cells"].values()}
-    assert found.episodes == pytest.approx([count, count], rel=0.3)
+    assert count < 200
     without = play(tmp_path / "without", made("best known(regret)", **both))
     assert {told["episodes"] for told in without["cells"].values()} == {200}
 

@@ -12,7 +12,6 @@ from tomeval.statistics.sequences import (
     DEFAULT_TUNE,
     VARIED,
     e_value,
-    expected_units,
     mean_sequence,
     ratio_sequence,
 )
@@ -178,13 +177,6 @@ def test_what_little_data_gives():
     assert e_value([0.5, 0.6], 2.0, bounds=UNIT) == math.inf
 
 
-@pytest.mark.parametrize("end", UNIT)
-def test_a_pilot_whose_values_all_sit_at_a_bound_has_an_expected_number(end):
-    count = expected_units(0.0, 0.2, bounds=UNIT, mean=end)
-    wide = [np.ptp(mean_sequence([end] * n, bounds=UNIT)) for n in (count - 1, count)]
-    assert wide[1] <= 0.2 < wide[0]
-
-
 def test_values_beyond_a_bound_leave_it_to_the_mean_alone():
     values = np.linspace(-0.2, 0.9, 30)
     low, high = mean_sequence(values, bounds=UNIT)
@@ -221,20 +213,3 @@ def test_estimates_take_clusters_as_units():
     alone = estimate(values, "sequence", bounds=UNIT)
     assert alone.high[0] - alone.low[0] < found.high[0] - found.low[0]
     assert np.isnan(estimate(units[:4], "sequence", bounds=UNIT).low[0])
-
-
-@pytest.mark.parametrize(("bounds", "spread"), [(UNIT, 0.5), (UNIT, 0.2), (INFINITE, 3.0)])
-def test_the_expected_number_is_the_first_that_is_narrow_enough(bounds, spread):
-    width = 0.2 * min(1.0, 2 * spread) if bounds == UNIT else 1.0
-    count = expected_units(spread, width, bounds=bounds)
-    middle = 0.5 if bounds == UNIT else 0.0
-
-    def wide(n):
-        low, high = mean_sequence(middle + spread * np.resize([-1.0, 1.0], n), bounds=bounds)
-        return high - low
-
-    even = 2 * (count // 2)
-    assert wide(even + 4) <= width * 1.03
-    assert wide(even - 4) >= width * 0.97
-    with pytest.raises(ValueError, match="no number of units"):
-        expected_units(spread, 0.0)

@@ -234,15 +234,6 @@ TrustCode = Annotated[
         rich_help_panel=MODELS,
     ),
 ]
-StartupTest = Annotated[
-    bool,
-    typer.Option(
-        hidden=True,
-        help="Before playing, ask a served model one question of each kind, and report replies "
-        "that contain explanations or thinking, are cut off or cannot be read.",
-        rich_help_panel=MODELS,
-    ),
-]
 GoOn = Annotated[
     bool,
     typer.Option(

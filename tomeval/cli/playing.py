@@ -28,7 +28,6 @@ from tomeval.cli.options import (
     ModelOption,
     Overrides,
     Replicas,
-    StartupTest,
     TableFormat,
     TrustCode,
     TrustHost,
@@ -100,7 +99,6 @@ def run(
             rich_help_panel=MODELS,
         ),
     ] = True,
-    startup_test: StartupTest = True,
     go_on: GoOn = False,
     log: Annotated[
         list[str] | None,
@@ -157,7 +155,6 @@ def run(
             max_tokens=max_tokens,
             max_cost=max_cost,
             prefix_reuse=prefix_reuse,
-            startup_test=startup_test,
             go_on=go_on,
             log=log or (),
             verbose=verbose,
@@ -285,15 +282,6 @@ def plan(
     overrides: Overrides = None,
     until: Until = None,
     max_episodes: MaxEpisodes = None,
-    pilot: Annotated[
-        Path | None,
-        typer.Option(
-            "--pilot",
-            hidden=True,
-            metavar="RUN",
-            help="With --until: a run of a few episodes, from which their spread is estimated.",
-        ),
-    ] = None,
     form: TableFormat = "text",
     tokenizer: Annotated[
         str | None,
@@ -321,6 +309,7 @@ def plan(
         scoring_words,
         structured_words,
         too_long,
+        until_words,
     )
     from tomeval.runs.preview import token_counter
     from tomeval.runs.runner import lacks
@@ -329,8 +318,7 @@ def plan(
     with trusting(trust_host or (), code=trust_remote_code):
         stops = _stops(until, max_episodes)
         loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
-        planned, notes = _expected(loaded, pilot)
-        rows = plan_rows(loaded, count, context, planned)
+        rows = plan_rows(loaded, count, context)
     if form in DATA:
         show_table(rows, form)
     else:
@@ -348,24 +336,10 @@ def plan(
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
-    tell_notes([*notes, *own_numbers(loaded, overrides or [])])
+    tell_notes([*until_words(loaded), *own_numbers(loaded, overrides or [])])
     if missing := lacks(loaded):
         tell_notes([f"this cannot run here: {missing}"])
     long = too_long(rows, "" if tokenizer else CAUTIOUS)
     tell_notes(long)
     if long:
         raise typer.Exit(1)
-
-
-def _expected(experiment: Experiment, pilot: Path | None) -> tuple[list[int] | None, list[str]]:
-    """Return the expected episodes of each cell of a run with a condition, and where from."""
-    from tomeval.runs.expected import Expected, expected_notes
-    from tomeval.runs.results import Run
-
-    if not experiment.until:
-        if pilot is not None:
-            raise TomevalError("--pilot needs --until")
-        return None, []
-    with ExitStack() as stack:
-        expected = Expected(experiment, stack.enter_context(Run(pilot)) if pilot else None)
-    return expected.episodes, expected_notes(expected, experiment.cells)

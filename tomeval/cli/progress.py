@@ -31,8 +31,8 @@ EVERY = 60.0
 _ROWS = 8
 """So many models have a row: of more, those at work."""
 
-_SAID, _RETRIES = "tomeval.runs.startup", "tomeval.models.served"
-"""The log whose notes are shown too, not only its warnings; that of servers, with each retry."""
+_RETRIES = "tomeval.models.served"
+"""The log of servers, with each retry."""
 
 HEAD = ("episodes", "calls", "tokens", "cost", "retries", "unread", "left")
 """The columns of a model, after its name."""
@@ -42,11 +42,11 @@ HEAD = ("episodes", "calls", "tokens", "cost", "retries", "unread", "left")
 def showing_progress(live: Live, verbose: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Show a run inside the block; yield what is to be called when steps are done.
 
-    What the start-up questions found is shown too, and if `verbose` each retry of a request.
+    If `verbose`, each retry of a request is shown too.
     """
     with ExitStack() as stack:
-        for name in (_SAID, *([_RETRIES] if verbose else ())):
-            stack.enter_context(_heard(logging.getLogger(name)))
+        if verbose:
+            stack.enter_context(_heard(logging.getLogger(_RETRIES)))
         if sys.stderr.isatty():
             live.shown = "field"
             stack.enter_context(

@@ -17,7 +17,7 @@ from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
-from tomeval.models.served.limits import Budget, KeptAnswers, Price
+from tomeval.models.served.limits import Budget, Price
 from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -212,7 +212,6 @@ def open_model(
     scores: bool = True,
     prefix_reuse: bool = True,
     waiting: Waiting | None = None,
-    kept: KeptAnswers | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -222,7 +221,7 @@ def open_model(
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.openai_fields.OpenAIOptions`.
-    base, budget, scores, prefix_reuse, waiting, kept
+    base, budget, scores, prefix_reuse, waiting
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -235,7 +234,7 @@ def open_model(
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     opener = resolved(BACKENDS[name.partition(":")[0]].opener)
-    opening = Opening(base, budget, scores, prefix_reuse, waiting, kept)
+    opening = Opening(base, budget, scores, prefix_reuse, waiting)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened
 

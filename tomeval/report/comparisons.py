@@ -238,10 +238,7 @@ def _correlation(runs: Sequence[Run], options: Row) -> Table:
     return rows, above, list(dict.fromkeys(note for one in correlations for note in one.notes))
 
 
-_FIXED = (
-    "this plans a fixed number of episodes, but the pilot stopped by a condition: for such a run "
-    "use tomeval plan --until CONDITION --pilot RUN"
-)
+_FIXED = "this plans a fixed number of episodes, but the pilot stopped by a condition"
 
 
 def _power(runs: Sequence[Run], options: Row) -> Table:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tomeval.models import Ahead
 from tomeval.models.base import Usage
+from tomeval.runs.allocation import most_episodes
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import get_domain
 from tomeval.runs.engine import spec_key
@@ -34,7 +35,6 @@ def plan_rows(
     experiment: Experiment,
     count: Count | None = None,
     context: int | None = None,
-    planned: Sequence[int] | None = None,
 ) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
@@ -45,9 +45,6 @@ def plan_rows(
         Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
     context : int, optional
         Longest sequence, in tokens, of models that tell theirs only when they are asked.
-    planned : sequence of int, optional
-        How many episodes each cell is to have, see `tomeval.runs.expected`. Default: as the
-        experiment says.
 
     Returns
     -------
@@ -71,9 +68,8 @@ def plan_rows(
     priced = any(ahead.price for ahead in known.values())
     rows = []
     same: dict[str, Needs] = {}  # what cells need that differ in their models' names only
-    counts_of = planned or [experiment.per_cell] * len(experiment.cells)
-    for cell, count_of in zip(experiment.cells, counts_of, strict=True):
-        wanted = cell.wanted(count_of)
+    for cell in experiment.cells:
+        wanted = cell.wanted(experiment.per_cell)
         episodes = len(cell.originals(wanted))
         row: dict[str, Any] = dict(domain.read.columns(cell.definition))
         row |= {"episodes": episodes, "copies": wanted - episodes}
@@ -157,6 +153,16 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
         f"Assumed reply lengths: {said}, notes {NOTE} tokens, plus thinking. Local models reuse "
         f"the shared start of prompts; servers charge it as cached from {SERVER_CACHE:,} tokens "
         "on.",
+    ]
+
+
+def until_words(experiment: Experiment) -> list[str]:
+    """Say how many episodes a run with a condition has."""
+    if not experiment.until:
+        return []
+    return [
+        f"--until: every cell has {experiment.episodes:,} episodes first, as planned here, and at "
+        f"most {most_episodes(experiment):,}"
     ]
 
 

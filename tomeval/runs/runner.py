@@ -76,7 +76,6 @@ def run_experiment(
     concurrency: int = 32,
     budget: Budget | None = None,
     prefix_reuse: bool = True,
-    startup_test: bool = True,
     limit: int | None = None,
     part: Part | None = None,
     progress: Progress | None = None,
@@ -94,7 +93,7 @@ def run_experiment(
     engine : Engine, optional
         Plays all that it can; the rows do not depend on it. It is closed at the end. Default: this
         process, with its workers.
-    workers, concurrency, startup_test, progress, on_counts
+    workers, concurrency, progress, on_counts
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls, tokens and cost of served models; refused if there is no such model.
@@ -147,16 +146,10 @@ def run_experiment(
             )
             add_session(folder, experiment.stop_after_voids, of, None if experiment.until else most)
             allocation = Allocation(experiment, store) if experiment.until else None
-            startup, log = None, None
-            if any(p.served for cell in experiment.cells for p in cell.seats.values() if p):
-                from tomeval.runs.startup import StartUp, StartUpLog
-
-                log = StartUpLog(folder)
-                startup = StartUp(log, experiment) if startup_test else None
             told = Told(live, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
-            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}
+            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
             how = How(engine, concurrency, budget, opening, {})
             played, before = 0, None
             while True:
@@ -168,11 +161,11 @@ def run_experiment(
                     continue
                 # Also again if what seemed to be copies is not, see `episodes_to_play`.
                 _note_share(store, experiment, part, most)
-                filler = Filler(store, experiment, startup, stopping, told, wanted, before, go_on)
+                filler = Filler(store, experiment, stopping, told, wanted, before, go_on)
                 if allocation is None and any(map(len, filler.missing)):
                     store.note_until({})  # of an earlier session with a condition
                 filler.play(how)
-                played, before, startup = played + filler.played, wanted, None
+                played, before = played + filler.played, wanted
         except BudgetExceeded as reached:
             if allocation:
                 allocation.capped(str(reached))

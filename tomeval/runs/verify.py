@@ -16,7 +16,6 @@ from tomeval.runs.checksums import SEAL, Place, damage, of_rows, read_signed
 from tomeval.runs.database import Database
 from tomeval.runs.folder import locked, share_of
 from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN
-from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import EXPERIMENT, SESSIONS, STORE, Store, strange
 from tomeval.runs.stored import Stored, identity_sha256, own_domain, read_meta
 
@@ -76,7 +75,7 @@ def verified(folder: Path) -> Verified:
     store, report = folder / STORE, Verified(folder)
     if not store.is_file() or not store.stat().st_size:
         Store(folder).close()  # says what is wrong
-    for name in (EXPERIMENT, SESSIONS, STARTUP):
+    for name in (EXPERIMENT, SESSIONS):
         if (folder / name).exists() and read_signed(folder / name) is None:
             report.beside.append(f"{folder / name}: damaged; the next tomeval run writes it anew")
     if not (folder / EXPERIMENT).exists():

@@ -13,7 +13,6 @@ mean is at least 1 / (1 - confidence).
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 
 import numpy as np
@@ -173,49 +172,6 @@ def e_value(
         square = (away / _spread(data, 1 if away > 0 else -1)) ** 2  # t^2 / (n - 1)
         log = (count * (np.log1p(square) - np.log1p(square / (1 + gain))) - np.log1p(gain)) / 2
     return float(np.exp(min(log, 700.0)))
-
-
-def expected_units(
-    spread: float,
-    width: float,
-    confidence: float = CONFIDENCE,
-    *,
-    bounds: Bounds = UNBOUNDED,
-    mean: float | None = None,
-    tune: float = DEFAULT_TUNE,
-) -> int:
-    """Return after about how many sampling units a sequence is no wider than `width`.
-
-    Parameters
-    ----------
-    spread, width : float
-        Standard deviation of the units, not negative, and what lies between the ends, positive.
-    confidence, bounds, tune
-        As for `mean_sequence`; values are as often `spread` above the mean as below it.
-    mean : float, optional
-        Of the values, where they have bounds; default: halfway between these.
-
-    Examples
-    --------
-    >>> expected_units(0.5, 0.2), expected_units(0.5, 0.2, bounds=(0, 1))
-    (253, 279)
-    """
-    if not width > 0 or not spread >= 0:
-        raise ValueError(f"no number of units gives a width of {width} with a spread of {spread}")
-    alpha, scale = 1 - confidence, 2.0
-    middle = sum(bounds) / 2 if mean is None else mean
-    bounded = bool(np.isfinite(bounds).all())
-    points = np.array([middle - spread, middle + spread])
-    if bounded:
-        points, scale = _scaled(points, bounds), bounds[1] - bounds[0]
-
-    def width_at(count: int) -> float:
-        if not bounded:
-            return scale * _half(spread, count, alpha, tune)
-        low, high = _crossings(points, np.full(2, count / 2), alpha, tune)
-        return scale * (high - low)
-
-    return bisect_left(range(_MOST), -width, lo=2, key=lambda count: -width_at(count))
 
 
 def _checked(values: ArrayLike, bounds: Bounds) -> tuple[FloatArray, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -108,7 +109,7 @@ class Overheard:
     """A question as an `Asker` was given it.
 
     `labels` are scored; `reader` reads an answer of at most `most` tokens, which is to hold more
-    than the answer if it is `explained`; without either a text is written.
+    than the answer if it is `explained`, such as `notes`; without either a text is written.
     """
 
     how: Asking
@@ -120,6 +121,42 @@ class Overheard:
     most: int = 0
     explained: bool = False
     labels: tuple[str, ...] = ()
+    notes: bool = False
+
+    def __str__(self) -> str:
+        if self.labels:
+            return f"scores {', '.join(self.labels)}"
+        return f"writes up to {self.longest} tokens"
+
+    @property
+    def form(self) -> str:
+        """The question in a word: its purpose, without which of several options it is about."""
+        return re.sub(r"_\d+$", "", self.purpose.removeprefix("probe ").partition(" ")[0])
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a text is written that is no answer: a summary or a lesson."""
+        return self.reader is None and not self.labels
+
+    @property
+    def is_move(self) -> bool:
+        """Whether it is what the seat does, and neither a prediction nor a draft of it."""
+        aside = ("predict", "draft", "react", "draw")
+        return not self.is_text and not self.purpose.startswith(("probe ", *aside))
+
+    @property
+    def longest(self) -> int:
+        """The longest reply in tokens."""
+        if self.labels:
+            return 0
+        return self.how.allowance(self.kind) if self.reader is None else self.most
+
+    @property
+    def attempts(self) -> int:
+        """How often it is asked at most until the answer can be read."""
+        return (
+            1 if self.reader is None or not self.how.sampling.temperature else self.how.max_attempts
+        )
 
 
 _HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)
@@ -127,16 +164,21 @@ _HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)
 
 @contextmanager
 def overhearing() -> Iterator[list[Overheard]]:
-    """Collect every question that any `Asker` is given inside the block.
-
-    So the start-up test learns from a domain's preview what is asked and how it is read.
-    """
+    """Collect every question that any `Asker` is given inside the block."""
     heard: list[Overheard] = []
     before = _HEARD.set(heard)
     try:
         yield heard
     finally:
         _HEARD.reset(before)
+
+
+def last_heard() -> Overheard:
+    """Return the question that a model is being asked; only inside `overhearing`."""
+    heard = _HEARD.get()
+    if not heard:
+        raise RuntimeError("no question was overheard")
+    return heard[-1]
 
 
 class Asker:
@@ -207,13 +249,16 @@ class Asker:
         reader: Reader[T],
         most: int,
         explained: bool = False,
+        notes: bool = False,
     ) -> tuple[Said[T] | Invalid, str]:
         """Ask until a reply can be read and is legal; also return the reply's text.
 
         Every attempt is a fresh draw of at most `most` tokens. At temperature 0 there is only one.
-        `explained` tells whether the reply is to hold more than the answer.
+        `explained` tells whether the reply is to hold more than the answer; `notes`, whether that
+        is plans and insights.
         """
-        self.tell(Overheard(self.how, purpose, kind, prompt, step, reader, most, explained))
+        asked = Overheard(self.how, purpose, kind, prompt, step, reader, most, explained)
+        self.tell(replace(asked, notes=notes))
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         can = Capabilities() if self._model is None else self._model.capabilities

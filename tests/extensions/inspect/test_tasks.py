@@ -18,7 +18,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.inspect.importing import KEPT, recorded_log
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
 from tomeval.models.scripted import all_scripts
-from tomeval.models.served.openai_start import draw
+from tomeval.models.served.openai_start import QUESTION
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -74,7 +74,7 @@ def mock(script, seen=None):
     def answer(messages, tools, choice, config):
         said = tuple(Message(m.role, m.text) for m in messages)
         request = GenerateRequest(Prompt(said), Sampling(), config.seed or 0)
-        start = draw(0).prompt.messages[-1].content
+        start = QUESTION.prompt.messages[-1].content
         text = f"{config.seed}" if said[-1].content == start else script(request)
         if isinstance(text, Exception):
             raise text

@@ -34,7 +34,6 @@ from tomeval.extensions.shards import merging
 from tomeval.extensions.shards.merging import merge
 from tomeval.extensions.shards.sharding import Shard
 from tomeval.models.base import BackendError
-from tomeval.runs.checksums import signed
 from tomeval.runs.database import NothingPlayed
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
@@ -486,13 +485,9 @@ def test_a_killed_merge_leaves_the_folder_as_it_was(tmp_path, into) -> None:
 # --- what lies beside -----------------------------------------------------------------------------
 
 
-def test_sessions_and_startup_questions_are_a_union(tmp_path, whole) -> None:
+def test_sessions_are_a_union(tmp_path, whole) -> None:
     parts = [part_of(whole, tmp_path / name, []) for name in "ab"]
-    entries = [signed({"asked": f"2026-01-0{n}", "key": f"k{n}"}) for n in (1, 2, 3)]
-    (parts[0] / "startup.json").write_text(json.dumps(entries[1:]))
-    (parts[1] / "startup.json").write_text(json.dumps(entries[:2]))
     merge(parts, tmp_path / "merged")
-    assert listed(tmp_path / "merged", "startup.json") == entries
     sessions = [session for part in parts for session in listed(part, "sessions.json")]
     merged = listed(tmp_path / "merged", "sessions.json")
     assert sorted(map(repr, merged)) == sorted(set(map(repr, sessions)))

@@ -195,8 +195,7 @@ DECRYPTO = Domain(
         worded=_worded,
     ),
     describe=Describe(
-        forms=later(f"{_PREVIEW}:forms_of"),
-        prompts=later(f"{_PREVIEW}:prompts_of_turns"),
+        episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
         keys=later(f"{_DESCRIBED}:described_keys"),
         lists={

@@ -41,15 +41,13 @@ from tomeval.models.served.http_reading import EXCERPT, TooLong
 from tomeval.models.served.keys import check_host
 from tomeval.models.served.limits import (
     Budget,
-    KeptAnswers,
     Price,
-    SelfTest,
     estimate_tokens,
     price_of,
 )
 from tomeval.models.served.logprob_top import TEST_REQUESTS, complaint
 from tomeval.models.served.logprob_wire import match, read_entries
-from tomeval.models.served.openai_start import draw, judge_draws, thinks
+from tomeval.models.served.openai_start import QUESTION, shows_thinking
 from tomeval.models.served.openai_wire import (
     label_texts,
     omission,
@@ -75,8 +73,6 @@ class InspectModel(Model):
         Caps, which may be shared with other models. A call that inspect_ai retries counts once.
     scores : bool
         Whether labels will be scored: `start` then refuses a model that gives no log-probabilities.
-    kept : KeptAnswers, optional
-        Where the answers of the self-test are kept.
 
     Notes
     -----
@@ -93,19 +89,15 @@ class InspectModel(Model):
         *,
         budget: Budget | None = None,
         scores: bool = False,
-        kept: KeptAnswers | None = None,
     ) -> None:
         self.name = name
         self.options = options or InspectOptions()
         self.capabilities = Capabilities(score=False, seeded=False)
-        # JSON-ready findings of `start`: api, sampled, seeded, thinks, thinking_budget, route,
-        # prefill.
+        # JSON-ready findings of `start`: api, thinks, thinking_budget, route, prefill.
         self.facts: dict[str, Any] = {}
         self._model_name = name.partition(":")[2]
         self._budget = budget or Budget()
         self._wanted = scores
-        self._kept = kept
-        self._self_test: SelfTest | None = None  # while one is under way
         self._room = self.options.thinking_budget or 0
         self._price: Price | None = price_of(self._model_name, self.options.prices)
         self._api = _require()
@@ -126,24 +118,17 @@ class InspectModel(Model):
                 *(self.name, provider),
             )
         try:
-            drawn = [await self._ask(draw(1), 0)]  # tells which model it is: never from the file
-            self.revision = f"model={drawn[0].details['model']}"
-            at = str(self.options.base_url)
-            test = self._self_test = SelfTest(self._kept, self.name, self.name, at, self.revision)
-            drawn += [await self._ask(draw(seed), 0) for seed in (1, 2)]
-            self.facts = {"api": "inspect", **judge_draws(*drawn), "prefill": "omit"}
-            self.facts["thinks"] = await thinks(lambda request: self._ask(request, 0), drawn)
+            first = await self._ask(QUESTION, 0)
+            self.revision = f"model={first.details['model']}"
+            self.facts = {"api": "inspect", "prefill": "omit", "thinks": shows_thinking(first)}
             if self.facts["thinks"] and self.options.thinking_budget is None:
                 self._room = thinking_room(None)
             self.facts["thinking_budget"] = self._room
             self.facts["route"] = await self._test_scoring() if self._wanted else None
         except BackendError as error:
             raise TomevalError(f"{self.name} failed its start-up test: {error}") from None
-        finally:
-            self._self_test = None
-        test.passed()
         scores = self.facts["route"] is not None
-        self.capabilities = Capabilities(score=scores, seeded=self.facts["seeded"] is True)
+        self.capabilities = Capabilities(score=scores, seeded="seed" in first.details["sent"])
 
     async def close(self) -> None:
         """Close the provider's connections."""
@@ -217,10 +202,7 @@ class InspectModel(Model):
 
     async def _call(self, prompt: Prompt, fields: dict[str, Any]) -> tuple[Any, float]:
         """Return inspect_ai's output and the seconds it took, within the caps."""
-        api, started, test = self._api, time.perf_counter(), self._self_test
-        mark = test.mark(*map(list, prompt.messages), fields) if test else ""
-        if test and (known := test.answer(mark)) is not None:
-            return api.ModelOutput.model_validate(known), 0.0
+        api, started = self._api, time.perf_counter()
         roles = {
             "system": api.ChatMessageSystem,
             "user": api.ChatMessageUser,
@@ -249,8 +231,6 @@ class InspectModel(Model):
         ):
             # Providers put the refusal of a prompt that is too long into the text.
             raise ContextExceeded(f"{self.name}: {output.completion[:EXCERPT]}")
-        if test:
-            test.note(mark, output.model_dump(mode="json"))
         return output, time.perf_counter() - started
 
     def _explained(self, error: Exception) -> Exception:
@@ -331,6 +311,4 @@ def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> Ins
     _check_addresses(name, checked)
     if opening.waiting is not None:
         opening.waiting.patience = checked.retry_budget
-    return InspectModel(
-        name, checked, budget=opening.budget, scores=opening.scores, kept=opening.kept
-    )
+    return InspectModel(name, checked, budget=opening.budget, scores=opening.scores)

@@ -12,13 +12,13 @@ from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import generator_of
-from tomeval.domains.matrix.preview import Recorder
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import SEAT
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import Prompt
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.asking import flatten, overhearing
+from tomeval.strategies.recording import Recording
 
 ACT, PREDICT = QUESTIONS = ("act", "predict")
 
@@ -72,9 +72,8 @@ def rendered(
     setup, game = cell.setup, cell.game
     which = int(setup.draw_partners(episode, 1)[0])
     rng = generator_of(setup, setup.stream("subject"), episode)
-    subject, _ = setup.seat_subject(setup.tables.partners[which], rng, None, "", episode)
+    subject, _ = setup.seat_subject(setup.tables.partners[which], rng, Recording(), "", episode)
     assert isinstance(subject, LLMSubject)
-    subject.player.line = Recorder(subject.player.line.how)
     past: list[Joint] = []
     lines: list[Line] = []
     asked: Questions = {}

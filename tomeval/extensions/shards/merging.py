@@ -34,11 +34,7 @@ from tomeval.runs.folder import (
 from tomeval.runs.origins import Origin
 from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
-from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import SESSIONS, STORE, Store
-
-LISTS = {SESSIONS: "started", STARTUP: "asked"}
-"""Files with a list of objects, and what says when each was written."""
 
 AT_ONCE = 100
 """Episodes that are written at once."""
@@ -115,7 +111,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         base = _check_base(out, runs[0])
         same_experiment(runs)
         episodes = _Merge(runs, out, base).taken
-        _join_lists([out, *(run.folder for run in runs)], out)
+        _join_sessions([out, *(run.folder for run in runs)], out)
         return _told(out, episodes, runs, empty)
 
 
@@ -319,17 +315,16 @@ def _entries(folder: Path, name: str) -> list[dict[str, Any]]:
     return [e for e in said if isinstance(e, dict) and holds(e)] if isinstance(said, list) else []
 
 
-def _join_lists(folders: Sequence[Path], out: Path) -> None:
-    """Write into `out` every distinct entry of the lists of some folders, in order of time."""
-    for name, when in LISTS.items():
-        entries = {
-            (str(entry.get(when, "")), json.dumps(entry, sort_keys=True)): entry
-            for folder in folders
-            for entry in _entries(folder, name)
-        }
-        ordered = [entries[key] for key in sorted(entries)]
-        if ordered and ordered != _entries(out, name):
-            write_text(out / name, json.dumps(ordered, indent=1), own=True)
+def _join_sessions(folders: Sequence[Path], out: Path) -> None:
+    """Write into `out` every distinct session of some folders, in order of time."""
+    entries = {
+        (str(entry.get("started", "")), json.dumps(entry, sort_keys=True)): entry
+        for folder in folders
+        for entry in _entries(folder, SESSIONS)
+    }
+    ordered = [entries[key] for key in sorted(entries)]
+    if ordered and ordered != _entries(out, SESSIONS):
+        write_text(out / SESSIONS, json.dumps(ordered, indent=1), own=True)
 
 
 def _told(out: Path, episodes: int, runs: Sequence[Run], empty: list[Path]) -> Merged:
