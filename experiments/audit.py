@@ -19,8 +19,8 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import results_path, shown_path
+from tomeval.domains.matrix.bounds import regret_limits
 from tomeval.domains.matrix.games import MatrixGame, get_game
-from tomeval.domains.matrix.limits import regret_limits
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet

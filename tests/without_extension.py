@@ -85,7 +85,6 @@ def main(package: str, name: str, folder: Path) -> None:
         ("export", run, "--out", folder / "steps.csv"),
         ("export", run, "--what", "episodes", "--format", "jsonl", "--out", folder / "e.jsonl"),
         ("transcript", run, "--cell", "0", "--episode", "0"),
-        ("verify", run),
         ("play", "--help"),
         ("import", "--help"),
         ("list",),

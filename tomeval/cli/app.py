@@ -45,7 +45,6 @@ PANELS: dict[str, dict[str, str | dict[str, str]]] = {
     },
     "Keep and share": {
         "export": "cli.share:export",
-        "verify": "cli.reading:verify",
     },
 }
 """The commands that no extension brings, by what one does with them, in the order of ``--help``.
@@ -56,7 +55,7 @@ with an option, see `Joined`.
 
 ABOUT = {
     "play": "Play a game yourself, at the terminal: matrix games, the arena, Decrypto.",
-    "import": "Make a run folder from games that were played elsewhere.",
+    "import": "Make a run folder from games that were played elsewhere, or of several runs.",
 }
 """What commands are for, if their parts differ."""
 

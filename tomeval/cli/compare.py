@@ -56,13 +56,8 @@ ByTask = Annotated[
     ),
 ]
 EndsOption = Annotated[
-    Literal["auto", "t", "bca", "sequence"],
-    typer.Option(
-        "--interval",
-        help="Interval of a difference. t: Student's t; bca: bootstrap; sequence: valid at every "
-        "look, like its p; auto: sequence in runs that were extended or stopped by a "
-        "condition, else t.",
-    ),
+    Literal["t", "bca"],
+    typer.Option("--interval", help="Interval of a difference. t: Student's t; bca: bootstrap."),
 ]
 Margins = Annotated[
     list[str] | None,
@@ -106,15 +101,6 @@ Formula = Annotated[
         '(1|episode)".',
     ),
 ]
-MethodOption = Annotated[
-    Literal["gee", "linear"] | None,
-    typer.Option(
-        "--method",
-        hidden=True,
-        help="For regression: gee (estimating equations, with a logit link for a 0/1 response) or "
-        "linear (without it). Default: gee.",
-    ),
-]
 Resamples = Annotated[
     int | None,
     typer.Option("--resamples", hidden=True, help="Default: 9999; 2000 for iqm and profiles."),
@@ -137,13 +123,12 @@ def compare(
     metrics: Metrics = None,
     where: WhereOption = None,
     by_task: ByTask = False,
-    interval: EndsOption = "auto",
+    interval: EndsOption = "t",
     margin: Margins = None,
     scale: ScaleOption = "payoff",
     family: FamilyOption = "metric",
     score: Score = None,
     formula: Formula = None,
-    method: MethodOption = None,
     difference: Annotated[
         float | None,
         typer.Option(
@@ -184,12 +169,11 @@ def compare(
         "family": family,
         "score": score,
         "formula": formula,
-        "method": method,
         "difference": difference,
         "power": power,
         "alpha": alpha,
     }
-    usual = {"interval": "auto", "scale": "payoff", "family": "metric", "power": 0.8, "alpha": 0.05}
+    usual = {"interval": "t", "scale": "payoff", "family": "metric", "power": 0.8, "alpha": 0.05}
     named = {"metrics": "--metric", "by_task": "--by-task", "margins": "--margin"}
     given = [name for name, v in options.items() if v not in (None, False, "", [], usual.get(name))]
     table = table_named(what, [named.get(name, f"--{name}") for name in given])

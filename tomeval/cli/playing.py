@@ -67,7 +67,7 @@ def run(
             "--shard",
             hidden=True,
             metavar="K/N",
-            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval merge "
+            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval import "
             "joins the parts.",
             rich_help_panel=MANY_MACHINES,
         ),
@@ -309,7 +309,6 @@ def plan(
         scoring_words,
         structured_words,
         too_long,
-        until_words,
     )
     from tomeval.runs.preview import token_counter
     from tomeval.runs.runner import lacks
@@ -336,7 +335,9 @@ def plan(
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
-    tell_notes([*until_words(loaded), *own_numbers(loaded, overrides or [])])
+    tell_notes(own_numbers(loaded, overrides or []))
+    if loaded.until:
+        tell_notes(["the most that can be played: cells stop earlier where the condition holds"])
     if missing := lacks(loaded):
         tell_notes([f"this cannot run here: {missing}"])
     long = too_long(rows, "" if tokenizer else CAUTIOUS)

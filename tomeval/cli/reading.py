@@ -141,32 +141,6 @@ def _folded(line: str) -> list[str]:
     return folded or [line]
 
 
-def verify(
-    folder: RunFolder,
-    drop: Annotated[
-        bool,
-        typer.Option(
-            "--drop", help="Leave damaged episodes out, so that tomeval run plays them again."
-        ),
-    ] = False,
-) -> None:
-    """Check all that a run folder holds against the checksums it was written with.
-
-    Exit codes: 0, everything is sound; 1, something is damaged, or was and has been left out; 2, no
-    run can be read at all.
-    """
-    from tomeval.runs.verify import drop_damaged, verified
-
-    checked = verified(folder)
-    for line in checked.lines():
-        show(line)
-    if drop and not checked.store_sound:
-        for line in drop_damaged(folder, checked):
-            show(line)
-    if not checked.sound:
-        raise typer.Exit(1)
-
-
 def prompt(
     strategy: Annotated[
         str,

@@ -263,9 +263,8 @@ def export(
         str | None,
         typer.Option(
             "--what",
-            metavar="steps|episodes|answers|cells|origins",
-            help="Which table; answers: the outcome of every question; origins: where episodes "
-            "were played. Default: steps.",
+            metavar="steps|episodes|answers|cells",
+            help="Which table; answers: the outcome of every question. Default: steps.",
         ),
     ] = None,
     form: Annotated[

@@ -1,4 +1,4 @@
-"""What a domain can do, as six objects: play, read, show, compare, rate, describe.
+"""What a domain can do, as five objects: play, read, show, compare, describe.
 
 Each holds data and functions, every one with a default where there can be one: a domain gives those
 in which it differs. Functions are called with positions only.
@@ -348,27 +348,6 @@ class Compare:
     held_name: Callable[[str], str] = lambda by: "player"
     worded: Callable[[RunCell], Worded | None] = _none
     content: Callable[[RunCell], dict[tuple[str, ...], str]] = _empty
-
-
-def _none_known(run: Run) -> Mapping[str, float] | None:
-    return None
-
-
-@dataclass(eq=False)
-class Rate:
-    """Games between players, from which the extension ``ratings`` rates them.
-
-    Attributes
-    ----------
-    records : function of run
-        Returns a record per game, see `tomeval.domains.arena.records.GameRecord`.
-    fixed : function of run
-        Returns ratings that are known beforehand, by player, one number or one by game; None: none
-        are.
-    """
-
-    records: Callable[[Run], Sequence[Any]]
-    fixed: Callable[[Run], Mapping[str, float | Mapping[str, float]] | None] = _none_known
 
 
 @dataclass(eq=False)

@@ -11,7 +11,6 @@ import numpy as np
 
 from tomeval.models import Ahead
 from tomeval.models.base import Usage
-from tomeval.runs.allocation import most_episodes
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import get_domain
 from tomeval.runs.engine import spec_key
@@ -27,6 +26,7 @@ from tomeval.runs.needs import (
     needs,
 )
 from tomeval.runs.runner import known_models
+from tomeval.runs.until import most_episodes
 
 Row = Mapping[str, Any]
 
@@ -49,13 +49,13 @@ def plan_rows(
     Returns
     -------
     list of dict
-        ``episodes`` will be played; further ``copies`` would be copies of these. ``steps`` is the
-        most that the episodes can have. With language models also ``calls``, ``prompt_tokens``,
-        ``cached_percent`` (what of these caches save), ``completion_tokens``, and ``cost`` if any
-        model has a price (NaN where a served one has none); the same with ``_most``, upper bounds,
-        see `tomeval.runs.needs.Needs`; ``longest``, the tokens of the longest prompt and its reply,
-        ``context``, the least that the cell's models can read (None: not known), and
-        ``context_ends``, the first step with a prompt and reply of more tokens (None: all fit).
+        ``episodes`` will be played, and ``steps`` is the most that they can have. With language
+        models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
+        ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
+        none); the same with ``_most``, upper bounds, see `tomeval.runs.needs.Needs`; ``longest``,
+        the tokens of the longest prompt and its reply, ``context``, the least that the cell's
+        models can read (None: not known), and ``context_ends``, the first step with a prompt and
+        reply of more tokens (None: all fit).
 
     Raises
     ------
@@ -68,12 +68,11 @@ def plan_rows(
     priced = any(ahead.price for ahead in known.values())
     rows = []
     same: dict[str, Needs] = {}  # what cells need that differ in their models' names only
+    most = most_episodes(experiment) if experiment.until else experiment.per_cell
     for cell in experiment.cells:
-        wanted = cell.wanted(experiment.per_cell)
-        episodes = len(cell.originals(wanted))
+        episodes = cell.wanted(most)
         row: dict[str, Any] = dict(domain.read.columns(cell.definition))
-        row |= {"episodes": episodes, "copies": wanted - episodes}
-        row["steps"] = cell.length * episodes
+        row |= {"episodes": episodes, "steps": cell.length * episodes}
         if known:
             seats = {seat: known[spec_key(spec)] for seat, spec in cell.models.items()}
             need = {}
@@ -107,8 +106,6 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
     first, about = keys[0], keys[: keys.index("episodes")]
     hidden = {"longest", "context", "context_ends", "cost_uncached", "steps"}
     hidden |= {key for key in keys if key.endswith("_most")}
-    if not any(row["copies"] for row in rows):
-        hidden.add("copies")
     pairs = {(row[first], row.get("strategy")) for row in rows}
     if len(pairs) == len({row[first] for row in rows}):
         hidden.add("strategy")
@@ -132,8 +129,6 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
         return sum(row[key] for row in rows)
 
     text = f"{len(rows)} cells, {total('episodes'):,} episodes, {total('steps'):,} steps"
-    if copies := total("copies"):
-        text += f" ({copies:,} more episodes would be copies and are not played)"
     if "calls" not in rows[0]:
         return [text]
     prompt = total("prompt_tokens")
@@ -153,16 +148,6 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
         f"Assumed reply lengths: {said}, notes {NOTE} tokens, plus thinking. Local models reuse "
         f"the shared start of prompts; servers charge it as cached from {SERVER_CACHE:,} tokens "
         "on.",
-    ]
-
-
-def until_words(experiment: Experiment) -> list[str]:
-    """Say how many episodes a run with a condition has."""
-    if not experiment.until:
-        return []
-    return [
-        f"--until: every cell has {experiment.episodes:,} episodes first, as planned here, and at "
-        f"most {most_episodes(experiment):,}"
     ]
 
 

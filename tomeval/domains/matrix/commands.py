@@ -1,4 +1,4 @@
-"""Bounds, and what ``import`` and ``verify`` do with matrix games."""
+"""Bounds, and what ``import`` does with matrix games."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bounds(
     if not partner_set:
         _bounds_of_experiment(game, form)
         return
-    from tomeval.domains.matrix.ceilings import CEILINGS
+    from tomeval.domains.matrix.bounds import CEILINGS
     from tomeval.domains.matrix.listing import bounds_rows
 
     rows, told = bounds_rows(game, partner_set, horizon, reference)

@@ -11,7 +11,7 @@ from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.answer import VERDICT
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
-from tomeval.domains.matrix.blind_spots import blind_sentences
+from tomeval.domains.matrix.bounds import blind_sentences
 from tomeval.domains.matrix.browsing import episode_lines
 from tomeval.domains.matrix.data import (
     has_changes,

@@ -9,7 +9,6 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import results_path
-from tomeval.domains.matrix.log_matches import counted
 from tomeval.domains.matrix.published_form import (
     METRIC_OF,
     REASONING,
@@ -20,6 +19,7 @@ from tomeval.domains.matrix.published_form import (
 )
 from tomeval.domains.matrix.published_rows import LITERAL, read_results
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.report.facts import counted
 from tomeval.runs.best_of import Choice, bias_note, choose, matches, measure_of
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy

@@ -20,7 +20,6 @@ from tomeval.extensions.people.person import PERSON, Asked
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
-from tomeval.runs.origins import here
 from tomeval.runs.store import Store
 
 _WORDS = "history: all rounds so far; rules: the rules again; quit: stop (what was played is kept)"
@@ -98,15 +97,15 @@ def _place(store: Store) -> tuple[int, bool]:
 
 def _play(store: Store, cell: MatrixCell, episode: int, before: bool, console: Console) -> bool:
     match = Match(cell, episode)
-    given, origin = stored(store, 0, episode).given, store.origin(*here())
+    given = stored(store, 0, episode).given
     console.say("Type ? for help at any time.")
     if before:
         console.say(f"You continue after round {len(given)} of {cell.length}.")
     try:
-        match.play(given, Keyboard(console, match), lambda: store.add(0, match.block(), origin))
+        match.play(given, Keyboard(console, match), lambda: store.add(0, match.block()))
     except (QuitGame, KeyboardInterrupt):
         console.say()
-    store.add(0, match.block(), origin)
+    store.add(0, match.block())
     for line in _ending(match):
         console.say(line)
     return match.over
