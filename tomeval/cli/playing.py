@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tomeval.cli.options import (
-    MANY_MACHINES,
-    MODELS,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -69,7 +67,6 @@ def run(
             metavar="K/N",
             help="Play only part K of N, such as 3/16, into a folder of its own; tomeval import "
             "joins the parts.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     workers: Annotated[
@@ -77,7 +74,6 @@ def run(
         typer.Option(
             "--workers",
             help="Number of processes on this machine. Default: 1.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     engine: Engine = None,
@@ -91,14 +87,6 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
-    prefix_reuse: Annotated[
-        bool,
-        typer.Option(
-            hidden=True,
-            help="Encode each token of an episode only once (local models).",
-            rich_help_panel=MODELS,
-        ),
-    ] = True,
     go_on: GoOn = False,
     log: Annotated[
         list[str] | None,
@@ -108,14 +96,11 @@ def run(
             help="Log curves to wandb or mlflow. Repeatable.",
         ),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", hidden=True, help="Show each retry of a request.")
-    ] = False,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
-    """Run an experiment; run it again to resume, or with more episodes to extend.
+    """Run an experiment; run it again to resume or extend it.
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, a cell has no complete episode or was stopped,
@@ -154,10 +139,8 @@ def run(
             max_calls=max_calls,
             max_tokens=max_tokens,
             max_cost=max_cost,
-            prefix_reuse=prefix_reuse,
             go_on=go_on,
             log=log or (),
-            verbose=verbose,
         )
 
 
@@ -195,7 +178,6 @@ def play_into(
     max_tokens: int | None = None,
     max_cost: float | None = None,
     log: Sequence[str] = (),
-    verbose: bool = False,
     notes: Sequence[str] = (),
     **how: Any,
 ) -> None:
@@ -223,7 +205,7 @@ def play_into(
     with ExitStack() as stack:
         for logger in [_logger(name) for name in dict.fromkeys(log)]:
             stack.enter_context(logger(Path(out), live))
-        on_steps = stack.enter_context(showing_progress(live, verbose))
+        on_steps = stack.enter_context(showing_progress(live))
         try:
             played = run_experiment(
                 experiment,
@@ -296,7 +278,7 @@ def plan(
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Show what an experiment would play, ask and cost; no model is asked anything."""
+    """Show what an experiment would play, ask and cost."""
     from tomeval.core.credentials import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain

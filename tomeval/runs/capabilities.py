@@ -246,8 +246,6 @@ class Show:
     published : function of run, rows
         A run's rows named and ordered as in published tables, the measures of these, and notes, for
         ``table --published``; None: there are none.
-    answers : function
-        Why a run has no number for items of facts that are no measures, by item.
     verdict : Verdict, optional
         What the first screen of a run says; None: it shows the headline alone.
     """
@@ -269,7 +267,6 @@ class Show:
     notes_of_measures: Callable[[Run, Collection[str]], list[str]] = _nothing
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
-    answers: Callable[[], Mapping[str, str]] = _empty
     verdict: Verdict | None = None
 
 
