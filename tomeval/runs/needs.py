@@ -14,7 +14,8 @@ from tomeval.models import Ahead
 from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens
 from tomeval.runs.domain import Cell, Domain
-from tomeval.strategies.asking import Overheard, flatten
+from tomeval.strategies.asking import flatten
+from tomeval.strategies.overhearing import Overheard
 
 CHARACTERS_PER_TOKEN = 4
 """Rule of thumb for English text; a tokenizer counts exactly."""

@@ -11,7 +11,8 @@ from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
-from tomeval.strategies.asking import Form, Overheard, flatten, form_of
+from tomeval.strategies.asking import Form, flatten, form_of
+from tomeval.strategies.overhearing import Overheard
 from tomeval.strategies.recording import times_asked
 from tomeval.strategies.templates import using
 

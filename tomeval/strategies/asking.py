@@ -5,10 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,6 +28,7 @@ from tomeval.models.base import (
     as_dict,
 )
 from tomeval.models.naming import said_without_address
+from tomeval.strategies.overhearing import Overheard, tell
 from tomeval.strategies.readers import Reader
 
 T = TypeVar("T")
@@ -104,83 +102,6 @@ def form_of(
     return Form(schema=reader.schema) if schemas else Form()
 
 
-@dataclass(frozen=True)
-class Overheard:
-    """A question as an `Asker` was given it.
-
-    `labels` are scored; `reader` reads an answer of at most `most` tokens, which is to hold more
-    than the answer if it is `explained`, such as `notes`; without either a text is written.
-    """
-
-    how: Asking
-    purpose: str
-    kind: str
-    prompt: Prompt
-    step: int
-    reader: Reader[Any] | None = None
-    most: int = 0
-    explained: bool = False
-    labels: tuple[str, ...] = ()
-    notes: bool = False
-
-    def __str__(self) -> str:
-        if self.labels:
-            return f"scores {', '.join(self.labels)}"
-        return f"writes up to {self.longest} tokens"
-
-    @property
-    def form(self) -> str:
-        """The question in a word: its purpose, without which of several options it is about."""
-        return re.sub(r"_\d+$", "", self.purpose.removeprefix("probe ").partition(" ")[0])
-
-    @property
-    def is_text(self) -> bool:
-        """Whether a text is written that is no answer: a summary or a lesson."""
-        return self.reader is None and not self.labels
-
-    @property
-    def is_move(self) -> bool:
-        """Whether it is what the seat does, and neither a prediction nor a draft of it."""
-        aside = ("predict", "draft", "react", "draw")
-        return not self.is_text and not self.purpose.startswith(("probe ", *aside))
-
-    @property
-    def longest(self) -> int:
-        """The longest reply in tokens."""
-        if self.labels:
-            return 0
-        return self.how.allowance(self.kind) if self.reader is None else self.most
-
-    @property
-    def attempts(self) -> int:
-        """How often it is asked at most until the answer can be read."""
-        return (
-            1 if self.reader is None or not self.how.sampling.temperature else self.how.max_attempts
-        )
-
-
-_HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)
-
-
-@contextmanager
-def overhearing() -> Iterator[list[Overheard]]:
-    """Collect every question that any `Asker` is given inside the block."""
-    heard: list[Overheard] = []
-    before = _HEARD.set(heard)
-    try:
-        yield heard
-    finally:
-        _HEARD.reset(before)
-
-
-def last_heard() -> Overheard:
-    """Return the question that a model is being asked; only inside `overhearing`."""
-    heard = _HEARD.get()
-    if not heard:
-        raise RuntimeError("no question was overheard")
-    return heard[-1]
-
-
 class Asker:
     """One episode's line to the model; `seed` is what the seeds of its requests derive from.
 
@@ -224,7 +145,7 @@ class Asker:
         Thinking that never ends leaves no text: ``truncated``. `group` marks requests whose prompts
         begin differently from the episode's others, so that both keep their cached prefix.
         """
-        self.tell(Overheard(self.how, purpose, kind, prompt, step))
+        tell(Overheard(self.how, purpose, kind, prompt, step))
         try:
             most = self.how.allowance(kind)
             reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
@@ -258,7 +179,7 @@ class Asker:
         is plans and insights.
         """
         asked = Overheard(self.how, purpose, kind, prompt, step, reader, most, explained)
-        self.tell(replace(asked, notes=notes))
+        tell(replace(asked, notes=notes))
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         can = Capabilities() if self._model is None else self._model.capabilities
@@ -292,7 +213,7 @@ class Asker:
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores | Invalid:
         """Score labels as continuations of a prompt."""
-        self.tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
+        tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
         record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
@@ -314,12 +235,6 @@ class Asker:
         self.model.judged(VALID)
         self.model.settled(VALID, self._calls[-1])
         return scores
-
-    @staticmethod
-    def tell(question: Overheard) -> None:
-        """Let whoever is `overhearing` know of a question."""
-        if (heard := _HEARD.get()) is not None:
-            heard.append(question)
 
     async def _generate(
         self,

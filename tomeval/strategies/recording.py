@@ -7,7 +7,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, Model, Reply, ScoreRequest, Scores
-from tomeval.strategies.asking import Overheard, last_heard, overhearing
+from tomeval.strategies.overhearing import Overheard, last_heard, overhearing
 
 STAND_INS = {
     "summary": "(the summary that the model wrote)",
