@@ -302,19 +302,6 @@ class Talks(FakeServer):
         return f"Well.\n{MARKER} J" if "game" in said else super().text(body)
 
 
-def test_start_up_questions_are_told(tomeval, tmp_path) -> None:
-    path = tmp_path / "e.toml"
-    with Talks("vllm") as server:
-        path.write_text(toml(experiment("matrix", f"openai:toy@{server.url}", episodes=1)))
-        code, _, errors = tomeval("run", path, "--out", tmp_path / "run")
-        assert code == 0
-        assert "2 of 2 readable" in errors
-        assert "  act (qa): it explains before its answer (1 words)\n" in errors
-        assert "readable" not in tomeval("run", path, "--out", tmp_path / "run")[2]
-        command = ("run", path, "--out", tmp_path / "two", "--no-startup-test")
-        assert "readable" not in tomeval(*command)[2]
-
-
 # --- damaged folders ------------------------------------------------------------------------------
 
 

@@ -103,9 +103,7 @@ ARENA = Domain(
         content=_content,
     ),
     describe=Describe(
-        forms=later(f"{_PREVIEW}:forms_of"),
-        prompts=later(f"{_PREVIEW}:prompts_of"),
-        asked_share=later(f"{_PREVIEW}:share_of"),
+        episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
         inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),

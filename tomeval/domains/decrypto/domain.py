@@ -158,8 +158,7 @@ DECRYPTO = Domain(
         worded=_worded,
     ),
     describe=Describe(
-        forms=later(f"{_PREVIEW}:forms_of"),
-        prompts=later(f"{_PREVIEW}:prompts_of_turns"),
+        episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
         inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
