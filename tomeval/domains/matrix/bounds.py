@@ -93,9 +93,13 @@ def bounds(
         stationary = stationary_reward(*dynamics(game, partner), partner.start)
         start = best if reference == "horizon" else stationary
         costs = cost[wrong & (partner.emissions > 0).any(axis=0)]
-        row = (partner.name, weight, best, worst, stationary, start - best, start - worst)
-        predicted = most_attainable(game, partner, horizon)
-        rows.append(Bounds(*row, float(costs.min()), float(costs.max()), **predicted))
+        row = Bounds(
+            *(partner.name, weight),
+            *(best, worst, stationary, start - best, start - worst),
+            *(float(costs.min()), float(costs.max())),
+            *most_attainable(game, partner, horizon).values(),
+        )
+        rows.append(row)
     return rows
 
 

@@ -25,7 +25,6 @@ from tomeval.runs.allocation import Allocation
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import begin_or_resume
-from tomeval.runs.runner import episodes_to_play
 from tomeval.runs.schedule import without
 from tomeval.runs.store import Store
 
@@ -222,8 +221,7 @@ class Halting:
 
     def _wanted(self, number: int) -> Any:
         cell = self._cells[number]
-        count = cell.wanted(self._allocation.episodes[number])
-        return without(episodes_to_play(self._store, number, cell, count))
+        return range(cell.wanted(self._allocation.episodes[number]))
 
     def _wake(self) -> None:
         """Let those who wait look again."""
