@@ -30,9 +30,10 @@ def import_(
         typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
     ] = None,
 ) -> None:
-    """Make one run of run folders of one experiment, such as its shards; they do not change.
+    """Make one run of run folders of one experiment, such as its shards.
 
-    Default of --out: runs/ and the experiment's name. Exit code 1: episodes are missing.
+    They do not change. Default of --out: runs/ and the experiment's name. Exit code 1: episodes
+    are missing.
     """
     from tomeval.extensions.shards.merging import merge
     from tomeval.runs.closing import closing
