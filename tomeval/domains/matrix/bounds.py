@@ -115,9 +115,6 @@ def all_the_same(worst: float, best: float) -> bool:
     return best - worst <= ROUNDING * max(abs(best), abs(worst))
 
 
-# Predictions
-
-
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
     """Return what the best predictor can expect in each state of a partner, each of shape (S,).
 
@@ -176,9 +173,6 @@ def attainable_as_played(played: Played) -> dict[str, FloatArray]:
                 means = np.add.reduceat(values[states], starts) / played.lengths[mine]
                 result[name][mine] += weight[mine] * means
     return result
-
-
-# Limits of measures
 
 
 @lru_cache(maxsize=256)
@@ -261,8 +255,6 @@ def _dearest(game: MatrixGame, partner: Partner) -> float:
     costs = misjudgement_cost(game, "best_response").max(axis=0)
     return float(costs[(partner.emissions > 0).any(axis=0)].max())
 
-
-# What a task cannot tell
 
 _BLIND = {
     "functional": "ΔFunctional/T cannot tell subjects apart in {tasks}: every policy has the same "
