@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.verbs import bounds as bounds
     from tomeval.domains.matrix.verbs import import_log as import_log
     from tomeval.domains.matrix.verbs import score as score
-    from tomeval.extensions.environments.making import environment as environment
-    from tomeval.extensions.environments.text import TextEnvironment as TextEnvironment
+    from tomeval.extensions.environments.environment import TextEnvironment as TextEnvironment
+    from tomeval.extensions.environments.environment import environment as environment
     from tomeval.models import register_model as register_model
     from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
@@ -59,8 +59,7 @@ _HOME = {
     "domains.matrix.partners": ("Partner", "PartnerSet"),
     "domains.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
     "domains.matrix.verbs": ("bounds", "import_log", "score"),
-    "extensions.environments.making": ("environment",),
-    "extensions.environments.text": ("TextEnvironment",),
+    "extensions.environments.environment": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),
     "runs.outside": ("register_measure",),

@@ -288,9 +288,8 @@ def test_names_are_safe_and_different(opened) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"form": "inspect"},
-        {"form": "lm-eval", "what": "steps"},
         {"form": "hub"},
+        {"form": "hub", "what": "steps"},
         {"form": "csv", "settings": {"repo": "someone/a-run"}},
         {"form": "hub", "settings": {"repo": "no name"}},
         {"form": "hub", "settings": {"rep": "someone/a-run"}},
@@ -298,7 +297,7 @@ def test_names_are_safe_and_different(opened) -> None:
     ],
 )
 def test_options_that_do_not_fit_are_refused(opened, options, tmp_path) -> None:
-    out = None if options["form"] == "inspect" else tmp_path / "out"
+    out = None if options == {"form": "hub"} else tmp_path / "out"
     with pytest.raises(
         TomevalError, match=r"--out|--what|--set|names no repository|--format: unknown"
     ):

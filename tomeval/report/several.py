@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.comparison import compare, interval_for
+from tomeval.comparing.comparison import compare
 from tomeval.comparing.scales import pooled_scale
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
@@ -132,7 +132,6 @@ def _comparison(runs: Sequence[Run], chosen: Sequence[str], options: ReportOptio
             reference=options.reference,
             scale=scale,
             by_task=False,
-            interval=interval_for(options.interval),
         )
     except TomevalError as error:
         if options.by or options.baseline:

@@ -11,7 +11,6 @@ import numpy as np
 from tomeval.runs.tallies import enforced_cells, unanswered
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import AUTO, SEQUENCE, unmet
-from tomeval.statistics.sequences import VARIED
 
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
@@ -205,7 +204,7 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
     shown = run.headline if names is None else names
     notes = few_notes(run)
     if run.method(interval) == SEQUENCE:
-        return [*notes, *_waiting_notes(run, shown)]
+        return [*notes, *_unbounded_notes(run, shown)]
     alike = {cell.name: cell for cell in run.cells if _alike(cell, shown)}
     if not alike:
         return notes
@@ -219,8 +218,8 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
     ]
 
 
-def _waiting_notes(run: Run, names: Sequence[str]) -> list[str]:
-    """Say which means wait for a sequence, because nothing bounds what was not seen yet."""
+def _unbounded_notes(run: Run, names: Sequence[str]) -> list[str]:
+    """Say which means have no sequence, because nothing bounds what was not seen yet."""
     waits = []
     for cell in run.cells:
         known = [name for name in names if name in cell.names]
@@ -230,8 +229,8 @@ def _waiting_notes(run: Run, names: Sequence[str]) -> list[str]:
     if not waits:
         return []
     return [
-        f"no confidence sequence yet for a measure in {first_names(waits)}: without known bounds "
-        f"it begins once {VARIED} {run.domain.compare.unit}s differ from the most common value"
+        f"no confidence sequence for a measure in {first_names(waits)}: it has no known bounds, or "
+        "values beyond them"
     ]
 
 

@@ -26,6 +26,7 @@ from tomeval.runs.needs import (
     needs,
 )
 from tomeval.runs.runner import known_models
+from tomeval.runs.until import most_episodes
 
 Row = Mapping[str, Any]
 
@@ -34,7 +35,6 @@ def plan_rows(
     experiment: Experiment,
     count: Count | None = None,
     context: int | None = None,
-    planned: Sequence[int] | None = None,
 ) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
@@ -45,9 +45,6 @@ def plan_rows(
         Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
     context : int, optional
         Longest sequence, in tokens, of models that tell theirs only when they are asked.
-    planned : sequence of int, optional
-        How many episodes each cell is to have, see `tomeval.runs.expected`. Default: as the
-        experiment says.
 
     Returns
     -------
@@ -71,9 +68,9 @@ def plan_rows(
     priced = any(ahead.price for ahead in known.values())
     rows = []
     same: dict[str, Needs] = {}  # what cells need that differ in their models' names only
-    counts_of = planned or [experiment.per_cell] * len(experiment.cells)
-    for cell, count_of in zip(experiment.cells, counts_of, strict=True):
-        episodes = cell.wanted(count_of)
+    most = most_episodes(experiment) if experiment.until else experiment.per_cell
+    for cell in experiment.cells:
+        episodes = cell.wanted(most)
         row: dict[str, Any] = dict(domain.read.columns(cell.definition))
         row |= {"episodes": episodes, "steps": cell.length * episodes}
         if known:

@@ -27,7 +27,6 @@ from tomeval.core.files import check_outside
 from tomeval.models import Ahead, all_backends, lacking, look_ahead
 from tomeval.models.naming import shown_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.allocation import Allocation
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
@@ -48,6 +47,7 @@ from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.schedule import without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
+from tomeval.runs.until import Looks
 
 
 class Part(Protocol):
@@ -140,14 +140,14 @@ def run_experiment(
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
         store = Store(folder, get_domain(experiment.domain))
-        allocation = None
+        looks = None
         try:
             of = part.name if part else ""
             most = begin_or_resume(
                 store, folder, identity, experiment.per_cell, experiment.apart, of, limit
             )
             add_session(folder, experiment.stop_after_voids, of, None if experiment.until else most)
-            allocation = Allocation(experiment, store) if experiment.until else None
+            looks = Looks(experiment, store) if experiment.until else None
             startup, log = None, None
             if any(p.served for cell in experiment.cells for p in cell.seats.values() if p):
                 from tomeval.runs.startup import StartUp, StartUpLog
@@ -161,21 +161,21 @@ def run_experiment(
             how = How(engine, concurrency, budget, opening, {})
             played, before = 0, None
             while True:
-                each = None if allocation is None else allocation.episodes
+                each = None if looks is None else looks.episodes
                 wanted = _wanted(store, experiment, part, limit, counts=each)
-                if wanted == before and not (allocation and allocation.look(_whole(store, wanted))):
+                if wanted == before and not (looks and looks.look(_whole(store, wanted))):
                     return played
                 if wanted == before:
                     continue
                 _note_share(store, experiment, part, most)
                 filler = Filler(store, experiment, startup, stopping, told, wanted, before, go_on)
-                if allocation is None and any(map(len, filler.missing)):
+                if looks is None and any(map(len, filler.missing)):
                     store.note_until({})  # of an earlier session with a condition
                 filler.play(how)
                 played, before, startup = played + filler.played, wanted, None
         except BudgetExceeded as reached:
-            if allocation:
-                allocation.capped(str(reached))
+            if looks:
+                looks.capped(str(reached))
             again = "everything is kept: run the same command again to go on"
             raise BudgetExceeded(f"{reached}; {again}") from None
         finally:

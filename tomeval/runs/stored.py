@@ -187,7 +187,7 @@ class Stored:
 
         ``condition``, the number of comparisons in its ``family``, and by number ``cells`` with
         ``episodes``, how many each is to have, and why it was ``stopped``; see
-        `tomeval.runs.allocation.Allocation`.
+        `tomeval.runs.until.Looks`.
         """
         return dict(self.meta().get("until", {}))
 

@@ -125,8 +125,6 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
         ("export", "--what", "episodes", "--format", "csv"),
         ("export", "--what", "steps", "--format", "jsonl"),
         ("export", "--what", "answers", "--format", "csv"),
-        ("export", "--format", "inspect", "--out", tmp_path / "inspect"),
-        ("export", "--format", "lm-eval", "--out", tmp_path / "lm-eval"),
         ("export", "--format", "hub", "--set", "repo=a/b", "--out", tmp_path / "hub"),
     ):
         verb, *options = command

@@ -298,7 +298,7 @@ def test_recorded_players_are_rated(tmp_path):
     games = [lines_of("ThreePlayerIPD-v0", 3, n, n, who)[0] for n, who in enumerate(seated)]
     out = str(tmp_path / "run")
     path = str(write(tmp_path / "t.jsonl", *games))
-    for arguments in (["import", path, "--out", out], ["ratings", out]):
+    for arguments in (["import", path, "--out", out], ["table", out, "--what", "ratings"]):
         ran = CliRunner().invoke(app, arguments)
         assert ran.exit_code == 0, ran.output
     assert all(name in ran.output for name in names)

@@ -31,7 +31,7 @@ def bounds(
     reference: ReferenceOption = "horizon",
     form: TableFormat = "text",
 ) -> None:
-    """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T.
+    """Show what is attainable: best, worst, stationary reward.
 
     Of an experiment of another domain, such as arena_quickstart: what its line-ups can attain.
     """

@@ -138,11 +138,11 @@ def _beside(
     from tomeval.domains.matrix.published import beside
 
     interval = "normal" if interval == "auto" else interval  # as published
-    return beside(run, path, model=model, interval=interval, reference=reference)
+    return beside(run, path, model, interval, reference)
 
 
 def _published(run: Run, rows: Rows) -> tuple[Rows, list[str], list[str]]:
-    from tomeval.domains.matrix.published_form import as_published
+    from tomeval.domains.matrix.published import as_published
 
     return as_published(run, rows)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tomeval.core.csv_files import check_columns
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import NOT_ASKED, VALID
+from tomeval.core.resources import check_columns
 from tomeval.core.text import ascii_signs, excerpt
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game, mirrored
 from tomeval.domains.matrix.partner_specs import get_partner_set

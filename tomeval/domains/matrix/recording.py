@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.csv_files import read_csv
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.files import check_unpacked
 from tomeval.core.outcomes import COMPLETE, VOID
-from tomeval.core.unpacking import check_unpacked
+from tomeval.core.resources import read_csv
 from tomeval.domains.matrix.attribution import ImpossibleError, attribute
 from tomeval.domains.matrix.experiment import game_data, labels_data, partners_data
 from tomeval.domains.matrix.games import MatrixGame
@@ -65,7 +65,7 @@ def import_matches(
         With file, line, column, value and near match: what cannot be read, but for steps that are
         to be left out with their match; a match that no partner of its set can have played, if it
         is not to be left out; nothing left to score; a file that takes more memory than is allowed,
-        see `tomeval.core.unpacking`.
+        see `tomeval.core.files`.
     """
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)

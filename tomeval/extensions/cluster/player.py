@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import USUAL, allowing
 from tomeval.core.outcomes import VALID
 from tomeval.core.plugins import use_plugin
-from tomeval.core.unpacking import USUAL, allowing
 from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.naming import shown_name

@@ -51,7 +51,6 @@ def forged(tmp_path, monkeypatch):
         ("status",),
         ("transcript", "--cell", "0", "--episode", "0"),
         ("report", "--no-figures", "--out", "OUT"),
-        ("export", "--format", "inspect", "--out", "OUT"),
     ],
     ids=lambda words: words[0],
 )

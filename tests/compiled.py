@@ -1,4 +1,11 @@
-"""The networks of `tomeval.extensions.internal.compiled`, weight by weight."""
+"""Transformers whose weights are set by hand, so that what they hold and use is known.
+
+They play rock-paper-scissors in the default wording. Block 1 finds the partner's moves, block 2
+writes at the token that the answer follows how often the partner made each, its belief, and block 3
+acts: `uses` plays the best reply to its belief, `idle` has it and always plays Rock, `elsewhere`
+has it and acts on moves that block 3 reads again, `blind` reads no move and always plays Rock. All
+but the blind one predict what they believe.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,9 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-from tomeval.models.local.load import require
+from tomeval.models import Backend
+from tomeval.models.local.load import Loaded, require
+from tomeval.models.local.transformers import TransformersModel
 
 torch: Any = require("torch")
 nn = torch.nn
@@ -112,14 +121,6 @@ class Network(nn.Module):  # type: ignore[misc, name-defined]
         """Return the embedding of words."""
         return self.words
 
-    def untrained(self) -> Network:
-        """Return a network of the same shape whose weights are drawn."""
-        twin = Network()
-        twin.requires_grad_(False)
-        for weights in twin.parameters():
-            nn.init.normal_(weights, std=WIDTH**-0.5)
-        return twin
-
     def forward(
         self, input_ids: Any, attention_mask: Any, position_ids: Any, use_cache: bool = False
     ) -> Any:
@@ -165,3 +166,14 @@ def network(kind: str) -> Network:
         third.adds(3, {_ONE: 1.0, will: -1.0}, 0.0, _SAID)
     made.eval()
     return made
+
+
+def open_compiled(name: str, options: dict[str, Any], opening: Any) -> TransformersModel:
+    """Open ``compiled:KIND``."""
+    given = Loaded(network(name.partition(":")[2]), tokenizer(), "1")
+    model = TransformersModel(name, given=given, prefix_reuse=False, device="cpu")
+    model.name = name
+    return model
+
+
+BACKEND = Backend(open_compiled, "compiled:KIND", libraries=("torch", "transformers"))
