@@ -18,13 +18,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import generator_of
 from tomeval.domains.matrix.played import IntArray, Played
-from tomeval.domains.matrix.preview import Recorder
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.tasks import exclusive, rows
-from tomeval.strategies.asking import overhearing
+from tomeval.strategies.overhearing import overhearing
+from tomeval.strategies.recording import Recording
 
 FloatArray = NDArray[np.float32]
 
@@ -42,9 +42,8 @@ def rendered(
     setup, game, number = cell.setup, cell.game, int(cell.episodes[place])
     which = int(setup.draw_partners(number, 1)[0])
     rng = generator_of(setup, setup.stream("subject"), number)
-    subject, _ = setup.seat_subject(setup.tables.partners[which], rng, None, "", number)
+    subject, _ = setup.seat_subject(setup.tables.partners[which], rng, Recording(), "", number)
     assert isinstance(subject, LLMSubject)
-    subject.player.line = Recorder(subject.player.line.how)
     own = moves_of(cell.played, place)[0]
     past: list[Joint] = []
     asked: dict[int, ScoreRequest] = {}
