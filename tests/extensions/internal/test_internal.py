@@ -142,7 +142,7 @@ def test_a_run_that_is_not_reproduced_is_one_line(folder, monkeypatch) -> None:
     ("keys", "said"),
     [
         ({"model": ["openai:m@http://localhost:1/v1"]}, "needs open weights: hf: or pocket"),
-        ({"episodes": 9, "internal": True}, "9 distinct episodes in a cell, and folds = 5 need"),
+        ({"episodes": 9, "internal": True}, "9 episodes in a cell, and folds = 5 need"),
         ({"subjects": [{"kind": "llm", "strategy": "S2A"}]}, "strategy 'S2A.*labels are scored"),
         ({"subjects": [{"kind": "llm", "strategy": "QA"}]}, "strategy 'QA.*labels are scored"),
         ({"subjects": ["random"], "model": []}, "no player is a language model"),
