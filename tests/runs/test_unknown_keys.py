@@ -12,13 +12,11 @@ import pytest
 from support import ROOT
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.file_schema import experiment_schema
 from tomeval.runs.plan import plan_rows
 
 EXPERIMENTS = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
-NAMES = ("games", "players", "models")
+NAMES = ("games", "players")
 """Tables whose keys are names that people give."""
 
 
@@ -35,20 +33,6 @@ def table_at(data: Any, at: tuple[str | int, ...]) -> Any:
     for key in at:
         data = data[key]
     return data
-
-
-def holds_table(part: Any, schema: dict[str, Any]) -> bool:
-    """Tell whether a part of a schema admits a table."""
-    if isinstance(part, list):
-        return any(holds_table(one, schema) for one in part)
-    if not isinstance(part, dict):
-        return False
-    named = str(part.get("$ref", "")).rpartition("/")[2]
-    if part.get("type") == "object" or (
-        named and holds_table(schema["definitions"][named], schema)
-    ):
-        return True
-    return any(holds_table(one, schema) for one in part.values())
 
 
 def refused(data: dict[str, Any], load: Any, seen: set[Any]) -> int:
@@ -79,7 +63,7 @@ def refused(data: dict[str, Any], load: Any, seen: set[Any]) -> int:
 
 
 ASKED = {"name": "openai:m@http://127.0.0.1:9/v1", "timeout": 5.0}
-SEATED = {"strategy": {"ROLE": "QA"}, "max_tokens": {"qa": 9}, "models": {"short": ASKED}}
+SEATED = {"strategy": {"ROLE": "QA"}, "max_tokens": {"qa": 9}}
 SMALL: list[dict[str, Any]] = [
     {
         "games": ["IPD"],
@@ -87,19 +71,18 @@ SMALL: list[dict[str, Any]] = [
             {"strategy": {"context": "full", "answer": "qa"}, "max_tokens": {"qa": 9}},
             {"strategy": "CoT", "model": {"name": "pocket", "device": "cpu"}},
         ],
-        "model": "short",
-        "models": {"short": ASKED},
+        "model": ASKED,
     },
     {"games": ["RPS"], "subjects": [{"strategy": "QA"}], "model": ASKED},
     {
         **{"domain": "decrypto", "model": {"name": "pocket", "device": "cpu"}},
-        "players": {"m": {"model": "short"}, "n": {}, "chance": {"kind": "random"}},
+        "players": {"m": {"model": ASKED}, "n": {}, "chance": {"kind": "random"}},
         "pairings": [{"encoder": "chance", "decoder": ["m", "n"], "interceptor": "chance"}],
         **{**SEATED, "strategy": {"decoder": "QA"}},
     },
     {
         **{"domain": "arena", "model": {"name": "pocket", "device": "cpu"}},
-        "players": {"m": {"model": "short"}, "n": {}, "chance": {"kind": "random"}},
+        "players": {"m": {"model": ASKED}, "n": {}, "chance": {"kind": "random"}},
         "lineups": [{"game": "ipd3", "subject": ["m", "n"], "others": "chance"}],
         **{**SEATED, "strategy": {"answer": "qa"}},
     },
@@ -127,18 +110,3 @@ def test_so_do_tables_of_models_before_anything_is_played(data) -> None:
 
     load(copy.deepcopy(data))
     assert refused(data, load, set()) > 4
-
-
-@pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])
-def test_no_key_that_can_be_a_table_is_left_untried(domain) -> None:
-    files = [tomllib.loads(path.read_text(encoding="utf-8")) for path in EXPERIMENTS]
-    tried = {
-        at[0]
-        for data in [*files, *SMALL]
-        if data.get("domain", "matrix") == domain
-        for at in tables(data)
-        if at
-    }
-    schema = experiment_schema(get_domain(domain))
-    can = {key for key, one in schema["properties"].items() if holds_table(one, schema)}
-    assert can == tried

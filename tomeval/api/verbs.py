@@ -9,7 +9,7 @@ from typing import Any
 
 from tomeval.api.opened import Run
 from tomeval.api.showing import in_notebook, shown_in_notebook
-from tomeval.core.extensions import portion
+from tomeval.core.extensions import part
 from tomeval.models.served.limits import Budget
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
@@ -28,7 +28,6 @@ def run(
     limit: int | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
-    startup_test: bool = True,
     go_on: bool = False,
     shard: str | None = None,
     progress: Progress | None = None,
@@ -57,9 +56,6 @@ def run(
         Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
-    startup_test : bool
-        Before playing, ask each served model one question of each kind, and log whether it
-        explains, thinks, is cut off or cannot be read; the replies are stored in ``startup.json``.
     go_on : bool
         Continue even if none of a model's first 8 answers could be read.
     shard : str, optional
@@ -102,9 +98,8 @@ def run(
             limit=limit,
             concurrency=concurrency,
             budget=budget,
-            startup_test=startup_test,
             go_on=go_on,
-            part=None if shard is None else portion("shard")(shard),
+            part=None if shard is None else part("portions", "shard")(shard),
             progress=on_steps,
             on_counts=on_counts,
             live=live,
