@@ -56,19 +56,6 @@ class Facts(NamedTuple):
     tables: list[tuple[str, Rows]]
 
 
-class Score(NamedTuple):
-    """A score from 0 to 1 for performance profiles and interquartile means.
-
-    `words` says what it is, `axis` is its short name, `of` returns it per complete episode, shape
-    (E,), and `defined` tells whether a cell has it.
-    """
-
-    words: str
-    axis: str
-    of: Callable[[RunCell], Any]
-    defined: Callable[[RunCell], bool] = lambda cell: True
-
-
 class Parts(NamedTuple):
     """How a measure splits exactly into others: names of measures; `part` has them by word."""
 
@@ -150,7 +137,7 @@ class Read:
         What regret can be measured from, the default first.
     data : mapping
         Kinds of data that only some runs have, by name: each tells whether a store has it.
-        Extensions name what their measures need (`tomeval.core.shipped.Shipped`).
+        Extensions name what their measures need (`tomeval.core.extensions.Extension`).
     """
 
     schema: Schema
@@ -225,7 +212,7 @@ class Show:
     figures_by : tuple of str
         Those of them that can lay the values of a column of `Compare.by` over each other.
     figures_of_curves : mapping from str to sequence of str
-        Those of them that heed `Options.curve`, `Options.window` and `Options.x`, with the curves
+        Those of them that heed `Options.curve` and `Options.window`, with the curves
         that each can show.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
@@ -235,9 +222,9 @@ class Show:
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
     notes : function of run
-        Sentences that readers must know before any number.
+        Sentences that readers of a report must know besides those of `table_notes`.
     table_notes : function of run
-        Those of `notes` that stand below the table of cells too.
+        Sentences that stand below the table of cells, and in a report.
     notes_of_measures : function of run, names
         Sentences that stand below every table of cells that shows one of these measures.
     beside : function of run, path, model, interval, reference
@@ -306,7 +293,6 @@ class Compare:
         the same chance, so that they are one sampling unit.
     drawn : str
         What an episode draws (`RunCell.which`), as a word of a sentence.
-    scores : mapping of str to Score
     parts : Parts or None
         The decomposition of its functional measure.
     words : function of a task
@@ -335,7 +321,6 @@ class Compare:
     baseline: str = "baseline"
     shares_draws: tuple[str, ...] = ()
     drawn: str = "partner"
-    scores: Mapping[str, Score] = field(default_factory=dict)
     parts: Parts | None = None
     words: Callable[[Mapping[str, Any]], str] = _words
     level: Callable[[RunCell, str], str] = lambda cell, by: str(cell.columns[by])
@@ -363,9 +348,9 @@ class Describe:
         What can be attained in an experiment's cells, for ``tomeval bounds``.
     cannot_tell : function of cells
         Sentences on what measures cannot tell in an experiment's cells, whoever plays.
-    keys : function
-        The JSON schema of keys whose types say too little, by key: kinds of players with their
-        options, for example; see `tomeval.runs.file_schema`.
+    inside : function
+        What stands inside a table of experiment files, such as an option of a player: by its name,
+        the key of the table.
     other_file : function of a TOML file's data
         What a file is that is no experiment, and where it goes, to complete a message that begins
         with its name; None: nothing known.
@@ -379,7 +364,7 @@ class Describe:
     example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = _nothing
-    keys: Callable[[], Mapping[str, Mapping[str, Any]]] = _empty
+    inside: Callable[[], Mapping[str, str]] = _empty
     other_file: Callable[[Mapping[str, Any]], str | None] = _none
     lists: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
     scripts: Mapping[str, Script] = field(default_factory=dict)

@@ -36,7 +36,7 @@ def mine(tmp_path):
         return PartnerSet("twins", (get_partner(f"always({spec['twins']})", game, base),))
 
     aside = Aside("regret", "asks what it regrets", folder.parent.parent, questions, said)
-    sets = PartnerSets(build, lambda name: {"type": "object"})
+    sets = PartnerSets(build)
     add(Extension("mine", asides={"regretting": aside}, partner_sets={"twins": sets}))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
+from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.players import together
 from tomeval.domains.arena.results import ArenaRunCell
@@ -17,13 +18,12 @@ from tomeval.domains.arena.seating import play_one
 from tomeval.domains.arena.storing import SCHEMA, as_block
 from tomeval.domains.arena.tables import ASIDE, result_rows
 from tomeval.domains.arena.transcripts import game_lines
-from tomeval.domains.seated.described import worded
+from tomeval.domains.seated.described import option_names, worded
 from tomeval.domains.seated.play import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
     Read,
-    Score,
     Show,
     Worded,
     later,
@@ -31,11 +31,6 @@ from tomeval.runs.capabilities import (
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import FloatArray
-
-
-def _won(cell: RunCell) -> FloatArray:
-    return cell.totals("win_percent").values / 100
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -94,7 +89,6 @@ ARENA = Domain(
         first_figures=("forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
-        notes=run_notes,
         table_notes=run_notes,
     ),
     compare=Compare(
@@ -104,7 +98,6 @@ ARENA = Domain(
         unit="deal",
         shares_draws=("game",),
         drawn="seating",
-        scores={"won": Score("share of wins", "won", _won)},
         words=_words,
         worded=_worded,
         content=_content,
@@ -113,7 +106,7 @@ ARENA = Domain(
         episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
-        keys=later(f"{_DESCRIBED}:described_keys"),
+        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "arena_games": later(f"{_DESCRIBED}:listed_games"),
             "arena_players": later(f"{_DESCRIBED}:listed_players"),

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from tomeval.domains.decrypto.experiment import DecryptoExperiment
+from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -20,7 +21,7 @@ from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
-from tomeval.domains.seated.described import worded
+from tomeval.domains.seated.described import option_names, worded
 from tomeval.domains.seated.play import play_of
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.runs.capabilities import (
@@ -28,7 +29,6 @@ from tomeval.runs.capabilities import (
     Describe,
     Parts,
     Read,
-    Score,
     Show,
     Worded,
     later,
@@ -36,7 +36,7 @@ from tomeval.runs.capabilities import (
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, always, never
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import FloatArray, Measure
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
 TEAM = "team"
@@ -45,24 +45,6 @@ _PREVIEW = "tomeval.domains.decrypto.preview"
 _DESCRIBED = "tomeval.domains.decrypto.described"
 
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"'
-
-
-def _survived(cell: RunCell) -> FloatArray:
-    return cell.totals("survived_percent").values / 100
-
-
-def _lasted(cell: RunCell) -> FloatArray:
-    return cell.totals("turns_per_game").values / float(cell.definition["rules"]["turns"])
-
-
-def _has_length(cell: RunCell) -> bool:
-    """Tell whether games have a length of their own, which replays have not."""
-    return not cell.definition["records"]
-
-
-def _decided(cell: RunCell) -> bool:
-    """Tell whether every game has an outcome; leaving out undecided ones would bias shares."""
-    return None not in cell.played.outcomes
 
 
 def _has_beliefs(run: Run) -> bool:
@@ -165,17 +147,6 @@ DECRYPTO = Domain(
         task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
         unit="deal",
         shares_draws=("rules", "words", "records"),
-        scores={
-            "lasted": Score(
-                "turns that Alice and Bob survived, as a share of the maximum",
-                "share of turns",
-                _lasted,
-                _has_length,
-            ),
-            "survived": Score(
-                "whether Alice and Bob survived the game", "survived", _survived, _decided
-            ),
-        },
         parts=Parts(
             "delta_functional_per_turn",
             {"belief": "delta_tom_per_turn", "response": "response_per_turn"},
@@ -189,7 +160,7 @@ DECRYPTO = Domain(
     describe=Describe(
         episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
-        keys=later(f"{_DESCRIBED}:described_keys"),
+        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "players": later(f"{_DESCRIBED}:listed_players"),
             "embeddings": lambda: [{"embedding": name} for name in SHIPPED],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import unknown
-from tomeval.core.extensions import named, part, parts, resolved
+from tomeval.core.extensions import named, part, parts
 
 if TYPE_CHECKING:
     from tomeval.domains.matrix.results import MatrixRunCell
@@ -74,7 +74,6 @@ def aside_templates(options: Mapping[str, Any]) -> tuple[Path, ...]:
 def option_of(form: str) -> tuple[str, Aside] | None:
     """Return the option that asks questions of a form; None if no extension brings any."""
     for name, made in parts("asides").items():
-        aside: Aside = resolved(made)
-        if aside.form == form:
-            return name, aside
+        if made.form == form:
+            return name, made
     return None

@@ -9,7 +9,6 @@ from typing import Any
 
 from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.answer import VERDICT
-from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.bounds import blind_sentences
 from tomeval.domains.matrix.browsing import episode_lines
@@ -20,7 +19,6 @@ from tomeval.domains.matrix.data import (
     has_wordings,
     worded,
 )
-from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
@@ -51,6 +49,7 @@ from tomeval.domains.matrix.storing import (
     partners_react,
 )
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
+from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -58,7 +57,6 @@ from tomeval.runs.capabilities import (
     Parts,
     Play,
     Read,
-    Score,
     Show,
 )
 from tomeval.runs.cell import RunCell
@@ -126,8 +124,8 @@ def _table_notes(run: Run) -> list[str]:
 
 
 def _notes(run: Run) -> list[str]:
-    """Tell of subjects that were told, what stands below tables, and of what cannot be told."""
-    return told_notes(run) + _table_notes(run) + blind_notes(run)
+    """Tell of subjects that were told, and of what cannot be told."""
+    return told_notes(run) + blind_notes(run)
 
 
 def _beside(
@@ -267,15 +265,6 @@ MATRIX = Domain(
         panel=("game", "labels"),
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
-        scores={
-            "attained": Score(
-                "reward attained, from 0, the worst response, to 1, the best",
-                "reward attained",
-                attained,
-                is_attainable,
-            ),
-            "tom": Score("share of right predictions", "share predicted right", predicted_right),
-        },
         parts=Parts(
             "delta_functional_per_step",
             {
@@ -295,7 +284,7 @@ MATRIX = Domain(
         episodes=episodes,
         example=example_cell,
         cannot_tell=_cannot_tell,
-        keys=described_keys,
+        inside=lambda: dict.fromkeys(LLMSubject.options(), "subjects"),
         other_file=kind_of_file,
         lists=listing.LISTS,
         bounds=listing.experiment_bounds,

@@ -56,13 +56,11 @@ class GameSets(NamedTuple):
 
     `build` is called with the value of that key, with what returns the partners that the experiment
     means in a game, and with the folder that relative paths start from; it returns games with their
-    partners. `schema` returns the JSON schema of the value. Sets of a kind that `brings_partners`
-    take none from the experiment.
+    partners. Sets of a kind that `brings_partners` take none from the experiment.
     """
 
     build: Callable[
         [Any, Partners, Path | None],
         Sequence[tuple[MatrixGame, Sequence[PartnerSet | PartnerPlayer]]],
     ]
-    schema: Callable[[], dict[str, Any]]
     brings_partners: bool = False

@@ -184,10 +184,6 @@ class Player:
             block = play_stretch(self.domain, self._cells[cell], first, count)
             return Ended(Rows.of(cell, block))
 
-    async def news(self) -> News:
-        """Tell what happened."""
-        return self._news()
-
     def close(self) -> None:
         """End the thread that plays, after what is under way."""
         if self._thread.is_alive() and self._loop is not None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.matrix.games import check_keys
-from tomeval.runs.file_schema import Json, meanings, one_or_many, table
+from tomeval.runs.file_schema import Json
 
 MOST_SEED = 2**32 - 1
 
@@ -77,7 +77,7 @@ def names(known: tuple[str, ...] = (), each: Callable[[str], Any] = str) -> Key:
             raise TomevalError(f"{where} has duplicates: {', '.join(listed)}")
         return tuple(listed)
 
-    return Key(check, one_or_many({"enum": list(known)} if known else {"type": "string"}))
+    return Key(check, {"type": "string"})
 
 
 _Of = TypeVar("_Of")
@@ -100,15 +100,3 @@ def read_table(of: type[_Of], keys: Mapping[str, Key], spec: Any, where: str, ex
 def required(of: type) -> list[str]:
     """Return the fields of a dataclass that have no default."""
     return [one.name for one in fields(of) if one.default is MISSING]
-
-
-def schema_of(of: type, keys: Mapping[str, Key]) -> Json:
-    """Return the schema of a table whose keys are fields of a dataclass, with their meanings."""
-    said, defaults = meanings(of), {one.name: one.default for one in fields(of)}
-    shown: dict[str, Json] = {}
-    for name, key in keys.items():
-        shown[name] = {"description": said.get(name, ""), **key.schema}
-        if defaults[name] is not MISSING:
-            value = defaults[name]
-            shown[name]["default"] = list(value) if isinstance(value, tuple) else value
-    return table(shown, required(of), "See docs/measures/fresh.md.")

@@ -22,9 +22,8 @@ from tomeval.extensions.fresh.drawing import (
     draw_machines,
     read_drawn,
 )
-from tomeval.extensions.fresh.keys import read_table, schema_of
+from tomeval.extensions.fresh.keys import read_table
 from tomeval.extensions.fresh.twins import ALL, Twins, read_twins, twin, twin_partners, twins_of
-from tomeval.extensions.fresh.twins import TWINS as TWIN_KEYS
 
 Tasks = list[tuple[MatrixGame, Sequence[Any]]]
 
@@ -104,10 +103,9 @@ def anchor_games() -> list[MatrixGame]:
     return [*GAMES.values(), *more]
 
 
-FRESH = GameSets(drawn, lambda: schema_of(Drawn, DRAWN), brings_partners=True)
-TWINS = GameSets(twins, lambda: schema_of(Twins, TWIN_KEYS))
+FRESH = GameSets(drawn, brings_partners=True)
+TWINS = GameSets(twins)
 FRESH_2026 = GameSets(
     anchored,
-    lambda: schema_of(Anchored, _ANCHORED),
     brings_partners=True,
 )

@@ -67,26 +67,6 @@ def moves_of(played: Played, place: int) -> tuple[IntArray, IntArray]:
     return played.own[part], played.partner[part]
 
 
-class Exchange(NamedTuple):
-    """A state, (D,), that is put in at one layer.
-
-    With a direction, (D,) of length 1, what is there is moved along it instead, as far as to the
-    state.
-    """
-
-    layer: int
-    state: FloatArray
-    direction: FloatArray | None = None
-
-    def become(self, hidden: Any) -> Any:
-        """Return what becomes of states, (R, D), as a tensor."""
-        state = hidden.new_tensor(self.state)
-        if self.direction is None:
-            return state.expand_as(hidden)
-        length = (state - hidden).norm(dim=1, keepdim=True)
-        return hidden + length * hidden.new_tensor(self.direction)
-
-
 class Ran(NamedTuple):
     """What a pass gave: the labels' log-probabilities, and the states, (layers + 1, D)."""
 
@@ -118,10 +98,10 @@ class Watched:
         self._plain = PlainEngine(local.model, _ONE_BATCH, local.context_length())
         self._plain.mixed = local.plain.mixed
 
-    def run(self, asked: ScoreRequest, exchange: Exchange | None = None) -> Ran:
+    def run(self, asked: ScoreRequest, put_in: tuple[int, FloatArray] | None = None) -> Ran:
         """Run one question; return its labels' log-probabilities, and the states.
 
-        They are those of the prompt's last token; it is there, too, that they are exchanged.
+        They are those of the prompt's last token; there, too, a state is put in: layer and (D,).
         """
         query = self.local.codec.label_query(asked)
         lengths = sorted((len(row.ids) for row in rows(0, query)), reverse=True)
@@ -135,10 +115,10 @@ class Watched:
             where = [more + last for more in skip]
             if not states[layer].size:
                 states[layer] = hidden[0, where[0]].float().cpu().numpy()
-            if exchange is None or exchange.layer != layer:
+            if put_in is None or put_in[0] != layer:
                 return None
-            changed, every = hidden.clone(), range(size)
-            changed[every, where] = exchange.become(hidden[every, where])
+            changed = hidden.clone()
+            changed[range(size), where] = hidden.new_tensor(put_in[1])
             return changed
 
         with self._watching(seen):
