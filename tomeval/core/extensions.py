@@ -75,9 +75,6 @@ class Extension:
     game_sets : mapping
         Kinds of sets of matrix games, tables of ``games`` in experiments that have the name as a
         key: name to a `tomeval.domains.matrix.game_sets.GameSets`.
-    asides : mapping
-        What language models can be asked beside their moves in matrix games, by the option of
-        subjects that asks it: name to a `tomeval.domains.matrix.asides.Aside`.
     games : mapping
         Games of the arena: name to a `Kind`.
     keys : mapping
@@ -116,7 +113,6 @@ class Extension:
     partners: Mapping[str, Any] = field(default_factory=dict)
     partner_sets: Mapping[str, Any] = field(default_factory=dict)
     game_sets: Mapping[str, Any] = field(default_factory=dict)
-    asides: Mapping[str, Any] = field(default_factory=dict)
     games: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
     strategies: Mapping[str, Any] = field(default_factory=dict)

@@ -38,7 +38,6 @@ class Shipped:
     partners: tuple[str, ...] = ()
     partner_sets: tuple[str, ...] = ()
     game_sets: tuple[str, ...] = ()
-    asides: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     strategies: tuple[str, ...] = ()
@@ -70,11 +69,8 @@ SHIPPED: dict[str, Shipped] = {
     "fresh": Shipped(
         "tomeval.extensions.fresh:EXTENSION",
         data={"matrix": "fresh games"},
-        lists=("game_classes",),
-        comparisons=("memory", "equating"),
-        subjects=("rememberer",),
-        asides=("recognition",),
-        game_sets=("fresh", "twins", "fresh_2026"),
+        comparisons=("memory",),
+        game_sets=("fresh", "twins"),
     ),
     "hub": Shipped(
         "tomeval.extensions.hub:EXTENSION",

@@ -18,6 +18,7 @@ from tomeval.runs.file_schema import (
     DEFINITIONS,
     MODEL,
     Json,
+    described,
     meanings,
     of_default,
     one_or_many,
@@ -62,7 +63,8 @@ def _game() -> Json:
     for kind, made in sorted(parts("game_sets").items()):
         sets: GameSets = resolved(made)
         beside = ("labels",) if sets.brings_partners else ("labels", "partners")
-        said = {kind: sets.schema(), **{key: keys[key] for key in beside}}
+        described(own := sets.keys.model_json_schema(), sets.keys)
+        said = {kind: own, **{key: keys[key] for key in beside}}
         more.append(table(said, [kind]))
     return {"anyOf": [name, table(keys, ["game"]), *more]}
 
@@ -97,8 +99,6 @@ def _options(kind: str) -> Json:
     """Return the schema of a subject's table."""
     subject = subject_class(kind)
     said = meanings(SubjectOptions if issubclass(subject, LLMSubject) else subject)
-    if issubclass(subject, LLMSubject):
-        said |= {name: resolved(aside).about for name, aside in parts("asides").items()}
     keys: dict[str, Any] = {"kind": {"const": kind}, "name": _NAME}
     for option, default in subject.options().items():
         keys[option] = _option(option, default, said.get(option, ""))

@@ -9,7 +9,6 @@ from typing import Any
 
 from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.answer import VERDICT
-from tomeval.domains.matrix.asides import asked
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.blind_spots import blind_sentences
@@ -211,8 +210,7 @@ def _forms(cell: MatrixCell, seat: str) -> dict[str, range]:
         rounds_of["react"] = range(1, horizon)  # nothing follows the last round
     if draws_of(cell.seats[seat].options):
         rounds_of[DRAW] = range(1, horizon + 1)
-    asides = asked(cell.seats[seat].options, horizon)
-    return rounds_of | {aside.form: rounds for aside, rounds in asides.items()}
+    return rounds_of
 
 
 def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:

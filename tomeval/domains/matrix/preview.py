@@ -9,9 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.extensions import named
 from tomeval.core.outcomes import Invalid, Said
-from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -27,7 +25,6 @@ from tomeval.strategies.readers import Reader
 
 T = TypeVar("T")
 
-PLAIN = ("", "act", "predict", "react", DRAW)
 """Forms of questions that no extension brings."""
 
 STAND_INS = {
@@ -109,7 +106,7 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
 
     `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
     `tomeval.domains.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe,
-    "draw" the literal question again, further ones what extensions ask aside, such as "payoff".
+    "draw" the literal question again.
     """
     data: dict[str, Any] = dict(settings)
     keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
@@ -119,8 +116,6 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
         data["conditional"] = True
     if form == DRAW:
         data.setdefault("draws", 2)
-    if form not in PLAIN and (aside := option_of(form)):
-        data[aside[0]] = "always"
     game = data.pop("game", None) or "RPS"
     keys.setdefault("partners", "tit_for_tat")
     # A prompt is shown and none is asked, so it needs no model; its text does not depend on one.
@@ -144,13 +139,12 @@ def prompts_of_rounds(
     """Return, by form and round, what each call of a round does, and its prompt.
 
     A reflection on the round before comes first. `setup` is a language model's; its first partner
-    plays along, or a stand-in for a player in that seat. Forms are ``act``, ``predict``, ``react``,
-    ``draw``, and those that extensions ask aside; rounds count from 1; `note` as for
-    `Describe.prompt`. What is asked beside the same moves is asked in one made-up play.
+    plays along, or a stand-in for a player in that seat. Forms are ``act``, ``predict``, ``react``
+    and ``draw``; rounds count from 1; `note` as for `Describe.prompt`. What is asked beside the
+    same moves is asked in one made-up play.
     """
     prompts: dict[tuple[str, int], list[tuple[Doing, Prompt]]] = {}
-    asides = ((form,) for form in wanted if form not in PLAIN)
-    for forms in (("act", "predict"), ("react",), (DRAW,), *asides):
+    for forms in (("act", "predict"), ("react",), (DRAW,)):
         mine = {form: set(wanted[form]) for form in forms if wanted.get(form)}
         if mine:
             prompts |= _played(setup, mine, note)
@@ -163,11 +157,6 @@ def _played(
     """Play once, up to the last round that is wanted."""
     game, partner = setup.game, _stand_in(setup)
     options = {**setup.options, "conditional": "react" in wanted}
-    aside = next((option_of(form) for form in wanted if form not in PLAIN), None)
-    if aside or DRAW in wanted:  # one at a time
-        options |= {name: "never" for name in named("asides") if not aside or name != aside[0]}
-    if aside:
-        options["draws"] = 0
     subject, door = replace(setup, options=options).seat_subject(partner, np.random.default_rng(0))
     assert isinstance(subject, LLMSubject)
     strategy = subject.strategy
@@ -219,7 +208,7 @@ def _beside(
     recorder.prompts.clear()
     if form not in ("predict", "react"):
         run_now(subject.aside(observation))
-        return [(replace(doing, aside=form == DRAW), prompt) for doing, prompt in recorder.prompts]
+        return [(replace(doing, aside=True), prompt) for doing, prompt in recorder.prompts]
     probe = subject.react(observation) if form == "react" else None
     run_now(probe or subject.predict(observation, own))
     return list(recorder.prompts)

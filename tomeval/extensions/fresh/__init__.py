@@ -1,26 +1,15 @@
-"""Fresh games, disguised twins of famous ones, and whether a model recognises them."""
+"""Fresh games, disguised twins of famous ones, and what a player loses in disguise."""
 
 from tomeval.core.extensions import Extension
 
-_SETS = "tomeval.extensions.fresh.sets"
-
 EXTENSION = Extension(
     name="fresh",
-    about="drawn games, disguised twins, the memory effect and recognition",
-    lists={"game_classes": "tomeval.extensions.fresh.classes:class_rows"},
+    about="drawn games, disguised twins, the memory effect",
     game_sets={
-        "fresh": f"{_SETS}:FRESH",
-        "twins": f"{_SETS}:TWINS",
-        "fresh_2026": f"{_SETS}:FRESH_2026",
+        "fresh": "tomeval.extensions.fresh.drawing:FRESH",
+        "twins": "tomeval.extensions.fresh.twins:TWINS",
     },
-    figures={"matrix": {"memory": "tomeval.extensions.fresh.figure:memory"}},
-    first_figures=("memory",),
-    tables={"matrix": "tomeval.extensions.fresh.tables:TABLES"},
-    subjects={"rememberer": "tomeval.extensions.fresh.rememberer:Rememberer"},
-    asides={"recognition": "tomeval.extensions.fresh.recognition:ASIDE"},
-    comparisons={
-        "memory": "tomeval.extensions.fresh.tables:MEMORY",
-        "equating": "tomeval.extensions.fresh.equating:EQUATED",
-    },
+    tables={"matrix": "tomeval.extensions.fresh.memory:TABLES"},
+    comparisons={"memory": "tomeval.extensions.fresh.memory:MEMORY"},
     docs="docs/measures/fresh.md",
 )
