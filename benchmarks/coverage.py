@@ -18,8 +18,8 @@ import numpy as np
 from counting import Floats, Row, count, held, percent, played, setup_of, spread
 from numpy.typing import NDArray
 
+from tomeval.domains.matrix.bounds import game_limits, regret_limits
 from tomeval.domains.matrix.calibration import expected
-from tomeval.domains.matrix.limits import game_limits, regret_limits
 from tomeval.domains.matrix.measures import MEASURES, METRICS, episode_metrics
 from tomeval.domains.matrix.play import Setup
 from tomeval.statistics import estimate

@@ -19,8 +19,7 @@ from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.play import play_episode
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.responses import best_responses
-from tomeval.extensions.planted.measures import Statements, use_slopes
-from tomeval.extensions.planted.trust import contrast
+from tomeval.extensions.planted.measures import Statements, contrast, use_slopes
 from tomeval.statistics import estimate
 
 EPISODES, HORIZON = 20, 10

@@ -10,73 +10,71 @@ is in games. Half of the episodes are of another game.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from counting import Floats, Row, count, percent
+from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 from scipy.stats import norm
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.regression.estimates import sandwich, solve
-from tomeval.statistics.paired import IntArray
+from tomeval.extensions.regression.model import fit_steps
 
 EPISODES = (5, 10, 30)
 STEPS = 20
 TERMS = ("game", "player", "log(step)", "player:log(step)")
 TRUTH = np.array([0.0, 0.5, -0.3, -0.2, 0.3])
-CORRECTIONS = {
-    "none, normal": (0.0, "normal"),
-    "none, t of clusters - 1": (0.0, "clusters"),
-    "Mancl and DeRouen, t of clusters - 1": (-1.0, "clusters"),
-    "Mancl and DeRouen, Satterthwaite": (-1.0, "own"),
-    "Kauermann and Carroll, Satterthwaite": (-0.5, "own"),
-}
 
 
-def draw(episodes: int, family: str, rng: np.random.Generator) -> tuple[Floats, Floats, IntArray]:
-    """Return the response, the design and the clusters of one simulated run."""
+def draw(episodes: int, family: str, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the steps of one simulated run: response ``y``, terms and ``cluster``."""
     shape = (episodes, 2, STEPS)
-    game = np.broadcast_to((np.arange(episodes) % 2 == 1)[:, None, None], shape)
-    player = np.broadcast_to(np.arange(2)[:, None], shape)
-    slow = np.broadcast_to(np.log(np.arange(1, STEPS + 1)), shape)
-    x = np.stack([np.ones(shape), game, player, slow, player * slow], axis=-1).reshape(-1, 5)
+    cluster, player, step = np.indices(shape)
     noise = rng.normal(size=shape)
-    for step in range(1, STEPS):
-        noise[..., step] = 0.6 * noise[..., step - 1] + 0.8 * noise[..., step]
+    for late in range(1, STEPS):
+        noise[..., late] = 0.6 * noise[..., late - 1] + 0.8 * noise[..., late]
     level = 0.5 * rng.normal(size=(episodes, 1, 1)) + 0.5 * rng.normal(size=(episodes, 2, 1))
-    groups = np.repeat(np.arange(episodes), 2 * STEPS)
-    latent = (level + noise).ravel()
-    if family == "gaussian":
-        return x @ TRUTH + latent, x, groups
-    # A normal latent of SD sqrt(1.5) mapped to a uniform keeps the marginal logit exact.
-    uniform = norm.cdf(latent / np.sqrt(1.5))
-    return (uniform < expit(x @ TRUTH)).astype(np.float64), x, groups
+    latent = level + noise
+    slow, game = np.log(step + 1), cluster % 2
+    x = np.stack([np.ones(shape), game, player, slow, player * slow], axis=-1)
+    y = x @ TRUTH + latent
+    if family == "binomial":
+        # A normal latent of SD sqrt(1.5) mapped to a uniform keeps the marginal logit exact.
+        y = 1.0 * (norm.cdf(latent / np.sqrt(1.5)) < expit(x @ TRUTH))
+    columns = {"y": y, "game": game, "player": player, "step": step + 1, "cluster": cluster}
+    return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+
+
+def fitted(frame: pd.DataFrame, family: str) -> Any:
+    """Return the fit of simulated steps."""
+    return fit_steps("y ~ game + player * log(step)", frame, family == "binomial")
+
+
+def held(frame: pd.DataFrame, family: str) -> NDArray[np.bool_]:
+    """Tell which intervals hold the truth, shape (4,), without the intercept."""
+    fit = fitted(frame, family)
+    half: Floats = stdtrit(frame["cluster"].nunique() - 1, 0.975) * fit.bse.to_numpy()
+    inside: NDArray[np.bool_] = np.abs(fit.params.to_numpy() - TRUTH) <= half
+    return inside[1:]
 
 
 def coefficients(repetitions: int) -> Iterator[Row]:
-    """Coefficients: coverage in %, by the correction of their standard errors."""
+    """Coefficients: coverage in %."""
     for family in ("gaussian", "binomial"):
         for episodes in EPISODES:
-            rng = np.random.default_rng([1, episodes])
-            hits: dict[str, list[Floats]] = {name: [] for name in CORRECTIONS}
+            rng, hits = np.random.default_rng([1, episodes]), []
             for _ in range(repetitions):
-                y, x, groups = draw(episodes, family, rng)
+                frame = draw(episodes, family, rng)
                 try:
-                    solved = solve(y, x, groups, family)
+                    hits.append(held(frame, family))
                 except TomevalError:
                     continue
-                for name, (power, kind) in CORRECTIONS.items():
-                    how = (groups, solved.rho, power)
-                    covariance, freedom = sandwich(solved.x, solved.residual, *how)
-                    if kind != "own":
-                        freedom = np.full(5, episodes - 1.0 if kind == "clusters" else np.inf)
-                    half = stdtrit(freedom, 0.975) * np.sqrt(np.diag(covariance))
-                    hits[name].append((np.abs(solved.estimate - TRUTH) <= half)[1:])
-            for name, each in hits.items():
-                row = {"family": family, "episodes": episodes, "correction": name}
-                shares = zip(TERMS, np.transpose(each), strict=True)
-                row |= {term: percent(hit) for term, hit in shares}
-                yield row | {"not converged": repetitions - len(each)}
+            shares = zip(TERMS, np.transpose(hits), strict=True)
+            row = {"family": family, "episodes": episodes}
+            row |= {term: percent(hit) for term, hit in shares}
+            yield row | {"not converged": repetitions - len(hits)}
 
 
 if __name__ == "__main__":

@@ -19,16 +19,16 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import results_path, shown_path
+from tomeval.domains.matrix.bounds import regret_limits
 from tomeval.domains.matrix.games import MatrixGame, get_game
-from tomeval.domains.matrix.limits import regret_limits
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.published_rows import (
+    CELL,
     FUNCTIONAL,
     LITERAL,
     TOM,
-    cell_of,
     read_results,
 )
 from tomeval.domains.matrix.responses import RULES, misjudgement_cost
@@ -98,7 +98,9 @@ def judge(
     """
     path = results_path(path)
     rows = read_results(path)
-    literal = {cell_of(row): row["mean"] for row in rows if row["metric"] == LITERAL}
+    literal = {
+        tuple(row[name] for name in CELL): row["mean"] for row in rows if row["metric"] == LITERAL
+    }
     tasks: dict[tuple[str, str], tuple[Range, dict[str, Range]]] = {}
     fits: dict[tuple[str, str], dict[str, Any]] = {}
     reports = []
@@ -118,7 +120,7 @@ def judge(
             )
         if row["metric"] == LITERAL and Range.of(row["mean"]).apart(Range(0.0, 100.0)):
             reason = f"ToM % {row['mean']} is not between 0 and 100"
-        if row["metric"] == TOM and (tom := literal.get(cell_of(row))):
+        if row["metric"] == TOM and (tom := literal.get(tuple(row[name] for name in CELL))):
             count = fits.setdefault(
                 key, {"game": key[0], "partner": key[1], "rows": 0, **dict.fromkeys(RULES, 0)}
             )

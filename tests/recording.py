@@ -1,4 +1,4 @@
-"""Digests of what is asked, and of every column that tables, comparisons, ratings, exports show.
+"""Digests of what is asked, and of every column that tables, comparisons, exports show.
 
 ``python tests/recording.py`` writes ``recorded.json`` anew; with names, such as ``arena_pool``,
 only those. A deliberate change is recorded in a commit of its own, which says why.
@@ -31,7 +31,6 @@ from tomeval.cli import main as command_line
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.scripts import play_arena
 from tomeval.domains.matrix.games import get_game
-from tomeval.extensions.ratings.tables import RATED
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.outside import known_tables
@@ -285,8 +284,6 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
         known = known_tables(domain).items()
         for table in ["cells", *(name for name, table in known if table.present(run))]:
             yield ("table", folder, "--all", "--what", table)
-        for rated in RATED if domain.rate else ():
-            yield ("ratings", folder, "--what", rated)
     for kind in COMPARISONS:
         yield ("compare", folder, "--what", kind, "--resamples", "99")
     for what in ("steps", "episodes", "answers", "cells"):

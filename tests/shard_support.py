@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -13,12 +12,9 @@ import every_domain
 from support import scripts
 
 from tomeval.extensions.shards.sharding import Shard
-from tomeval.runs import checksums
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
-from tomeval.runs.origins import Origin
-from tomeval.runs.rows import Rows
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
 
@@ -87,43 +83,19 @@ def places(folder: Path) -> set[tuple[int, int]]:
         return set(store.query("SELECT cell, episode FROM episodes"))
 
 
-def part_of(whole: Path, folder: Path, chosen: Iterable[tuple[int, int]], host: str = "") -> Path:
-    """Make a run folder of some of a run's episodes, as if `host` had played them."""
+def part_of(whole: Path, folder: Path, chosen: Iterable[tuple[int, int]]) -> Path:
+    """Make a run folder of some of a run's episodes."""
     make_folder(folder)
     with closing(Store(whole)) as store:
         part = Store(folder, get_domain(store.domain.name))
         try:
             begin_or_resume(part, folder, store.identity(), 5)
             add_session(folder, 5)
-            number = part.origin(*Origin(host=host))
             for place in sorted(chosen):
-                part.add(place[0], rows_of(store, place), number)
+                part.add(place[0], store.played(*place))
         finally:
             part.close()
     return folder
-
-
-def rows_of(store: Store, place: tuple[int, int]) -> Rows:
-    """Return the stored rows of an episode as they are added to a store."""
-    rows = {table: checksums.rows_of(store.query, table, place) for table in checksums.SUMMED}
-    episodes = [row[1:-1] for row in rows["episodes"]]
-    rest = (rows[table] for table in ("steps", "answers", "calls", "spent"))
-    return Rows(place[0], episodes, *rest)
-
-
-def raw(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Return all rows of a store, origins and checksums included, but for the experiment's."""
-    with closing(sqlite3.connect(f"{(folder / 'run.sqlite').as_uri()}?mode=ro", uri=True)) as db:
-        names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        rows = {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
-    del rows["marks"]  # depend on the number of transactions
-    return rows
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """Return the files of a folder, without what SQLite keeps beside a store that was read."""
-    names = {p.name for p in folder.iterdir()} - {"run.sqlite-wal", "run.sqlite-shm"}
-    return {name: (folder / name).read_bytes() for name in names}
 
 
 def listed(folder: Path, name: str) -> list[Any]:

@@ -22,8 +22,9 @@ from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.storing import as_block
 from tomeval.models.scripted import SCRIPTS, Script
-from tomeval.runs.checksums import of_rows, write_mark, write_sums
-from tomeval.runs.schema import unpacked
+from tomeval.runs.checksums import damage, of_rows, write_mark, write_sums
+from tomeval.runs.database import Database
+from tomeval.runs.schema import SCHEMA_VERSION, unpacked
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = partner_names()
@@ -196,7 +197,7 @@ def step_rows(setup, steps) -> list[tuple]:
 
 
 def dump(folder: Path) -> dict[str, list[tuple]]:
-    """Return every row of every table of a run's store, without its checksums and origins.
+    """Return every row of every table of a run's store, without its checksums.
 
     Records and replies are those that were packed.
     """
@@ -204,16 +205,18 @@ def dump(folder: Path) -> dict[str, list[tuple]]:
     try:
         names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         found = {}
-        for name in set(names) - {"sums", "marks", "origins"}:
-            cursor = db.execute(f"SELECT * FROM {name}")
-            columns = [column[0] for column in cursor.description]
-            keep = [i for i, column in enumerate(columns) if column != "origin"]
-            found[name] = sorted(
-                (tuple(unpacked(row[i]) for i in keep) for row in cursor), key=repr
-            )
+        for name in set(names) - {"sums", "marks"}:
+            rows = db.execute(f"SELECT * FROM {name}")
+            found[name] = sorted((tuple(map(unpacked, row)) for row in rows), key=repr)
         return found
     finally:
         db.close()
+
+
+def damage_of(folder: Path) -> list[str]:
+    """Return in words what in a run's store is not what was written; it is read row by row."""
+    with closing(Database(folder / "run.sqlite", SCHEMA_VERSION)) as db:
+        return list(damage(db))
 
 
 class Typing(io.StringIO):

@@ -143,7 +143,6 @@ PUBLIC = (
 
 OF_EXTRAS = {
     "tomeval.extensions.inspect.tasks": "inspect_ai",
-    "tomeval.extensions.inspect.session": "inspect_ai",
 }
 """Modules whose classes are made of those of a library that is no dependency."""
 

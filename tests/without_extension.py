@@ -85,7 +85,6 @@ def main(package: str, name: str, folder: Path) -> None:
         ("export", run, "--out", folder / "steps.csv"),
         ("export", run, "--what", "episodes", "--format", "jsonl", "--out", folder / "e.jsonl"),
         ("transcript", run, "--cell", "0", "--episode", "0"),
-        ("verify", run),
         ("play", "--help"),
         ("import", "--help"),
         ("list",),
@@ -113,7 +112,7 @@ def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> N
 
     assert "cannot be loaded" in listed
     line = SHIPPED[name]
-    asked = [_call_of(*command.split()) for command in line.commands]
+    asked = [_call_of(*name.split()) for name in line.commands if not name.startswith("import ")]
     asked += [["run", experiment, "--engine", name] for name in line.engines]
     asked += [["compare", folder / "run", "--what", name] for name in line.comparisons]
     asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line.portions else []
@@ -129,7 +128,7 @@ def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> N
 
 def _call_of(name: str, key: str = "") -> list[str]:
     """Return the command that asks for a part of it."""
-    return [name, *(["--domain"] if key else []), *filter(None, [key])]
+    return [name, *({"matrix": ["IPD", "grim"]}.get(key, [key]) if key else [])]
 
 
 def forked(package: str, name: str, folder: str) -> str:

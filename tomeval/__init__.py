@@ -10,7 +10,6 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from tomeval.api.opened import Run as Run
     from tomeval.api.several import open as open
-    from tomeval.api.verbs import merge as merge
     from tomeval.api.verbs import run as run
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from tomeval.domains.matrix.verbs import bounds as bounds
     from tomeval.domains.matrix.verbs import import_log as import_log
     from tomeval.domains.matrix.verbs import score as score
-    from tomeval.extensions.environments.making import environment as environment
-    from tomeval.extensions.environments.text import TextEnvironment as TextEnvironment
+    from tomeval.extensions.environments.environment import TextEnvironment as TextEnvironment
+    from tomeval.extensions.environments.environment import environment as environment
     from tomeval.models import register_model as register_model
     from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 _HOME = {
     "api.opened": ("Run",),
     "api.several": ("open",),
-    "api.verbs": ("merge", "run"),
+    "api.verbs": ("run",),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
@@ -60,8 +59,7 @@ _HOME = {
     "domains.matrix.partners": ("Partner", "PartnerSet"),
     "domains.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
     "domains.matrix.verbs": ("bounds", "import_log", "score"),
-    "extensions.environments.making": ("environment",),
-    "extensions.environments.text": ("TextEnvironment",),
+    "extensions.environments.environment": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),
     "runs.outside": ("register_measure",),

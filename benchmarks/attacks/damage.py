@@ -3,7 +3,7 @@
 Copies of three run folders (matrix games with models, Decrypto with models, a run that was killed
 in the middle) in which one to three places of one file were changed: a bit, 64 random bytes, zeros,
 a page, two pages exchanged, a page of another store, or the end cut off. Every copy was read by
-`status`, `table`, `compare`, `transcript`, `export`, `report`, `merge` and `verify`. Survived: each
+`status`, `table`, `compare`, `transcript`, `export`, `report` and `import`. Survived: each
 command printed what it prints for the sound folder, or said which file is damaged, or read what is
 left where the last episodes were lost with the log of a killed run, which are played again. Lost:
 another text or number without a word, or a traceback. Then whole files were exchanged: the store,
@@ -95,8 +95,7 @@ def _commands(folder: Path, work: Path) -> list[list[str]]:
         ["export", str(folder), "--what", "episodes"],
         ["export", str(folder), "--what", "answers"],
         ["report", str(folder), "--no-figures", "--out", report],
-        ["merge", str(folder), "--out", str(work / "merged")],
-        ["verify", str(folder)],
+        ["import", str(folder), "--out", str(work / "merged")],
     ]
 
 
@@ -107,7 +106,7 @@ def _more_commands(folder: Path, work: Path) -> list[list[str]]:
 
 def read(command: list[str]) -> tuple[int | str, str, str]:
     """Run a command here; return its exit code (or a traceback), its output and its errors."""
-    if command[0] in ("merge", "plot"):
+    if command[0] in ("import", "plot"):
         shutil.rmtree(command[-1], ignore_errors=True)
     called = call(*command)
     code, text = called.crash or called.code, called.out
@@ -190,12 +189,10 @@ def _outcome(
     ``fewer``: replies and episodes that were lost with a log are missing, and are played again.
     """
     outcomes = set()
-    fewer = "log:" in what and _sound(read(commands[-1])[1]) <= _sound(truth[-1][1])
+    fewer = "log:" in what and _complete(read(commands[0])[1]) <= _complete(truth[0][1])
     for command, (before, right, _) in zip(commands, truth, strict=True):
         code, text, errors = read(command)
-        if command[0] == "verify" and code == 1:
-            outcomes.add("told" if str(folder) in text else "silent")
-        elif isinstance(code, str):
+        if isinstance(code, str):
             print(f"{what}: {command[0]}: {code} {errors}", file=sys.stderr)
             outcomes.add("traceback")
         elif code == 2:
@@ -211,9 +208,9 @@ def _outcome(
     return next(kind for kind in kinds if kind in outcomes)
 
 
-def _sound(text: str) -> int:
-    """Return how many episodes `verify` calls sound, of a store where all that is there is."""
-    counts = re.search(r"episodes: ([\d,]+) sound, 0 damaged", text)
+def _complete(text: str) -> int:
+    """Return how many complete episodes a status tells of, of a store that can be read."""
+    counts = re.search(r"episodes: ([\d,]+) complete", text)
     return int(counts[1].replace(",", "")) if counts else sys.maxsize
 
 
@@ -285,7 +282,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             commands = _commands(folder, work)
             other = work / f"other {name.partition(',')[0]}"
             truth = [read(command) for command in commands]
-            # A merge says by its exit code that the run is not finished.
+            # An import of it says by its exit code that the run is not finished.
             assert {code for code, _, _ in truth} <= {0, 1}, [errors for *_, errors in truth]
             found: Counter[str] = Counter()
             for number in range(count):

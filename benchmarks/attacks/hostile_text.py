@@ -146,10 +146,8 @@ def _toml(text: str) -> str:
 SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
     lambda run: ("status", run),
     lambda run: ("table", run),
-    lambda run: ("table", run, "--what", "cells", "--best-of", "*"),
     lambda run: ("table", run, "--format", "markdown"),
     lambda run: ("table", run, "--format", "latex"),
-    lambda run: ("transcript", run, "--cells"),
     lambda run: ("transcript", run, "--cell", "0"),
     lambda run: ("transcript", run, "--cell", "1", "--episode", "3"),
     lambda run: ("transcript", run, "--cell", "99"),
@@ -256,7 +254,7 @@ def _files(size: float, work: Path) -> Row:
             ("plot", run, "--out", figures, "--format", "svg", "--format", "png", *only),
             *(
                 ("export", run, "--format", form, "--out", out / form)
-                for form in ("csv", "spreadsheet", "parquet", "inspect")
+                for form in ("csv", "spreadsheet", "parquet")
             ),
         ]
         for command in commands:
@@ -267,11 +265,9 @@ def _files(size: float, work: Path) -> Row:
             if command[0] == "plot":
                 faults += [f for svg in figures.glob("*.svg") for f in _svg_faults(svg)]
             outside = [*work.rglob("outside*"), *work.parent.glob("outside*")]
-            own = {place / "inspect" for place in work.glob("out*")}
-            strayed = [path for path in outside if own.isdisjoint(path.parents)]
-            faults += [f"a file outside the folder: {path}" for path in strayed]
+            faults += [f"a file outside the folder: {path}" for path in outside]
             attempts.append(_said(what, told, command[0], faults))
-    kinds = "report, figures (SVG, PNG), CSV, Parquet and Inspect exports of such runs"
+    kinds = "report, figures (SVG, PNG), CSV and Parquet exports of such runs"
     return judged(kinds, attempts)
 
 
@@ -333,10 +329,9 @@ def _refused(size: float, work: Path) -> Row:
                     (place / f"from {log.name}", ()),
                 )
             ),
-            *((verb, place / "from names.csv") for verb in ("table", "transcript", "verify")),
-            ("verify", place / "steps.csv"),
+            *((verb, place / "from names.csv") for verb in ("table", "transcript")),
             ("transcript", place / "games.json"),
-            ("import", "--domain", "decrypto", place / "steps.csv", "--out", place / "new.json"),
+            ("import", place / "steps.csv", "--out", place / "new.json"),
             ("list", text),
             *((verb, named) for verb in ("table", "status", "plan", "report")),
             ("prompt", "QA", "--prompts", named),

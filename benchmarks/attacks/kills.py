@@ -146,7 +146,7 @@ def rows_of(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
         }
         tables = {
             name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr)
-            for name in names - {"marks", "sums", "origins"}
+            for name in names - {"marks", "sums"}
         }
     tables["calls"] = [(*row[:-1], _timeless(unpack(row[-1]))) for row in tables["calls"]]
     return tables
@@ -220,8 +220,8 @@ class Killer:
         tally.asked_again += again.total()
         if lost := (again - late).total():
             tally.wrong.append(f"{lost} replies that had arrived were asked for again")
-        if read(["verify", str(folder)])[0] != 0:
-            tally.wrong.append("verify finds damage")
+        if read(["status", str(folder)])[0] != 0:
+            tally.wrong.append("status finds damage")
 
     def _judge(self, code: int, number: int, errors: str, folder: Path, tally: _Tally) -> None:
         """Look at how a process ended, and whether its folder can be read as it is."""

@@ -42,7 +42,7 @@ def environments() -> list[Any]:
     """Return the environments to train in, in turn those of each game."""
     keys: dict[str, Any] = {"horizon": HORIZON, "labels": LABELS, "option_order": "shuffled"}
     return [
-        tomeval.environment(game, partner, reward="advantage + 4 format", **keys)
+        tomeval.environment(game, partner, reward={"advantage": 1, "format": 4}, **keys)
         for game, partners in TRAINED_ON.items()
         for partner in partners
         for _ in range(BATCH // sum(map(len, TRAINED_ON.values())))

@@ -227,8 +227,8 @@ def test_tables_in_the_form_of_the_paper_and_with_its_numbers_beside(run, tmp_pa
         run.table(against="reported_result")
     with pytest.raises(TomevalError, match="the shipped one is named 'reported_results'"):
         run.table(against="experiments/reported_results.csv")
-    with pytest.raises(TomevalError, match="best_of needs published"):
-        run.table(best_of="Reflexion")
+    with pytest.raises(TomevalError, match="--as-model needs --against"):
+        run.table(as_model="Falcon 40B")
 
 
 def test_figures_are_written_where_the_report_would_be(run, tmp_path):

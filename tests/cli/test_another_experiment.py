@@ -15,7 +15,7 @@ from tomeval.runs.runner import run_experiment
 READERS = [
     *(["status"], ["table"], ["compare"], ["transcript", "--episode", "1"], ["export"]),
     *(["plot", "--out", "{out}"], ["report", "--no-figures", "--out", "{out}.html"]),
-    ["merge", "--out", "{out}"],
+    ["import", "--out", "{out}"],
 ]
 
 

@@ -16,7 +16,6 @@ import tomeval
 from tomeval.cli.app import app
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import parts, resolved
 from tomeval.core.resources import shipped
 from tomeval.report.comparisons import TABLES
 from tomeval.report.tables import FORMATS
@@ -162,14 +161,6 @@ def test_bad_options_are_one_message(folder, options, message) -> None:
     done = CliRunner().invoke(app, ["compare", str(folder), *options])
     assert isinstance(done.exception, TomevalError)
     assert message in str(done.exception)
-
-
-def test_every_option_is_read_by_some_table() -> None:
-    """So an option that a table does not list is refused, and none is refused everywhere."""
-    brought = [resolved(made) for made in parts("comparisons").values()]
-    shown = call("compare", "--help-all")
-    for table in (*TABLES.values(), *brought):
-        assert all(name in shown for name in table.options)
 
 
 def test_bca_with_a_partner_of_one_episode_says_so(tmp_path) -> None:

@@ -54,7 +54,6 @@ def test_files_are_written_and_hold_nothing_that_acts(run, tmp_path):
     for command in (
         ("report", run, "--out", page, "--no-figures"),
         ("plot", run, "--out", tmp_path / "figures", "--only", "regret", "--format", "svg"),
-        ("export", run, "--format", "lm-eval", "--out", tmp_path / "lm"),
         ("export", run, "--format", "parquet", "--out", tmp_path / "run.parquet"),
     ):
         told = call(*command)

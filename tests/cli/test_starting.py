@@ -57,9 +57,7 @@ def test_every_figure_in_the_list_can_be_named(tomeval) -> None:
 
     _, out, _ = tomeval("list", "figures", "--format", "csv")
     own = [name for domain in domain_names() for name in known_figures(get_domain(domain))]
-    assert set(names(out)) >= {*FIGURES} | {
-        name for name in own if name in ("regret", "pairings", "ratings")
-    }
+    assert set(names(out)) >= {*FIGURES} | {name for name in own if name in ("regret", "pairings")}
 
 
 @pytest.mark.parametrize(

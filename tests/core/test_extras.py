@@ -65,7 +65,6 @@ def test_commands_without_models_need_no_extra(tmp_path) -> None:
         commands.append(["export", folder, "--what", "steps"])
     commands += [["compare", "runs/known_players"], ["compare", "runs/decrypto_quickstart"]]
     commands.append(["report", "runs/known_players", "--no-figures"])
-    commands.append(["export", "runs/known_players", "--format", "inspect", "--out", "inspect"])
     for command, (code, said) in zip(commands, outcomes(commands, tmp_path), strict=True):
         assert code == 0, (command, said)
         assert "Traceback" not in said

@@ -23,7 +23,7 @@ STEP_COLUMNS = {
     "partner_action", "partner_label", "own_reward", "partner_reward", "predicted_action",
     "predicted_label", "own_probs", "predicted_probs", "act_outcome", "predict_outcome",
     "act_attempts", "predict_attempts", "told", "model", "revision", "strategy",
-    "origin", "replica", "host", "device", "on_invalid",
+    "on_invalid",
     "stated_action", "stated_label", "stated_accuracy", "stated_as",
 }  # fmt: skip
 
@@ -78,7 +78,7 @@ def exported(run, what, form, tmp_path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("what", ["steps", "episodes", "answers", "cells", "origins"])
+@pytest.mark.parametrize("what", ["steps", "episodes", "answers", "cells"])
 def test_formats_agree(opened, tmp_path, what) -> None:
     for name in ("csv", "jsonl", "parquet"):
         (tmp_path / name).mkdir()
@@ -288,9 +288,8 @@ def test_names_are_safe_and_different(opened) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"form": "inspect"},
-        {"form": "lm-eval", "what": "steps"},
         {"form": "hub"},
+        {"form": "hub", "what": "steps"},
         {"form": "csv", "settings": {"repo": "someone/a-run"}},
         {"form": "hub", "settings": {"repo": "no name"}},
         {"form": "hub", "settings": {"rep": "someone/a-run"}},
@@ -298,7 +297,7 @@ def test_names_are_safe_and_different(opened) -> None:
     ],
 )
 def test_options_that_do_not_fit_are_refused(opened, options, tmp_path) -> None:
-    out = None if options["form"] == "inspect" else tmp_path / "out"
+    out = None if options == {"form": "hub"} else tmp_path / "out"
     with pytest.raises(
         TomevalError, match=r"--out|--what|--set|names no repository|--format: unknown"
     ):

@@ -19,8 +19,7 @@ PLAIN = replace(MATRIX, show=replace(MATRIX.show, verdict=None))  # whose first 
 REGRET, TOM = "delta_functional_per_step", "tom_percent"
 MEASURES = {name: MATRIX.measures[name] for name in (TOM, REGRET, "reward_per_step")}
 
-# Regrets of three players against two partners: means 0.75, 1.15 and 0.6; ranks (2.5, 2),
-# (1, 3) and (2.5, 1), whose means are 2.25, 2 and 1.75.
+# Regrets of three players against two partners: means 0.75, 1.15 and 0.6.
 VALUES = {"a": (0.5, 1.0), "b": (0.3, 2.0), "c": (0.5, 0.7)}
 
 
@@ -69,8 +68,8 @@ def shown(rows, *, ranges=(2.0, 2.0), form="text", **asked):
 
 def test_by_default_the_functional_measure_has_players_down_and_tasks_across() -> None:
     assert shown(rows_of(game="RPS")) == [
-        "ΔFunctional/T, less is better; sorted by mean; game RPS; labels plain; T 9; episodes 4; "
-        "invalid % 0.0; reference horizon; seed 1; on_invalid void",
+        "ΔFunctional/T, less is better; sorted by mean; across: partners; game RPS; labels plain; "
+        "T 9; episodes 4; invalid % 0.0; reference horizon; seed 1; on_invalid void",
         "subject  x            y            mean",
         "c        0.50 ± 0.10  0.70 ± 0.10  0.60",
         "a        0.50 ± 0.10  1.00 ± 0.10  0.75",
@@ -78,11 +77,11 @@ def test_by_default_the_functional_measure_has_players_down_and_tasks_across() -
     ]
 
 
-def test_payoffs_of_different_scale_have_no_mean_and_players_go_by_rank() -> None:
+def test_payoffs_of_different_scale_have_no_mean_and_players_stay_in_order() -> None:
     above, head, *body = shown(rows_of(), ranges=(2.0, 10.0))
-    assert "sorted by mean rank;" in above
+    assert "sorted" not in above
     assert "mean" not in head
-    assert [line[0] for line in body] == ["c", "b", "a"]
+    assert [line[0] for line in body] == ["a", "b", "c"]
 
 
 def test_percentages_always_have_a_mean_unless_a_value_is_missing() -> None:
@@ -164,15 +163,14 @@ def test_a_run_without_the_functional_measure_shows_its_headline_by_cell() -> No
     run = run_of(rows)
     run.headline = (TOM, "reward_per_step")
     [grid] = cells_view(run, rows, Asked()).grids
-    assert [heads[-1] for heads in grid.heads][-2:] == ["ToM %", "reward/step"]
+    assert grid.heads[-2:] == ["ToM %", "reward/step"]
 
 
 @pytest.mark.parametrize(
     ("sort", "order"),
-    [("none", "abc"), ("subject", "abc"), ("-subject", "cba"), ("tom", "cba"), ("-tom", "abc")],
+    [("none", "abc"), ("subject", "abc"), ("-subject", "cba"), ("tom", "cab"), ("-tom", "bac")],
 )
 def test_players_are_sorted_as_asked(sort, order) -> None:
-    """By another measure: by the mean of the ranks in it, which are those of the regrets."""
     assert "".join(line[0] for line in shown(rows_of(), sort=sort)[2:]) == order
 
 
@@ -189,23 +187,13 @@ def test_rows_are_sorted_within_their_task_by_a_measure_and_as_a_whole_by_others
     assert order("none") == "ax ay bx by cx cy dx dy"
 
 
-def test_chosen_columns_keep_their_intervals_and_their_order() -> None:
+def test_chosen_measures_keep_their_intervals_and_what_tells_rows_apart() -> None:
     rows = rows_of()
-    [first, *_] = chosen_rows(rows, MEASURES, Asked(columns=("partners", "ToM %")))
-    assert list(first) == ["partners", TOM, f"{TOM}_ci95"]
     [first, *_] = chosen_rows(rows, MEASURES, Asked(metrics=("regret",)))
     assert list(first)[-2:] == [REGRET, f"{REGRET}_ci95"]
     assert TOM not in first
     assert first["seed"] == 1
     assert chosen_rows(rows, MEASURES, Asked()) == rows
-    with pytest.raises(TomevalError, match=r"unknown column 'partnr' .did you mean 'partners'"):
-        chosen_rows(rows, MEASURES, Asked(columns=("partnr",)))
-
-
-def test_what_goes_across_is_told_where_values_do_not_say_it() -> None:
-    assert "across" not in shown(rows_of())[0]
-    rows = rows_of({"x": (0.5, 1.0), "b": (0.3, 2.0)})  # a player who is called as a partner is
-    assert "; across: partners; " in shown(rows)[0]
 
 
 def test_rates_and_episodes_that_differ_are_told_with_the_worst_row() -> None:
@@ -216,15 +204,12 @@ def test_rates_and_episodes_that_differ_are_told_with_the_worst_row() -> None:
     assert "invalid % 0.0 to 12.5 (most: b, y)" in above
 
 
-def test_a_column_that_repeats_another_is_said_once() -> None:
-    rows = [found | {"strategy": found["subject"]} for found in rows_of()]
-    for found in rows:
-        found |= {"reward_per_step": found[REGRET], "reward_per_step_ci95": 0.1}
-    above, head, *_ = shown(rows, whole=True)
-    assert "reward/step: as ΔFunctional/T" in above
-    assert head.split() == ["subject", "partners", "ToM", "%", "ΔFunctional/T"]
-    rows[0]["reward_per_step_ci95"] = 0.2  # another interval is another column
-    assert "as ΔFunctional/T" not in shown(rows, whole=True)[0]
+def test_a_measure_that_is_put_aside_is_said_once() -> None:
+    rows = [found | {"reward_per_step": found[REGRET]} for found in rows_of()]
+    grid = grid_of(rows, MEASURES, aside=("reward_per_step",))
+    assert "reward/step: as ΔFunctional/T" in grid.above
+    rows[0]["reward_per_step"] += 1
+    assert "reward/step" in grid_of(rows, MEASURES, aside=("reward_per_step",)).heads
 
 
 def test_an_interval_without_an_end_shows_the_end_that_it_has() -> None:

@@ -1,4 +1,4 @@
-"""Episodes that are copies: the claim is held against playing every one of them."""
+"""Cells in which nothing is drawn: the claim is held against many episodes of each partner."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import pytest
 from support import dump
 
 from tomeval.comparing import compare
-from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.models.base import LocalModel, Reply, Scores
 from tomeval.report import write_report
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.notes import copies_notes, sampled_notes
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment, tied
+from tomeval.runs.runner import run_experiment
 from tomeval.runs.until import paired
 from tomeval.strategies.asking import flatten
 
@@ -77,11 +76,11 @@ def model(monkeypatch):
     return found
 
 
-def play_all(monkeypatch, loaded, folder):
-    """Play every episode, as if there were no copies."""
+def play_many(monkeypatch, folder, *subjects, **keys):
+    """Play many episodes, whose partners are drawn, whether or not anything else is."""
     with monkeypatch.context() as patch:
-        patch.setattr(MatrixCell, "originals", lambda self, count: list(range(count)))
-        run_experiment(loaded, folder)
+        patch.setattr("tomeval.domains.matrix.play.nothing_drawn", lambda setup: False)
+        run_experiment(experiment(*subjects, **keys), folder)
 
 
 def games(folder, cell=0):
@@ -104,7 +103,7 @@ def games(folder, cell=0):
 
 GREEDY = {"temperature": 0}
 CASES = {
-    # what is asked: the subject, other keys, whether copies are to be found
+    # the subject, other keys, whether nothing but the partner is drawn
     "LM": ({"strategy": "LM"}, {}, True),
     "LM reversed": ({"strategy": "LM", "option_order": "reversed"}, {}, True),
     "LM conditional": ({"strategy": "LM", "conditional": True}, {}, True),
@@ -137,27 +136,24 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("subject", "keys", "copies"), CASES.values(), ids=CASES)
-def test_what_is_called_a_copy_is_one(model, monkeypatch, tmp_path, subject, keys, copies):
-    loaded = experiment(subject, **keys)
-    play_all(monkeypatch, loaded, tmp_path / "all")
-    run_experiment(loaded, tmp_path / "once")
-    whole, once = games(tmp_path / "all"), games(tmp_path / "once")
+@pytest.mark.parametrize(("subject", "keys", "fixed"), CASES.values(), ids=CASES)
+def test_an_episode_for_each_partner_is_all_there_is(
+    model, monkeypatch, tmp_path, subject, keys, fixed
+):
+    play_many(monkeypatch, tmp_path / "all", subject, **keys)
+    run_experiment(experiment(subject, **keys), tmp_path / "run")
+    whole, once = games(tmp_path / "all"), games(tmp_path / "run")
     assert len(whole) == EPISODES
-    assert all(whole[episode] == game for episode, game in once.items())
-    if not copies:
-        assert len(once) == EPISODES
+    if not fixed:
+        assert once == whole
         return
-    assert sorted(once) == sorted(
-        min(e for e, game in whole.items() if game[0] == partner)
-        for partner in {game[0] for game in whole.values()}
-    )
-    for game in whole.values():  # every one that was not played equals one that was
-        assert game in once.values()
+    of_partner = {game[0]: game for game in once.values()}
+    assert sorted(of_partner) == list(range(len(once)))  # each partner, once
+    assert all(game == of_partner[game[0]] for game in whole.values())
 
 
 @pytest.mark.parametrize(
-    ("name", "strategy", "copies"),
+    ("name", "strategy", "fixed"),
     [
         ("openai:m@http://127.0.0.1:1/v1", "LM", True),
         ("openai:m@http://127.0.0.1:1/v1", "QA", False),  # servers do not repeat texts for certain
@@ -166,78 +162,41 @@ def test_what_is_called_a_copy_is_one(model, monkeypatch, tmp_path, subject, key
         ("scripted:rule", "LM", False),  # a script may answer by anything
     ],
 )
-def test_models_that_repeat_themselves(name, strategy, copies):
+def test_models_that_repeat_themselves(name, strategy, fixed):
     [cell] = experiment({"strategy": strategy, "model": name, **GREEDY}).cells
-    assert (len(cell.originals(EPISODES)) < EPISODES) == copies
-
-
-@pytest.mark.parametrize("place", ["Round 1: ", "Round 4: "])
-def test_a_tie_is_drawn_so_all_episodes_are_played(model, monkeypatch, tmp_path, place):
-    loaded = experiment({"strategy": "LM"})
-    model.ties = place
-    play_all(monkeypatch, loaded, tmp_path / "all")
-    assert run_experiment(loaded, tmp_path / "run") == EPISODES
-    assert games(tmp_path / "run") == games(tmp_path / "all")
-    whole = games(tmp_path / "all").values()
-    assert len(set(whole)) > len({game[0] for game in whole})  # they do differ
-    assert run_experiment(loaded, tmp_path / "run") == 0
-    with Run(tmp_path / "run") as run:
-        assert not copies_notes(run)
-        assert run.rows()[0]["episodes"] == EPISODES
-        assert run.rows()[0]["reward_per_step_ci95"] > 0
+    assert cell.wanted(EPISODES) == (3 if fixed else EPISODES)
+    assert cell.wanted(1) == (3 if fixed else 1)
 
 
 def test_servers_may_find_scores_invalid():
     subject = {"strategy": "LM", "model": "openai:m@http://127.0.0.1:1/v1"}
     [cell] = experiment(subject, on_invalid="random").cells
-    assert len(cell.originals(EPISODES)) == EPISODES
-
-
-def test_what_was_begun_in_full_is_finished_in_full(model, monkeypatch, tmp_path):
-    subject = {"strategy": "LM"}
-    play_all(monkeypatch, experiment(subject, episodes=7), tmp_path / "run")
-    assert run_experiment(experiment(subject), tmp_path / "run") == EPISODES - 7
-    play_all(monkeypatch, experiment(subject), tmp_path / "all")
-    assert games(tmp_path / "run") == games(tmp_path / "all")
-    assert run_experiment(experiment(subject), tmp_path / "run") == 0
-
-
-def test_ties_count_at_the_top_only():
-    assert tied({"scores": {"logprobs": [-2.0, -1.0, -1.0]}})
-    assert not tied({"scores": {"logprobs": [-2.0, -2.0, -1.0]}})
-    assert not tied({"reply": {"text": "x"}})
-    assert not tied({"error": "no network"})
+    assert cell.wanted(EPISODES) == EPISODES
 
 
 def test_the_mean_is_exact_and_has_no_interval(model, monkeypatch, tmp_path):
-    loaded = experiment({"strategy": "LM"})
-    play_all(monkeypatch, loaded, tmp_path / "all")
-    run_experiment(loaded, tmp_path / "once")
-    with Run(tmp_path / "all") as whole, Run(tmp_path / "once") as once:
-        [cell], [row] = whole.cells, once.rows()
+    play_many(monkeypatch, tmp_path / "all", {"strategy": "LM"})
+    run_experiment(experiment({"strategy": "LM"}), tmp_path / "run")
+    with Run(tmp_path / "all") as whole, Run(tmp_path / "run") as run:
+        [cell], [row] = whole.cells, run.rows()
         for name, values in cell.metrics().items():
             truth = np.mean([values[cell.which == partner][0] for partner in range(3)])
             assert row[name] == pytest.approx(truth, abs=1e-12)
             for interval in ("normal", "t", "bca"):
-                assert np.isnan(once.rows(interval)[0][f"{name}_ci95"])
+                assert np.isnan(run.rows(interval)[0][f"{name}_ci95"])
         assert row["episodes"] == 3
-        [note] = copies_notes(once)
-        assert "each distinct episode was played once" in note
-        # Copies that are on disk, from wherever, are read as they always were.
-        assert whole.rows()[0]["episodes"] == EPISODES
-        assert whole.rows()[0]["reward_per_step_ci95"] > 0
-        assert not copies_notes(whole)
+        [note] = copies_notes(run)
+        assert "nothing is drawn in LM" in note
+        assert "one episode for each partner" in note
 
 
 def test_against_players_that_are_drawn_every_episode_pairs(model, monkeypatch, tmp_path):
-    """What would have been a copy is known: the comparison is that of a run with all episodes."""
-    loaded = experiment(
-        {"strategy": "LM"}, {"strategy": "Oracle + LM"}, "rmax", partners=["single_action"]
-    )
-    play_all(monkeypatch, loaded, tmp_path / "all")
-    run_experiment(loaded, tmp_path / "once")
+    """The comparison is that of a run with many episodes: what each would be is known."""
+    players = ({"strategy": "LM"}, {"strategy": "Oracle + LM"}, "rmax")
+    play_many(monkeypatch, tmp_path / "all", *players)
+    run_experiment(experiment(*players), tmp_path / "run")
     for baseline, others in (("LM", {"rmax"}), ("rmax", {"LM", "Oracle + LM"})):
-        with Run(tmp_path / "all") as whole, Run(tmp_path / "once") as once:
+        with Run(tmp_path / "all") as whole, Run(tmp_path / "run") as once:
             rows = [compare(run, baseline=baseline).rows() for run in (whole, once)]
         both = 0
         for one, other in zip(*rows, strict=True):
@@ -249,33 +208,26 @@ def test_against_players_that_are_drawn_every_episode_pairs(model, monkeypatch, 
                 )
                 assert other["pairs"] == EPISODES
         assert both
-    with Run(tmp_path / "once") as once:
-        found = compare(once, baseline="LM", metrics=["reward_per_step"])
-        place = found.levels.index("Oracle + LM")
-        assert found.pairs[0, place] == 3
-        assert found.unpaired[0].tolist() == [0, 0]
-        values = [cell.metrics()["reward_per_step"] for cell in once.cells[:2]]
-        truth = (values[1] - values[0]).mean()
-        assert found.difference[0, place, 0] == pytest.approx(truth)
-
-
-def test_more_episodes_reach_more_partners(model, tmp_path):
-    subject = {"strategy": "LM"}
-    assert run_experiment(experiment(subject, episodes=1), tmp_path / "run") == 1
     with Run(tmp_path / "run") as run:
-        assert len(copies_notes(run)) == 2
-        assert "not every partner has a complete episode" in copies_notes(run)[1]
-        [note] = sampled_notes([run])
-        assert "treat them as a sample" in note
-    assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 2
+        one = compare(run, baseline="LM", metrics=["reward_per_step"])
+        place = one.levels.index("Oracle + LM")
+        assert one.pairs[0, place] == 3
+        assert one.unpaired[0].tolist() == [0, 0]
+        values = [cell.metrics()["reward_per_step"] for cell in run.cells[:2]]
+        assert one.difference[0, place, 0] == pytest.approx((values[1] - values[0]).mean())
+
+
+def test_the_number_of_episodes_is_that_of_the_partners(model, tmp_path):
+    subject = {"strategy": "LM"}
+    assert run_experiment(experiment(subject, episodes=1), tmp_path / "run") == 3
     assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 0
     with Run(tmp_path / "run") as run:
-        assert len(copies_notes(run)) == 1
+        [note] = sampled_notes([run])
+        assert "treat them as a sample" in note
         write_report(run, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
-    assert "would be copies" in text
+    assert "othing is drawn in LM" in text
     assert "not finished" not in text
-    assert "too narrow there" not in text
 
 
 def test_a_run_with_copies_and_void_episodes_stops_at_the_same_place(model, tmp_path) -> None:

@@ -64,7 +64,6 @@ def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
     ("part", "given", "message"),
     [
         ("play", 3, "play: int is not a Play"),
-        ("rate", 3, "rate: int is not a Rate"),
         ("experiment", Cell, "experiment: Cell is not a subclass of Experiment"),
         ("experiment", Experiment, "experiment: the key domain is 'matrix' by default"),
         ("play", Play(TOY.play.episode, together=len), "play: together and many need each other"),

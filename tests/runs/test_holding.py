@@ -13,7 +13,7 @@ from tomeval.runs.columns import is_interval
 MATRIX = {
     "games": ["RPS", "IPD"],
     "partners": ["tit_for_tat", "uniform_random"],
-    "subjects": ["rmax", {"kind": "forecaster"}],
+    "subjects": ["rmax", "simulated"],
     "horizon": 7,
     "episodes": 41,  # more than numpy adds up in one go
 }

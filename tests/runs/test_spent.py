@@ -15,7 +15,6 @@ from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
 from tomeval.runs.rows import Spent, by_episode
-from tomeval.runs.verify import drop_damaged, verified
 
 EXPERIMENT = {
     "games": ["RPS", "IPD"],
@@ -120,16 +119,12 @@ def test_what_can_be_read_of_records_of_other_shapes_is_counted() -> None:
     assert spent([1, 2]) == spent({"attempt": True}) == Spent(1)
 
 
-def test_merged_and_repaired_runs_have_it(folder, tmp_path) -> None:
-    """Also where the merge replaces a failed episode."""
+def test_runs_of_several_folders_have_it(folder, tmp_path) -> None:
+    """Also where an episode of the other folder replaces a failed one."""
     shutil.copytree(folder, tmp_path / "base")
     SCRIPTS["spends"].failing = False
     tomeval.run(EXPERIMENT, folder).close()
-    merged = merge([folder], tmp_path / "base")
-    assert merged.episodes > 0
-    with tomeval.Run(tmp_path / "base") as run:
-        check(run.store)
-    found = verified(tmp_path / "base")
-    list(drop_damaged(tmp_path / "base", found))
-    with tomeval.Run(tmp_path / "base") as run:
+    merge([tmp_path / "base", folder], tmp_path / "both")
+    with tomeval.Run(tmp_path / "both") as run:
+        assert not run.store.failed()
         check(run.store)

@@ -1,4 +1,4 @@
-"""The store: transactions of several writes, origins, rows made elsewhere, second results."""
+"""The store: transactions of several writes, rows made elsewhere, second results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pickle
 import sqlite3
 
 import pytest
-from support import dump, renew_checksums
+from support import damage_of, dump, renew_checksums
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -16,15 +16,10 @@ from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import begin_or_resume
-from tomeval.runs.origins import Origin, here
-from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
-from tomeval.runs.runner import run_experiment
 from tomeval.runs.schema import pack, unpack
 from tomeval.runs.store import Store
-from tomeval.runs.verify import drop_damaged, verified
 
-HERE = ("replica 3", "node-b", "cuda (NVIDIA H200)", {"python": "3.12.1", "torch": "2.13.0"})
 EXPERIMENT = make_experiment(
     {
         "name": "two",
@@ -77,7 +72,7 @@ def test_rows_made_elsewhere_are_those_of_the_block(tmp_path) -> None:
         with writing(tmp_path / name) as store:
             store.add(1, played)
     assert dump(tmp_path / "a") == dump(tmp_path / "b")
-    assert verified(tmp_path / "a").sound
+    assert not damage_of(tmp_path / "a")
     with writing(tmp_path / "a") as store, pytest.raises(AssertionError):
         store.add(0, made)
 
@@ -94,7 +89,7 @@ def test_writes_together_are_one_transaction(tmp_path) -> None:
         assert store.kept_replies(0, 9, "subject") == {"a": "{}"}  # to be read at once
         assert dump(tmp_path / "all")["episodes"] == []  # as others see it
     assert dump(tmp_path / "one") == dump(tmp_path / "all")
-    assert verified(tmp_path / "all").sound
+    assert not damage_of(tmp_path / "all")
 
 
 def test_an_error_undoes_all_that_is_written_together(tmp_path) -> None:
@@ -104,13 +99,11 @@ def test_an_error_undoes_all_that_is_written_together(tmp_path) -> None:
         before = dump(tmp_path / "run")
         with contextlib.suppress(RuntimeError), store.together():
             store.add(0, block(1))
-            store.origin(*HERE)
             store.keep_reply(0, 9, "subject", "b", "{}")
             raise RuntimeError
         assert dump(tmp_path / "run") == before
-        assert len(store.origins()) == 1
         store.add(0, block(1))  # it goes on
-    assert verified(tmp_path / "run").sound
+    assert not damage_of(tmp_path / "run")
 
 
 def test_an_error_that_is_caught_undoes_one_part(tmp_path) -> None:
@@ -121,73 +114,11 @@ def test_an_error_that_is_caught_undoes_one_part(tmp_path) -> None:
             with pytest.raises(TomevalError, match="was used at revision one"):
                 store.check_revision("m", "two")
             with pytest.raises(TomevalError, match="FOREIGN KEY"):
-                store.add(0, block(2), 77)  # an origin that nobody gave
+                store.add(77, block(2))  # a cell that is not there
             store.add(0, block(1))
         assert store.finished() == {0: {1}}
         assert store.revisions() == {"m": "one"}
-    assert verified(tmp_path / "run").sound
-
-
-def test_an_origin_has_one_number(tmp_path) -> None:
-    with writing(tmp_path / "run") as store:
-        first = store.origin(*HERE)
-        other = store.origin("replica 4", *HERE[1:])
-        again = store.origin(*HERE[:3], dict(reversed(HERE[3].items())))
-        assert (first, again) == (1, 1)
-        assert other == 2
-        store.add(0, block(0), first)
-        store.add(0, block(1), other)
-        store.add(1, block(0))
-        assert store.origins() == {
-            0: Origin(), 1: Origin(*HERE), 2: Origin("replica 4", *HERE[1:])
-        }  # fmt: skip
-    with writing(tmp_path / "run") as store:  # resumed
-        assert store.origin(*HERE) == first
-    assert verified(tmp_path / "run").sound
-
-
-def test_a_changed_origin_is_damage(tmp_path) -> None:
-    with writing(tmp_path / "run") as store:
-        store.add(0, block(0), store.origin(*HERE))
-    db = sqlite3.connect(tmp_path / "run" / "run.sqlite")
-    with db:
-        db.execute("UPDATE origins SET device = 'cpu'")
-    db.close()
-    with pytest.raises(TomevalError, match=r"one of the tables .* origins"):
-        Run(tmp_path / "run")
-    assert "origins" in " ".join(verified(tmp_path / "run").whole)
-
-
-def test_what_is_sound_keeps_its_origin(tmp_path) -> None:
-    folder = tmp_path / "run"
-    with writing(folder) as store:
-        numbers = [store.origin(f"replica {n}", *HERE[1:]) for n in range(3)]
-        for episode in (0, 1):
-            store.add(0, block(episode), numbers[2 - episode])
-    db = sqlite3.connect(folder / "run.sqlite")
-    with db:
-        db.execute("UPDATE steps SET own_reward = 1 WHERE episode = 0")
-    db.close()
-    list(drop_damaged(folder, verified(folder)))
-    with Run(folder) as run:
-        [(episode, origin)] = run.store.query("SELECT episode, origin FROM episodes")
-        assert (episode, run.store.origins()[origin].replica) == (1, "replica 1")
-
-
-def test_a_run_of_one_process_has_one_origin(tmp_path) -> None:
-    run_experiment(EXPERIMENT, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        assert run.store.query("SELECT DISTINCT origin FROM episodes") == [(1,)]
-        assert run.store.origins()[1] == here()
-        assert here().device == "cpu"
-        assert {"python", "numpy", "tomeval"} <= here().versions.keys()
-
-
-def test_a_served_model_runs_on_a_server() -> None:
-    served = '"openai:m@http://localhost:1/v1"'
-    model = object()
-    assert here({served: model}, "replica 1").device == "server"
-    assert here({served: model, '"scripted:x"': model}).device == "server + cpu"
+    assert not damage_of(tmp_path / "run")
 
 
 def test_a_record_that_cannot_be_unpacked_is_damage(tmp_path) -> None:

@@ -4,15 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.special import stdtrit
 
 from tomeval.statistics import estimate
 from tomeval.statistics.sequences import (
-    DEFAULT_TUNE,
-    VARIED,
-    e_value,
-    expected_units,
+    TUNE,
     mean_sequence,
     ratio_sequence,
 )
@@ -23,7 +19,7 @@ UNIT = (0.0, 1.0)
 
 def capital(values, mean):
     """Return the capital of every bet against a mean, one product after the other."""
-    best = -math.log2(math.sqrt(2 * math.log(2 / 0.05) / DEFAULT_TUNE))
+    best = -math.log2(math.sqrt(2 * math.log(2 / 0.05) / TUNE))
     octaves = [0.02, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8]
     near = [1 / (1 + (octave - best) ** 2) for octave in octaves]
     shares = [2 / 3 * weight / sum(near) for weight in near]
@@ -46,45 +42,6 @@ def test_a_bounded_sequence_is_where_no_bettor_gets_rich(seed):
     low, high = mean_sequence(values, bounds=UNIT)
     assert low == pytest.approx(poor[0], abs=0.0011)
     assert high == pytest.approx(poor[-1], abs=0.0011)
-    assert e_value(values, 0.7, bounds=UNIT) == pytest.approx(capital(values, 0.7))
-
-
-def test_an_unbounded_sequence_inverts_the_mixture_of_t_densities():
-    """Its e-value is the Bayes factor of a t test; here by integration over the effect's size."""
-    values = np.concatenate([np.linspace(-2, 2, 21), [-2.0, 2.0]])  # symmetric, no longer tail
-    count = len(values)
-    mean, variance = float(values.mean()), float(values.var() + 4 / count)
-    precision = (-2 * math.log(0.05) + math.log(-2 * math.log(0.05)) + 1) / DEFAULT_TUNE
-
-    def factor(null):
-        """Integrate over scale (the right Haar measure) and size: likelihood over the null's."""
-
-        def inner(size):
-            def over(log_scale):
-                scale = math.exp(log_scale)
-                square = variance + (mean - null - size * scale) ** 2
-                return math.exp(-count * log_scale - count * square / (2 * scale**2))
-
-            return quad(over, -4, 5, limit=200, epsabs=0)[0]
-
-        prior = math.sqrt(2 * math.pi * precision)
-        top = quad(
-            lambda d: inner(d) * math.exp(-d * d / (2 * precision)) / prior, -4, 4, limit=200
-        )[0]
-        return top / inner(0.0)
-
-    assert e_value(values, 1.0) == pytest.approx(factor(1.0), rel=1e-4)
-    low, high = mean_sequence(values)
-    assert factor(high) == pytest.approx(20, rel=1e-3)
-    assert factor(low) == pytest.approx(20, rel=1e-3)
-
-
-def test_far_out_it_is_the_asymptotic_sequence():
-    """Waudby-Smith et al. 2024, theorem 2.2."""
-    values = np.tile([-1.0, 1.0], 5000)
-    count, rho = len(values), (-2 * math.log(0.05) + math.log(-2 * math.log(0.05)) + 1) / 60
-    inside = 2 * (count * rho + 1) / (count**2 * rho) * math.log(math.sqrt(count * rho + 1) / 0.05)
-    assert mean_sequence(values)[1] == pytest.approx(math.sqrt(inside), rel=2e-3)
 
 
 def missed(draw, mean, bounds, looks, runs, seed=1):
@@ -93,16 +50,13 @@ def missed(draw, mean, bounds, looks, runs, seed=1):
     lost = 0
     for _ in range(runs):
         values = draw(rng, looks[-1])
-        lost += any(e_value(values[:n], mean, bounds=bounds) >= 20 for n in looks)
+        ends = [mean_sequence(values[:n], bounds=bounds) for n in looks]
+        lost += any(not low <= mean <= high for low, high in ends)
     return lost / runs
 
 
 LOOKS = (6, 8, 12, 16, 20, 30, 40, 60, 80, 120, 160, 200)
-INFINITE = (-math.inf, math.inf)
 CASES = {
-    "normal": (lambda rng, n: rng.standard_normal(n), 0.0, INFINITE),
-    "exponential": (lambda rng, n: rng.exponential(size=n), 1.0, INFINITE),
-    "rare": (lambda rng, n: (rng.random(n) < 0.1) * rng.exponential(size=n), 0.1, INFINITE),
     "uniform": (lambda rng, n: rng.random(n), 0.5, UNIT),
     "coins apart": (lambda rng, n: np.diff(rng.integers(0, 2, (n, 2)) * 1.0)[:, 0], 0.0, (-1, 1)),
     "rare and bounded": (lambda rng, n: (rng.random(n) < 0.05) * 1.0, 0.05, UNIT),
@@ -117,16 +71,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_sequence_holds_at_all_looks_together(case):
     draw, mean, bounds = CASES[case]
-    assert missed(draw, mean, bounds, LOOKS, 300) <= 0.05
-
-
-def test_long_tails_are_held_at_many_looks():
-    """Skewness 6; with intervals from ten values on, it is missed in 7 %."""
-    looks = np.unique(np.geomspace(6, 500, 40).astype(int))
-    rate = missed(
-        lambda rng, n: np.exp(rng.standard_normal(n)), math.exp(0.5), INFINITE, looks, 600
-    )
-    assert rate <= 0.05
+    assert missed(draw, mean, bounds, LOOKS, 200) <= 0.05
 
 
 def test_students_interval_does_not_hold_at_all_looks_together():
@@ -140,8 +85,8 @@ def test_students_interval_does_not_hold_at_all_looks_together():
     assert lost / 300 > 0.2
 
 
-@pytest.mark.parametrize("bounds", [UNIT, INFINITE])
-def test_order_shift_scale_and_reflection_do_not_matter(bounds):
+def test_order_shift_scale_and_reflection_do_not_matter():
+    bounds = UNIT
     values = np.random.default_rng(3).beta(2, 5, 40)
     low, high = mean_sequence(values, bounds=bounds)
     assert mean_sequence(values[::-1], bounds=bounds) == pytest.approx((low, high))
@@ -153,13 +98,11 @@ def test_order_shift_scale_and_reflection_do_not_matter(bounds):
     assert low < values.mean() < high
 
 
-@pytest.mark.parametrize("bounds", [UNIT, INFINITE])
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_interval_and_e_value_agree(bounds, confidence):
+@pytest.mark.parametrize("confidence", [0.9, 0.99])
+def test_more_confidence_is_wider(confidence):
     values = np.random.default_rng(4).beta(2, 5, 40)
-    how = {"bounds": bounds, "confidence": confidence}
-    for end in mean_sequence(values, confidence, bounds=bounds):
-        assert e_value(values, end, **how) == pytest.approx(1 / (1 - confidence), rel=1e-5)
+    usual, other = (np.ptp(mean_sequence(values, c, bounds=UNIT)) for c in (0.95, confidence))
+    assert (other > usual) == (confidence > 0.95)
 
 
 def test_what_little_data_gives():
@@ -170,26 +113,8 @@ def test_what_little_data_gives():
     low, high = mean_sequence([0.4] * 50, bounds=UNIT)
     assert low < 0.4 < high  # equal values are not certainty
     assert mean_sequence([2.0] * 9, bounds=(2.0, 2.0)) == (2.0, 2.0)
-    assert all(map(math.isnan, mean_sequence([0.4] * 50)))
-    assert e_value([0.4] * 50) == e_value([]) == 1
-    some = [0.0] * 40 + [1.0] * (VARIED - 1)
-    assert all(map(math.isnan, mean_sequence(some)))
-    assert not any(map(math.isnan, mean_sequence([*some, 1.0])))
-    assert e_value([0.5, 0.6], 2.0, bounds=UNIT) == math.inf
-
-
-@pytest.mark.parametrize("end", UNIT)
-def test_a_pilot_whose_values_all_sit_at_a_bound_has_an_expected_number(end):
-    count = expected_units(0.0, 0.2, bounds=UNIT, mean=end)
-    wide = [np.ptp(mean_sequence([end] * n, bounds=UNIT)) for n in (count - 1, count)]
-    assert wide[1] <= 0.2 < wide[0]
-
-
-def test_values_beyond_a_bound_leave_it_to_the_mean_alone():
-    values = np.linspace(-0.2, 0.9, 30)
-    low, high = mean_sequence(values, bounds=UNIT)
-    plain = mean_sequence(values)
-    assert (low, high) == (max(plain[0], 0.0), plain[1])
+    for beyond in (UNIT, (-math.inf, math.inf)):  # a value beyond the bounds, and no bounds
+        assert all(map(math.isnan, mean_sequence([0.4, 1.3] * 50, bounds=beyond)))
 
 
 def test_a_ratio_with_equal_sizes_is_a_mean():
@@ -221,20 +146,3 @@ def test_estimates_take_clusters_as_units():
     alone = estimate(values, "sequence", bounds=UNIT)
     assert alone.high[0] - alone.low[0] < found.high[0] - found.low[0]
     assert np.isnan(estimate(units[:4], "sequence", bounds=UNIT).low[0])
-
-
-@pytest.mark.parametrize(("bounds", "spread"), [(UNIT, 0.5), (UNIT, 0.2), (INFINITE, 3.0)])
-def test_the_expected_number_is_the_first_that_is_narrow_enough(bounds, spread):
-    width = 0.2 * min(1.0, 2 * spread) if bounds == UNIT else 1.0
-    count = expected_units(spread, width, bounds=bounds)
-    middle = 0.5 if bounds == UNIT else 0.0
-
-    def wide(n):
-        low, high = mean_sequence(middle + spread * np.resize([-1.0, 1.0], n), bounds=bounds)
-        return high - low
-
-    even = 2 * (count // 2)
-    assert wide(even + 4) <= width * 1.03
-    assert wide(even - 4) >= width * 0.97
-    with pytest.raises(ValueError, match="no number of units"):
-        expected_units(spread, 0.0)

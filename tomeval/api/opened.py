@@ -13,8 +13,14 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
 from tomeval.report.exporting import kinds_of
-from tomeval.report.published import beside, plain_view, published_rows
-from tomeval.report.views import Asked, cells_notes, cells_view, chosen_rows, needed
+from tomeval.report.views import (
+    Asked,
+    cells_notes,
+    cells_view,
+    chosen_rows,
+    plain_view,
+    rows_of,
+)
 from tomeval.runs import results, tallies
 from tomeval.runs.selection import choose_measures
 from tomeval.runs.transcripts import transcript_lines
@@ -113,13 +119,11 @@ class Run(results.Run):
         self,
         metrics: Names = (),
         *,
-        columns: Names = (),
         sort: str = "",
         where: Names = (),
         interval: str = AUTO,
         reference: str | None = None,
         published: bool = False,
-        best_of: Names = (),
         against: str | Path | None = None,
         as_model: str | None = None,
     ) -> Table:
@@ -132,8 +136,6 @@ class Run(results.Run):
         metrics : str or sequence of str
             Measures to keep, by name, heading or a word such as ``"regret"``, with the columns that
             tell rows apart. Default: all.
-        columns : str or sequence of str
-            These columns alone, besides `metrics`.
         sort : str
             A column; measures sort within their task, the better first; with ``-`` in front the
             other way round.
@@ -141,29 +143,16 @@ class Run(results.Run):
             See `rows`.
         published : bool
             Have the measures, names and order of the paper's tables.
-        best_of : str or sequence of str
-            With `published`: one row for the best of several players, such as ``"Reflexion"``.
         against : path, optional
             Have published numbers beside the run's: a CSV, or one that ships by its name, such as
             ``"reported_results"``.
         as_model : str, optional
             With `against`: the published model to show beside the run's.
         """
-        asked = Asked(
-            tuple(listed(metrics)),
-            tuple(listed(columns)),
-            sort,
-            interval=interval,
-            reference=reference,
-        )
-        if (best_of and not published) or (against is None and as_model) or (published and against):
-            raise TomevalError(
-                "table: best_of needs published=True, as_model needs against (and not published)"
-            )
+        names = tuple(listed(metrics))
+        given = (sort, "", False, interval, reference, published, against, as_model)
         with self._chosen(where) as run:
-            if against is not None:
-                return _table_against(run, asked, against, as_model)
-            return table_of([run], asked, published, listed(best_of))
+            return table_of([run], Asked(names, *given))
 
     def compare(
         self,
@@ -291,39 +280,23 @@ class Run(results.Run):
 _TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
 
 
-def table_of(
-    runs: Sequence[Run], asked: Asked, published: bool = False, best: Sequence[str] = ()
-) -> Table:
+def table_of(runs: Sequence[Run], asked: Asked) -> Table:
     """Return the table of one run's cells, or of several runs' together; see `Run.table`."""
     from tomeval.api.table import Table
 
     for run in runs:
         run.check_reference(asked.reference)
     whole = results.joined(runs)
-    notes: list[str] = []
-    if published:
-        rows, asked, notes = published_rows(runs, asked, best)
+    rows, asked, notes = rows_of(runs, asked, data=not asked.metrics)
+    if asked.against is not None:
+        view = plain_view(whole, rows, asked, in_line)
     else:
-        every = asked.interval == "bca" or not asked.metrics  # then all measures
-        names = None if every else needed(whole, asked, data=False)
-        rows = results.joined_rows(runs, names, asked.interval, asked.reference)
-    view = cells_view(whole, rows, asked, in_line)
-    notes += [note for run in runs for note in cells_notes(run, view.shown, asked.interval)]
+        view = cells_view(whole, rows, asked, in_line)
+        notes += [note for run in runs for note in cells_notes(run, view.shown, asked.interval)]
     kept = chosen_rows(rows, whole.measures, asked)
-    frame = framed(whole, "cells", list(kept[0]), (tuple(row.values()) for row in kept))
-    return Table.of(frame, view.grids, list(dict.fromkeys([*filter(None, [view.rule]), *notes])))
-
-
-def _table_against(run: Run, asked: Asked, against: str | Path, model: str | None) -> Table:
-    """Return a run's table with published numbers beside it."""
-    from tomeval.api.table import Table
-
-    rows, notes = beside(run, against, model, asked.interval, asked.reference)
-    view = plain_view(run, rows, asked, in_line)
-    kept = chosen_rows(rows, run.measures, asked)
     names = list(kept[0]) if kept else []
-    frame = framed(run, "cells", names, (tuple(row.values()) for row in kept))
-    return Table.of(frame, view.grids, notes)
+    frame = framed(whole, "cells", names, (tuple(row.values()) for row in kept))
+    return Table.of(frame, view.grids, list(dict.fromkeys([*filter(None, [view.rule]), *notes])))
 
 
 def exported(run: results.Run, what: str) -> pandas.DataFrame:

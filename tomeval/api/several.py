@@ -79,15 +79,14 @@ class Runs:
         self,
         metrics: Names = (),
         *,
-        columns: Names = (),
         sort: str = "",
         interval: str = AUTO,
         reference: str | None = None,
     ) -> Table:
         """Return one row per cell of all runs, see `Run.table`; the column ``run`` says whose."""
         self._check_open()
-        chosen = tuple(listed(metrics)), tuple(listed(columns)), sort
-        return table_of(self.runs, Asked(*chosen, interval=interval, reference=reference))
+        asked = Asked(tuple(listed(metrics)), sort, interval=interval, reference=reference)
+        return table_of(self.runs, asked)
 
     def plot(self, *, only: Names = (), every: bool = False, **options: Any) -> Figures:
         """Draw figures of all runs together; `options` are those of `tomeval.plots.Options`."""

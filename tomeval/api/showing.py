@@ -8,7 +8,7 @@ import io
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from html import escape
@@ -19,8 +19,8 @@ from tomeval.core.text import in_line, visible, wrap
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
 from tomeval.report.rows import grid_of
-from tomeval.report.tables import Grid, set_grid, spans
-from tomeval.report.views import Asked, cells_view, needed
+from tomeval.report.tables import Grid, set_grid
+from tomeval.report.views import Asked, cells_view, rows_of
 from tomeval.runs.live import Live, Progress
 from tomeval.runs.results import Run
 
@@ -161,32 +161,21 @@ def notes_html(notes: Sequence[str]) -> str:
 
 def grid_html(grid: Grid) -> str:
     """Return a table for a notebook, its texts escaped, with at most `MOST_ROWS` rows."""
+
+    def row(cells: Sequence[str], tag: str, best: Collection[int] = ()) -> str:
+        texts = ["<br>".join(escape(in_line(part)) for part in text.split("\n")) for text in cells]
+        bold = [f"<b>{text}</b>" if n in best else text for n, text in enumerate(texts)]
+        return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in bold)}</tr>"
+
     above = f"<p>{escape(in_line('; '.join(grid.above)))}</p>"
-    levels = range(len(grid.heads[0]))
-    head = "".join(f"<tr>{_head(grid, level)}</tr>" for level in levels)
-    rows = [
-        f"<tr>{''.join(_cell(grid, number, column) for column in range(len(grid.heads)))}</tr>"
-        for number in range(len(grid.body))
+    body = [
+        row(cells, "td", {column for line, column in grid.best if line == number})
+        for number, cells in enumerate(grid.body[:MOST_ROWS])
     ]
-    more = len(rows) - MOST_ROWS
+    table = f"<thead>{row(grid.heads, 'th')}</thead><tbody>{''.join(body)}</tbody>"
+    more = len(grid.body) - MOST_ROWS
     told = f"<p>{more} more rows: <code>.table()</code> has all</p>" if more > 0 else ""
-    body = "".join(rows[:MOST_ROWS])
-    table = f"<thead>{head}</thead><tbody>{body}</tbody>"
     return f'{above}<table style="white-space: nowrap">{table}</table>{told}'
-
-
-def _head(grid: Grid, level: int) -> str:
-    """Return the headings of a level, neighbours that share one in one cell."""
-    parts = []
-    for first, last in spans(grid.heads, level):
-        text = escape(in_line(grid.heads[first][level]))
-        parts.append(f'<th colspan="{last - first + 1}">{text}</th>')
-    return "".join(parts)
-
-
-def _cell(grid: Grid, number: int, place: int) -> str:
-    text = escape(in_line(grid.body[number][place]))
-    return f"<td>{f'<b>{text}</b>' if (number, place) in grid.best else text}</td>"
 
 
 def run_html(run: Run | None, said: str) -> str:
@@ -194,7 +183,7 @@ def run_html(run: Run | None, said: str) -> str:
     above = f"<p>{escape(visible(said))}</p>"
     if run is None or not run.headline:
         return above
-    rows = run.rows(names=needed(run, Asked(), data=False))
+    rows, *_ = rows_of([run], Asked(), data=False)
     view = cells_view(run, rows, Asked(), in_line)
     return above + "".join(map(grid_html, view.grids))
 
@@ -241,17 +230,13 @@ class _Shown:
     def _state(self) -> dict[str, str]:
         """Return a bar, steps and time left, and a line per model that was asked."""
         live = self.live.now()
-        left = ""
-        if live.left:
-            left = f", {'> ' * bool(live.unseen)}{timedelta(seconds=round(live.left))} left"
+        left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
         lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
         for model in live.models.values():
-            share = model.unreadable_share
-            asked = model.asked
-            said = f"{asked.calls:,} calls, {asked.prompt + asked.completion:,} tokens"
-            said += "" if share is None else f", {100 * share:.1f} % of answers unreadable"
-            said += f", {model.retries:,} retries" if model.retries else ""
-            lines.append(in_line(f"{model.name}: {said}"))
+            calls, tokens = model.asked.calls, model.asked.prompt + model.asked.completion
+            unread = model.unreadable_share
+            said = "" if unread is None else f", {100 * unread:.1f} % of answers unreadable"
+            lines.append(in_line(f"{model.name}: {calls:,} calls, {tokens:,} tokens{said}"))
         bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
         return {
             "text/plain": "\n".join(lines),

@@ -1,8 +1,8 @@
-"""The verbs of the Python API for every domain: run an experiment, merge its parts."""
+"""The verbs of the Python API for every domain: run an experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def run(
     go_on : bool
         Continue even if none of a model's first 8 answers could be read.
     shard : str, optional
-        Play only one of several parts of the experiment, such as ``"3/16"``, see `tomeval.merge`.
+        Play only one of several parts of the experiment, such as ``"3/16"``.
     progress : callable, optional
         Called with (steps done, steps in all), which count earlier sessions too. The second number
         falls when a cell is stopped.
@@ -109,36 +109,6 @@ def run(
             on_counts=on_counts,
             live=live,
         )
-    return Run(out)
-
-
-def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
-    """Merge run folders of one experiment, such as its shards, into one; return the result.
-
-    Parameters
-    ----------
-    folders : sequence of path
-        Their order makes no difference; they are not changed.
-    out : path
-        A new folder, or that of a run of the same experiment, which is filled.
-
-    Raises
-    ------
-    TomevalError
-        The folders do not fit together, see `tomeval.extensions.shards.merging.merge`.
-
-    Examples
-    --------
-    >>> import tempfile, tomeval
-    >>> experiment = {"games": "RPS", "subjects": ["best_response", "random"], "episodes": 20}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for shard in ("1/2", "2/2"):
-    ...         tomeval.run(experiment, f"{folder}/{shard[0]}", shard=shard).close()
-    ...     with tomeval.merge([f"{folder}/1", f"{folder}/2"], f"{folder}/whole") as result:
-    ...         [row["episodes"] for row in result.rows()]
-    [20, 20]
-    """
-    portion("merge")([Path(folder) for folder in folders], Path(out))
     return Run(out)
 
 

@@ -9,90 +9,81 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tomeval.cli.joined import Command, Joined
 from tomeval.core import extensions
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.files import OPTION, USUAL, allowing
 from tomeval.core.printing import notes_handler, show, tell_wrapped
-from tomeval.core.shipped import SHIPPED
 from tomeval.core.text import excerpt
-from tomeval.core.unpacking import OPTION, USUAL, allowing
 
-PANELS: dict[str, dict[str, str | dict[str, str]]] = {
+PANELS = {
     "Measure": {
         **{"run": "cli.playing:run", "plan": "cli.playing:plan"},
-        **{"prompt": "cli.reading:prompt", "status": {"": "cli.reading:status"}},
+        **{"prompt": "cli.reading:prompt", "status": "cli.reading:status"},
     },
     "Read": {
-        "table": "cli.table:table",
-        "plot": "cli.share:plot",
-        "report": "cli.share:report",
-        "transcript": "cli.reading:transcript",
-        "compare": "cli.compare:compare",
+        **{"table": "cli.table:table", "plot": "cli.share:plot", "report": "cli.share:report"},
+        **{"transcript": "cli.reading:transcript", "compare": "cli.compare:compare"},
         "bounds": "domains.matrix.commands:bounds",
     },
-    "Begin and extend": {
+    "Begin and share": {
         **{"list": "cli.starting:list_", "init": "cli.starting:init"},
-    },
-    "People, and games played elsewhere": {
-        "play": {name: f"domains.{name}.commands:PLAY" for name in ("arena", "decrypto")},
-        "import": {"matrix": "domains.matrix.commands:import_"},
-    },
-    "Keep and share": {
         "export": "cli.share:export",
-        "verify": "cli.reading:verify",
     },
 }
-"""The commands that no extension brings, by what one does with them, in the order of ``--help``.
+"""The commands by what one does with them, in the order of ``--help``."""
 
-Some have parts: what they do by themselves (its key is empty), in a domain, or, as extensions add,
-with an option, see `Joined`.
-"""
+PARTS = {
+    "play": {name: f"domains.{name}.commands:PLAY" for name in ("arena", "decrypto")},
+    "import": {"matrix": "domains.matrix.commands:import_"},
+}
+"""Commands that do another thing in each domain; extensions bring more parts of them."""
 
 ABOUT = {
-    "play": "Play a game yourself, at the terminal: matrix games, the arena, Decrypto.",
-    "import": "Make a run folder from games that were played elsewhere.",
+    "play": "Play a game yourself at the terminal.",
+    "import": "Make a run folder of games played elsewhere, or of several runs.",
 }
-"""What commands are for, if their parts differ."""
+"""What they are for."""
 
 OWN_PANEL = "Extensions"
-"""The panel of commands whose extension names none."""
+"""The panel of commands that extensions bring."""
 
-_OWN = {
-    name: (panel, where) for panel, commands in PANELS.items() for name, where in commands.items()
-}
+_OWN = {name: where for commands in PANELS.values() for name, where in commands.items()}
+_PANEL = {name: panel for panel, commands in PANELS.items() for name in commands}
 
 
 class Group(TyperGroup):
     """The commands, and those of extensions after them, which are loaded when called.
 
-    What an extension names ``play DOMAIN`` is a part of a command.
+    What an extension names ``play DOMAIN`` is a part of the command ``play``.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of its own commands, then those of extensions, strangers' too."""
         _load_strangers()
         brought = (name.partition(" ")[0] for name in extensions.named("commands"))
-        return list(dict.fromkeys([*_OWN, *brought]))
+        return list(dict.fromkeys([*_OWN, *PARTS, *brought]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; one that ships is loaded when it is called, and for its help."""
-        if not isinstance(_OWN.get(cmd_name, ("", ""))[1], str):  # which strangers add parts to
+        if cmd_name not in _OWN:
             _load_strangers()
-        if not (parts := _parts(cmd_name)):
+        names = extensions.named("commands")
+        parts = [n for n in names if n.partition(" ")[0] == cmd_name and n != cmd_name]
+        if cmd_name in PARTS or parts:
+            about = ABOUT.get(cmd_name, "")
+            more = f"What its options are, its first argument says: {cmd_name} WHAT --help."
+            panel = "Begin and share" if about else OWN_PANEL
+            return _Parted(cmd_name, help=f"{about}\n\n{more}", rich_help_panel=panel)
+        if cmd_name not in (*_OWN, *names):
             return None
-        panel, where = _OWN.get(cmd_name, ("", ""))
-        panel = panel or _shipped(parts[0])[0]
-        if parts != [cmd_name] or isinstance(where, dict):
-            return _joined(cmd_name, panel, parts)
-        if cmd_name in _OWN or _shipped(cmd_name)[1]:
-            return _Later(cmd_name, panel, _shipped(cmd_name)[1])
-        return _command(cmd_name, _made(cmd_name))
+        panel = _PANEL.get(cmd_name, OWN_PANEL)
+        return _Later(cmd_name, help=_about(cmd_name), rich_help_panel=panel)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the arguments before the command; a mistake among them is one line."""
@@ -103,6 +94,93 @@ class Group(TyperGroup):
         """Call the command; a mistake in its arguments is one line."""
         with _in_a_line(self):
             return super().invoke(ctx)
+
+
+class _Later(TyperCommand):
+    """A command that ships, which is loaded when it is called."""
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        """Load the command and begin it."""
+        name = str(self.name)
+        return _command(name, _made(name)).make_context(info_name, args, parent=parent, **extra)
+
+
+class _Parted(TyperCommand):
+    """A command that does another thing in each domain: an argument says in which."""
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        """Choose the part that claims an argument, else the one that claims none, and begin it."""
+        name, words = str(self.name), [word for word in args if not word.startswith("-")]
+        if not words and {"--help"} & {*args}:
+            return super().make_context(info_name, args, parent=parent, **extra)
+        parts, missing = [], None
+        keys = [n.partition(" ") for n in extensions.named("commands")]
+        for key in [*PARTS.get(name, {}), *(key for head, _, key in keys if head == name)]:
+            try:
+                made = _made(f"{name} {key}")
+            except extensions.NotInstalled as error:  # which may have claimed it
+                missing = error
+                continue
+            parts.append(made if isinstance(made, extensions.CommandPart) else (made, None, None))
+        for run, claims, _ in parts:
+            if claims and any(map(claims, words)):
+                return _command(name, run).make_context(info_name, args, parent=parent, **extra)
+        for run, claims, _ in parts:
+            if not claims or not words:  # whose error says what is missing
+                return _command(name, run).make_context(info_name, args, parent=parent, **extra)
+        known = [name for _, _, names in parts if names for name in names()]
+        raise missing or unknown("name", words[0], known, name)
+
+
+class Command(TyperCommand):
+    """A command whose help hides the options that few need, which ``--help-all`` shows."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._rare = [one for one in self.params if getattr(one, "hidden", False)]
+        for one in self._rare:
+            one.hidden = False  # type: ignore[attr-defined]  # completion is to offer them
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return its options, with that for the whole help."""
+        return [*super().get_params(ctx), *([_help_all()] if self._rare else [])]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with the options that few need if all were asked for."""
+        for one in self._rare:
+            one.hidden = not ctx.meta.get(HELP_ALL)  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+        for one in self._rare:
+            one.hidden = False  # type: ignore[attr-defined]
+
+
+HELP_ALL = "--help-all"
+
+
+@cache
+def _help_all() -> Any:
+    """Return the option that prints the whole help and ends."""
+
+    def asked_for(context: typer.Context, asked: bool) -> None:
+        if asked and not context.resilient_parsing:
+            context.meta[HELP_ALL] = True
+            show(context.get_help())
+            raise typer.Exit
+
+    def options(
+        help_all: bool = typer.Option(
+            False,
+            HELP_ALL,
+            is_eager=True,
+            expose_value=False,
+            callback=asked_for,
+            help="Show all options, including rare ones.",
+        ),
+    ) -> None: ...
+
+    lone = typer.Typer(add_completion=False)
+    lone.command()(options)
+    return typer.main.get_command(lone).params[0]
 
 
 _UsageError: Any = typer.BadParameter.__base__  # whichever click Typer stands on
@@ -128,45 +206,10 @@ def _in_a_line(group: Group) -> Iterator[None]:
         raise TomevalError(f"{said[0].lower()}{said[1:]}; see `tomeval{name} --help`") from None
 
 
-def _parts(head: str) -> list[str]:
-    """Return the whole names of the parts of a command; its own name, if it has none."""
-    _, where = _OWN.get(head, ("", None))
-    own = [f"{head} {key}".strip() for key in where] if isinstance(where, dict) else []
-    own += [head] if isinstance(where, str) else []
-    brought = [n for n in extensions.named("commands") if n.partition(" ")[0] == head]
-    return [*own, *brought]
-
-
-def _shipped(whole: str) -> tuple[str, str]:
-    """Return the panel and the line of help of a command, or part, of an extension that ships."""
-    lines = (line.commands[whole] for line in SHIPPED.values() if whole in line.commands)
-    return next(lines, (OWN_PANEL, ""))
-
-
-def _joined(head: str, panel: str, parts: list[str]) -> Joined:
-    makers = {name.partition(" ")[2]: partial(_made, name) for name in parts}
-    return Joined(head, ABOUT.get(head) or _about(parts[0]), panel, makers, _command)
-
-
-class _Later(TyperCommand):
-    """A command that ships, which is loaded when it is called."""
-
-    def __init__(self, name: str, panel: str, about: str = "") -> None:
-        about = about or _about(name)
-        super().__init__(name, help=about, rich_help_panel=panel, add_help_option=False)
-
-    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
-        """Load the command and begin it; what brings it may lack here, which is one line."""
-        name = str(self.name)
-        return _command(name, _made(name)).make_context(info_name, args, parent=parent, **extra)
-
-
 def _made(whole: str) -> Any:
     """Return the function, the part or the Typer app of a command, or of a part of one."""
     head, _, key = whole.partition(" ")
-    where = _OWN.get(head, ("", None))[1]
-    if isinstance(where, dict):
-        where = where.get(key)
+    where = PARTS.get(head, {}).get(key) if key else _OWN.get(head)
     if where is None:
         return extensions.part("commands", whole)
     try:
@@ -177,13 +220,12 @@ def _made(whole: str) -> Any:
         raise extensions.NotInstalled(f"{whole}: cannot be loaded ({error})") from None
 
 
-def _about(whole: str) -> str:
-    """Return what a command is for, as its own help begins."""
+def _about(name: str) -> str:
+    """Return what a command is for, as its own help begins; or why it cannot be loaded."""
     try:
-        made = _made(whole)
+        made = _made(name)
     except TomevalError as error:
         return str(error)
-    made = made.run if isinstance(made, extensions.CommandPart) else made
     return str((made.info.help if isinstance(made, typer.Typer) else made.__doc__) or "")
 
 
@@ -194,11 +236,9 @@ def _command(name: str, made: Any) -> Any:
         command: Any = typer.main.get_command(made)
     else:
         lone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-        lone.command(name, cls=Command, rich_help_panel=OWN_PANEL)(made)
+        lone.command(name, cls=Command)(made)
         command = typer.main.get_command(lone)
     command.name = name
-    if isinstance(command, TyperGroup) and not command.rich_help_panel:
-        command.rich_help_panel = OWN_PANEL
     return command
 
 
@@ -246,16 +286,15 @@ def _options(
             metavar="FILE",
             callback=_load,
             is_eager=True,
-            help="Load a Python file or module that registers your own parts; it stands before the "
-            "command. Installed packages are found without it. Repeatable.",
+            help="Load your own parts; stands before COMMAND.",
         ),
     ] = None,
     max_mb: Annotated[
         int,
         typer.Option(
             OPTION,
-            min=1,
-            help="Memory limit for one imported file, in MB.",
+            metavar="MB",
+            help="Memory limit for one imported file.",
         ),
     ] = USUAL,
 ) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,110 +21,27 @@ from tomeval.cli.options import (
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 
-if TYPE_CHECKING:
-    from tomeval.runs.measures import Measure
-
-Folders = Annotated[
-    list[Path],
-    typer.Argument(help="One or more run folders.", metavar="RUN..."),
-]
-ByOption = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        help="What to compare, such as strategy, subject, model or labels in matrix games, or run. "
-        "Default: the usual one of the runs' kind of game.",
-    ),
-]
-Baseline = Annotated[
-    str | None,
-    typer.Option("--baseline", help="What to compare with. Default: the first in the runs."),
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric",
-        help="A metric, by its name, its heading or the beginning of either, such as regret or "
-        "'ToM %'. Repeatable. Default: all.",
-    ),
-]
-ByTask = Annotated[
-    bool,
-    typer.Option(
-        "--by-task",
-        help="Also compare within each task, such as a game and partner set (differences, shares).",
-    ),
-]
-EndsOption = Annotated[
-    Literal["auto", "t", "bca", "sequence"],
-    typer.Option(
-        "--interval",
-        help="Interval of a difference. t: Student's t; bca: bootstrap; sequence: valid at every "
-        "look, like its p; auto: sequence in runs that were extended or stopped by a "
-        "condition, else t.",
-    ),
-]
-Margins = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--margin", hidden=True, help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."
-    ),
-]
-ScaleOption = Annotated[
-    Literal["payoff", "range", "attainable"],
-    typer.Option(
-        "--scale",
-        hidden=True,
-        help="range: divide payoffs by the game's range of payoffs; attainable: by the difference "
-        "between the best and the worst response to the partners.",
-    ),
-]
-FamilyOption = Annotated[
-    Literal["metric", "scope", "all"],
-    typer.Option(
-        "--family",
-        hidden=True,
-        help="Holm's correction covers the comparisons of one metric, of "
-        "all metrics in one scope, or all.",
-    ),
-]
-Score = Annotated[
-    str | None,
-    typer.Option(
-        "--score",
-        hidden=True,
-        help="For iqm and profiles: in matrix games attained, the share of the attainable reward, "
-        "or tom, ToM %. Default: the first of the runs' kind of game.",
-    ),
-]
-Formula = Annotated[
-    str | None,
-    typer.Option(
-        "--formula",
-        hidden=True,
-        help='For regression: columns of the step table, such as "regret ~ subject * log(step) + '
-        '(1|episode)".',
-    ),
-]
-MethodOption = Annotated[
-    Literal["gee", "linear"] | None,
-    typer.Option(
-        "--method",
-        hidden=True,
-        help="For regression: gee (estimating equations, with a logit link for a 0/1 response) or "
-        "linear (without it). Default: gee.",
-    ),
-]
-Resamples = Annotated[
-    int | None,
-    typer.Option("--resamples", hidden=True, help="Default: 9999; 2000 for iqm and profiles."),
-]
+USUAL = {"interval": "t", "scale": "payoff"}
+FIXED = {"family": "metric", "power": 0.8, "alpha": 0.05, "seed": 0}
+"""What the tables can be told in Python and has no option here."""
 
 
 def compare(
-    folders: Folders,
-    by: ByOption = None,
-    baseline: Baseline = None,
+    folders: Annotated[
+        list[Path], typer.Argument(help="One or more run folders.", metavar="RUN...")
+    ],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            help="What to compare, such as strategy, subject, model or labels in matrix games, or "
+            "run. Default: the usual one of the runs' kind of game.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", help="What to compare with. Default: the first in the runs."),
+    ] = None,
     what: Annotated[
         str,
         typer.Option(
@@ -134,16 +51,51 @@ def compare(
             autocompletion=completing("comparisons"),
         ),
     ] = "differences",
-    metrics: Metrics = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            help="A metric, by its name, its heading or the beginning of either, such as regret or "
+            "'ToM %'. Repeatable. Default: all.",
+        ),
+    ] = None,
     where: WhereOption = None,
-    by_task: ByTask = False,
-    interval: EndsOption = "auto",
-    margin: Margins = None,
-    scale: ScaleOption = "payoff",
-    family: FamilyOption = "metric",
-    score: Score = None,
-    formula: Formula = None,
-    method: MethodOption = None,
+    by_task: Annotated[
+        bool,
+        typer.Option("--by-task", help="Also compare within each task (differences, shares)."),
+    ] = False,
+    interval: Annotated[
+        Literal["t", "bca"],
+        typer.Option("--interval", help="Interval of a difference: Student's t, or a bootstrap."),
+    ] = "t",
+    margin: Annotated[
+        list[str] | None,
+        typer.Option("--margin", help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."),
+    ] = None,
+    scale: Annotated[
+        Literal["payoff", "range", "attainable"],
+        typer.Option(
+            "--scale",
+            help="range: divide payoffs by the game's range of payoffs; attainable: by the "
+            "difference between the best and the worst response to the partners.",
+        ),
+    ] = "payoff",
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score",
+            help="For iqm and profiles: in matrix games attained, the share of the attainable "
+            "reward, or tom, ToM %. Default: the first of the runs' kind of game.",
+        ),
+    ] = None,
+    formula: Annotated[
+        str | None,
+        typer.Option(
+            "--formula",
+            help="For regression: columns of the step table, such as "
+            '"regret ~ subject * log(step) + (1|episode)".',
+        ),
+    ] = None,
     difference: Annotated[
         float | None,
         typer.Option(
@@ -151,76 +103,41 @@ def compare(
             help="For power: the true difference in --metric to be found; the runs are the pilot.",
         ),
     ] = None,
-    power: Annotated[
-        float, typer.Option("--power", hidden=True, help="For power: probability of finding it.")
-    ] = 0.8,
-    alpha: Annotated[
-        float,
-        typer.Option(
-            "--alpha",
-            hidden=True,
-            help="For power: two-sided level of all tests that are corrected together.",
-        ),
-    ] = 0.05,
-    resamples: Resamples = None,
-    seed: Annotated[int, typer.Option("--seed", hidden=True, help="Seed of the resamples.")] = 0,
+    resamples: Annotated[
+        int | None,
+        typer.Option("--resamples", help="Default: 9999; 2000 for iqm and profiles."),
+    ] = None,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
-    """Compare players, such as strategies, with a baseline: paired by task, seed and episode."""
+    """Compare players with a baseline, paired by task and episode."""
     from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
-    from tomeval.report.comparisons import table_named
+    from tomeval.report.comparisons import SPARE, table_named
     from tomeval.runs.notes import looked_notes, sampled_notes, stop_notes, stopped_when
 
     options: dict[str, Any] = {
-        "by": by,
-        "baseline": baseline,
-        "metrics": metrics,
-        "by_task": by_task,
-        "interval": interval,
-        "margins": margin,
-        "scale": scale,
-        "family": family,
-        "score": score,
-        "formula": formula,
-        "method": method,
-        "difference": difference,
-        "power": power,
-        "alpha": alpha,
+        **{"by": by, "baseline": baseline, "metric": metrics, "by_task": by_task},
+        **{"interval": interval, "margin": margin, "scale": scale, "score": score},
+        **{"formula": formula, "difference": difference},
     }
-    usual = {"interval": "auto", "scale": "payoff", "family": "metric", "power": 0.8, "alpha": 0.05}
-    named = {"metrics": "--metric", "by_task": "--by-task", "margins": "--margin"}
-    given = [name for name, v in options.items() if v not in (None, False, "", [], usual.get(name))]
-    table = table_named(what, [named.get(name, f"--{name}") for name in given])
-    options |= {"margins": _margins(margin or []), "resamples": resamples, "seed": seed}
-    options |= {"reference": reference, "form": form}
+    given = [n for n, v in options.items() if v not in (None, False, "", [], USUAL.get(n))]
+    table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
+    options |= {"metrics": metrics, "margins": _margins(margin or []), "resamples": resamples}
+    options |= {"reference": reference, "form": form, **FIXED}
     with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})
         measures = runs[0].measures
-        below = [*below, *chain(*map(stop_notes, runs))]
+        notes = [*below, *chain(*map(stop_notes, runs))]
         stops = [stopped_when(run) for run in runs if run.until]
         if what != "differences":
-            below = [*below, *sampled_notes(runs), *chain(*map(looked_notes, runs))]
-    _print(rows, above, below, form, measures, stops)
-
-
-def _print(
-    rows: list[dict[str, Any]],
-    above: list[str],
-    below: list[str],
-    form: str,
-    measures: Mapping[str, Measure],
-    stops: Sequence[str] = (),
-) -> None:
-    """Print a table, as text with the lines above it and the notes below; elsewhere its `stops`."""
-    from tomeval.report.comparisons import SPARE
-
-    for line in above if form == "text" else ():
+            notes += [*sampled_notes(runs), *chain(*map(looked_notes, runs))]
+    is_text = form == "text"
+    for line in above if is_text else ():
         show(folded(line, sys.stdout))
-    show_table(rows, form, measures, above=() if form == "text" else stops, spare=SPARE)
-    for line in below if form == "text" else ():
-        show(folded(f"note: {line}", sys.stdout))
+    show_table(rows, form, measures, above=() if is_text else stops, spare=SPARE)
+    for note in notes if is_text else ():
+        show(folded(f"note: {note}", sys.stdout))
 
 
 def _margins(texts: Sequence[str]) -> dict[str, float]:

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["auto", "normal", "t", "bca", "sequence"]
 
-MODELS = "Language models"
-MANY_MACHINES = "Many processes, many machines"
-"""Panels of ``--help``, which keep together what belongs together.
-
-A panel is as wide as its own names need; with the longest name in it, the others would be cut off.
-"""
-
 
 def completing(kind: str) -> Callable[[str], list[str]]:
     """Return what completes names of a kind in a shell, in any case of letters."""
@@ -67,21 +60,12 @@ def _names(kind: str, begun: str) -> Iterable[str]:
     return [getattr(one, "name", one) for one in (names() if callable(names) else names)]
 
 
-RunFolder = Annotated[
-    Path,
-    typer.Argument(help="A run folder.", metavar="RUN"),
-]
+RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 RunFolders = Annotated[
-    list[Path],
-    typer.Argument(help="A run folder, or several.", metavar="RUN..."),
+    list[Path], typer.Argument(help="A run folder, or several.", metavar="RUN...")
 ]
 Runs = Annotated[
-    list[Path],
-    typer.Argument(
-        help="A run folder; or several of one experiment, such as its shards, or the folder that "
-        "holds them.",
-        metavar="RUN...",
-    ),
+    list[Path], typer.Argument(help="Run folders, or the folder that holds them.", metavar="RUN...")
 ]
 ExperimentFile = Annotated[
     str,
@@ -92,33 +76,27 @@ ExperimentFile = Annotated[
 ]
 TableFormat = Annotated[
     Format,
-    typer.Option(
-        "--format",
-        help="How to print the table. spreadsheet: csv in which no text is read as a formula.",
-    ),
+    typer.Option("--format", help="spreadsheet: csv in which no text is read as a formula."),
 ]
 IntervalOption = Annotated[
     Interval,
     typer.Option(
         "--interval",
-        help="t: Student's t; normal: ± 1.96 sd/√n, as published; auto: t below 30 episodes, "
-        "normal from there on, sequence in runs that were extended or stopped by a condition; "
-        "bca: bootstrap; sequence: valid at every look.",
+        help="t: Student's t; normal: ± 1.96 sd/√n, as published; bca: bootstrap; sequence: valid "
+        "at every look; auto: t below 30 episodes, then normal, sequence in runs that were "
+        "extended or stopped by a condition.",
     ),
 ]
 ReferenceOption = Annotated[
     str | None,
     typer.Option(
         "--reference",
-        hidden=True,
-        help="What regret is measured from, where there is a choice; in matrix games the best "
-        "response over the horizon (horizon) or the best long-run mean (stationary). Default: "
-        "the experiment's.",
+        help="What regret is measured from; in matrix games the best response over the horizon "
+        "(horizon) or the best long-run mean (stationary). Default: the experiment's.",
     ),
 ]
 Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Override a key: key=value. Repeatable."),
+    list[str] | None, typer.Option("--set", help="Override a key: key=value. Repeatable.")
 ]
 ModelOption = Annotated[
     list[str] | None,
@@ -130,10 +108,7 @@ ModelOption = Annotated[
     ),
 ]
 Concurrency = Annotated[
-    int,
-    typer.Option(
-        "--concurrency", help="Language-model episodes played in parallel.", rich_help_panel=MODELS
-    ),
+    int, typer.Option("--concurrency", help="Episodes of language models played in parallel.")
 ]
 Engine = Annotated[
     str | None,
@@ -143,67 +118,41 @@ Engine = Annotated[
         metavar="NAME[:ADDRESS]",
         help="Play on replicas instead of in this process: ray (a running cluster, else this "
         "machine) or ray:HOST:PORT. Served models stay in this process.",
-        rich_help_panel=MANY_MACHINES,
     ),
 ]
 Replicas = Annotated[
     int | None,
-    typer.Option(
-        "--replicas",
-        hidden=True,
-        help="With --engine: number of replicas. Default: 1.",
-        rich_help_panel=MANY_MACHINES,
-    ),
+    typer.Option("--replicas", hidden=True, help="With --engine: replicas. Default: 1."),
 ]
 GpusPerReplica = Annotated[
     float | None,
     typer.Option(
         "--gpus-per-replica",
         hidden=True,
-        help="With --engine: GPUs per replica, such as 1, or 0.5 for two replicas on one GPU. "
-        "Default: 0.",
-        rich_help_panel=MANY_MACHINES,
+        help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0.",
     ),
 ]
 MaxCalls = Annotated[
-    int | None,
-    typer.Option(
-        "--max-calls", help="Stop after this many calls of served models.", rich_help_panel=MODELS
-    ),
+    int | None, typer.Option("--max-calls", help="Stop after so many calls of served models.")
 ]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(
-        "--max-tokens",
-        hidden=True,
-        help="Stop before served models use more tokens than this.",
-        rich_help_panel=MODELS,
-    ),
+    typer.Option("--max-tokens", hidden=True, help="Stop before they use more tokens."),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option(
-        "--max-cost",
-        hidden=True,
-        help="Stop before served models cost more than this, in the currency of their price file.",
-        rich_help_panel=MODELS,
-    ),
+    typer.Option("--max-cost", hidden=True, help="Stop before they cost more, by their prices."),
 ]
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit",
-        metavar="N",
-        help="Play only the first N episodes of every cell; without it, the same command plays "
-        "the rest.",
+        "--limit", metavar="N", help="Play the first N episodes of each cell; later the rest."
     ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
-        "--until",
-        metavar="CONDITION",
-        help="Play until this holds: 'width(regret) < 0.1'.",
+        "--until", metavar="CONDITION", help="Play until this holds: 'width(regret) < 0.1'."
     ),
 ]
 MaxEpisodes = Annotated[
@@ -220,9 +169,8 @@ TrustHost = Annotated[
     typer.Option(
         "--trust-host",
         hidden=True,
-        help="HOST=VARIABLE: also allow the key in this environment variable to be sent to this "
-        "host. Repeatable.",
-        rich_help_panel=MODELS,
+        help="HOST=VARIABLE: also send the key in this environment variable to this host. "
+        "Repeatable.",
     ),
 ]
 TrustCode = Annotated[
@@ -231,7 +179,6 @@ TrustCode = Annotated[
         "--trust-remote-code",
         hidden=True,
         help="Let a model folder or repository run its own code, where the experiment asks for it.",
-        rich_help_panel=MODELS,
     ),
 ]
 StartupTest = Annotated[
@@ -240,24 +187,14 @@ StartupTest = Annotated[
         hidden=True,
         help="Before playing, ask a served model one question of each kind, and report replies "
         "that contain explanations or thinking, are cut off or cannot be read.",
-        rich_help_panel=MODELS,
     ),
 ]
 GoOn = Annotated[
     bool,
-    typer.Option(
-        "--go-on",
-        help="Continue even if none of a model's first 8 answers could be read.",
-        rich_help_panel=MODELS,
-    ),
+    typer.Option("--go-on", help="Continue if none of a model's first 8 answers could be read."),
 ]
-
-
 SkipBad = Annotated[
-    bool,
-    typer.Option(
-        "--skip-bad", help="Skip games that cannot be read, and list them with the reason."
-    ),
+    bool, typer.Option("--skip-bad", help="Skip games that cannot be read, and say why.")
 ]
 WhereOption = Annotated[
     list[str] | None,

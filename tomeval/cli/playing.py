@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tomeval.cli.options import (
-    MANY_MACHINES,
-    MODELS,
     Concurrency,
     Engine,
     ExperimentFile,
@@ -68,9 +66,8 @@ def run(
             "--shard",
             hidden=True,
             metavar="K/N",
-            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval merge "
+            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval import "
             "joins the parts.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     workers: Annotated[
@@ -78,7 +75,6 @@ def run(
         typer.Option(
             "--workers",
             help="Number of processes on this machine. Default: 1.",
-            rich_help_panel=MANY_MACHINES,
         ),
     ] = None,
     engine: Engine = None,
@@ -92,14 +88,6 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
-    prefix_reuse: Annotated[
-        bool,
-        typer.Option(
-            hidden=True,
-            help="Encode each token of an episode only once (local models).",
-            rich_help_panel=MODELS,
-        ),
-    ] = True,
     startup_test: StartupTest = True,
     go_on: GoOn = False,
     log: Annotated[
@@ -110,14 +98,11 @@ def run(
             help="Log curves to wandb or mlflow. Repeatable.",
         ),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", hidden=True, help="Show each retry of a request.")
-    ] = False,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
-    """Run an experiment; run it again to resume, or with more episodes to extend.
+    """Run an experiment; run it again to resume or extend it.
 
     Exit codes: 0, every cell has complete episodes and nothing is missing;
     1, an episode failed, a cell has no complete episode or was stopped,
@@ -156,11 +141,9 @@ def run(
             max_calls=max_calls,
             max_tokens=max_tokens,
             max_cost=max_cost,
-            prefix_reuse=prefix_reuse,
             startup_test=startup_test,
             go_on=go_on,
             log=log or (),
-            verbose=verbose,
         )
 
 
@@ -198,7 +181,6 @@ def play_into(
     max_tokens: int | None = None,
     max_cost: float | None = None,
     log: Sequence[str] = (),
-    verbose: bool = False,
     notes: Sequence[str] = (),
     **how: Any,
 ) -> None:
@@ -226,7 +208,7 @@ def play_into(
     with ExitStack() as stack:
         for logger in [_logger(name) for name in dict.fromkeys(log)]:
             stack.enter_context(logger(Path(out), live))
-        on_steps = stack.enter_context(showing_progress(live, verbose))
+        on_steps = stack.enter_context(showing_progress(live))
         try:
             played = run_experiment(
                 experiment,
@@ -285,15 +267,6 @@ def plan(
     overrides: Overrides = None,
     until: Until = None,
     max_episodes: MaxEpisodes = None,
-    pilot: Annotated[
-        Path | None,
-        typer.Option(
-            "--pilot",
-            hidden=True,
-            metavar="RUN",
-            help="With --until: a run of a few episodes, from which their spread is estimated.",
-        ),
-    ] = None,
     form: TableFormat = "text",
     tokenizer: Annotated[
         str | None,
@@ -308,7 +281,7 @@ def plan(
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Show what an experiment would play, ask and cost; no model is asked anything."""
+    """Show what an experiment would play, ask and cost."""
     from tomeval.core.credentials import trusting
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
@@ -329,8 +302,7 @@ def plan(
     with trusting(trust_host or (), code=trust_remote_code):
         stops = _stops(until, max_episodes)
         loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
-        planned, notes = _expected(loaded, pilot)
-        rows = plan_rows(loaded, count, context, planned)
+        rows = plan_rows(loaded, count, context)
     if form in DATA:
         show_table(rows, form)
     else:
@@ -348,24 +320,12 @@ def plan(
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
-    tell_notes([*notes, *own_numbers(loaded, overrides or [])])
+    tell_notes(own_numbers(loaded, overrides or []))
+    if loaded.until:
+        tell_notes(["the most that can be played: cells stop earlier where the condition holds"])
     if missing := lacks(loaded):
         tell_notes([f"this cannot run here: {missing}"])
     long = too_long(rows, "" if tokenizer else CAUTIOUS)
     tell_notes(long)
     if long:
         raise typer.Exit(1)
-
-
-def _expected(experiment: Experiment, pilot: Path | None) -> tuple[list[int] | None, list[str]]:
-    """Return the expected episodes of each cell of a run with a condition, and where from."""
-    from tomeval.runs.expected import Expected, expected_notes
-    from tomeval.runs.results import Run
-
-    if not experiment.until:
-        if pilot is not None:
-            raise TomevalError("--pilot needs --until")
-        return None, []
-    with ExitStack() as stack:
-        expected = Expected(experiment, stack.enter_context(Run(pilot)) if pilot else None)
-    return expected.episodes, expected_notes(expected, experiment.cells)

@@ -13,7 +13,6 @@ import typer
 
 from tomeval.cli.options import (
     ModelOption,
-    Overrides,
     RunFolder,
     Runs,
     TableFormat,
@@ -30,7 +29,7 @@ def status(
     where: WhereOption = None,
     form: TableFormat = "text",
 ) -> None:
-    """Show how many episodes of each cell are on disk, of those wanted, and what is missing.
+    """Show how many episodes of each cell are on disk.
 
     Of several runs, how far each is and all are together. The exit code is 0 whatever is missing:
     the runs could be read.
@@ -76,47 +75,34 @@ def transcript(
         str | None,
         typer.Option(
             "--cell",
-            help="Cells, counted from 0, such as 0-3,7. Default: all that --where, --subject or "
-            "--game select, else 0.",
+            help="Cells, counted from 0, such as 0-3,7; tomeval status lists them. Default: all "
+            "that --where selects, else 0.",
         ),
     ] = None,
     step: Annotated[
         str | None, typer.Option("--step", help="Only these steps, counted from 1, such as 1-5,30.")
     ] = None,
     where: WhereOption = None,
-    subject: Annotated[
-        str,
-        typer.Option(
-            "--subject",
-            help="Only cells in which this player is measured; the same as --where on its column.",
-        ),
-    ] = "",
-    game: Annotated[str, typer.Option("--game", help="The same as --where game=NAME.")] = "",
-    cells: Annotated[bool, typer.Option("--cells", help="List the cells instead.")] = False,
     calls: Annotated[bool, typer.Option(help="Show what models read and wrote.")] = True,
 ) -> None:
-    """Print episodes as a reader wants them: moves, and what was asked and said."""
+    """Print episodes: moves, and what was asked and said."""
     from tomeval.runs import transcripts
     from tomeval.runs.results import Run
-    from tomeval.runs.selection import parse_numbers
+    from tomeval.runs.selection import parse_numbers, parse_where, select
 
     steps = None if step is None else parse_numbers(step, "--step")
     asked = parse_numbers(episode, "--episode")
     with Run(folder) as opened:
-        conditions = bool(where or subject or game)
-        chosen = transcripts.choose_cells(opened, where or (), subject, game)
+        chosen = select(opened.cells, parse_where(where or ()))
         if cell is not None:
             held = {one.number: one for one in chosen}
             numbers = parse_numbers(cell, "--cell").among(list(held), "cell", str(folder))
             chosen = [held[number] for number in numbers]
-        if cells:
-            _show_lines(transcripts.cell_lines(opened, chosen))
-            return
-        if cell is None and not conditions:
+        if cell is None and not where:
             chosen = chosen[:1]
         episodes = transcripts.choose_episodes(opened, chosen, asked)
         for count, (one, number) in enumerate(episodes):
-            if len(episodes) > 1 or conditions:
+            if len(episodes) > 1 or where:
                 show("", end="\n" * (count > 0))
                 _show_lines([transcripts.about_episode(one, number)])
             _show_lines(transcripts.transcript_lines(opened, one.number, number, calls, steps))
@@ -141,32 +127,6 @@ def _folded(line: str) -> list[str]:
     return folded or [line]
 
 
-def verify(
-    folder: RunFolder,
-    drop: Annotated[
-        bool,
-        typer.Option(
-            "--drop", help="Leave damaged episodes out, so that tomeval run plays them again."
-        ),
-    ] = False,
-) -> None:
-    """Check all that a run folder holds against the checksums it was written with.
-
-    Exit codes: 0, everything is sound; 1, something is damaged, or was and has been left out; 2, no
-    run can be read at all.
-    """
-    from tomeval.runs.verify import drop_damaged, verified
-
-    checked = verified(folder)
-    for line in checked.lines():
-        show(line)
-    if drop and not checked.store_sound:
-        for line in drop_damaged(folder, checked):
-            show(line)
-    if not checked.sound:
-        raise typer.Exit(1)
-
-
 def prompt(
     strategy: Annotated[
         str,
@@ -179,6 +139,10 @@ def prompt(
         str,
         typer.Option("--domain", help="The kind of game.", autocompletion=completing("domains")),
     ] = "matrix",
+    game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "",
+    prompts: Annotated[
+        str, typer.Option("--prompts", help="A set of templates, or a folder of your own.")
+    ] = "",
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="Show a cell of this experiment instead.")
     ] = None,
@@ -189,76 +153,52 @@ def prompt(
         typer.Option("--form", help="The question; in matrix games act, predict, react or payoff."),
     ] = "",
     number: Annotated[int | None, typer.Option("--round", help="The round. Default: 5.")] = None,
-    game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "",
-    labels: Annotated[str, typer.Option("--labels", hidden=True, help="A label set.")] = "",
-    horizon: Annotated[
-        int, typer.Option("--horizon", hidden=True, help="Steps per episode, T.")
-    ] = 0,
-    partner: Annotated[str, typer.Option("--partner", help="The partner set.")] = "",
-    option_order: Annotated[str, typer.Option("--option-order", hidden=True)] = "",
-    literal_order: Annotated[str, typer.Option("--literal-order", hidden=True)] = "",
-    goal: Annotated[str, typer.Option("--goal", hidden=True, help="none, win or maximise.")] = "",
-    persona: Annotated[
-        str,
-        typer.Option("--persona", hidden=True, help="Who the player is asked to be."),
-    ] = "",
-    partner_persona: Annotated[
-        str,
-        typer.Option("--partner-persona", hidden=True, help="Who the other player is said to be."),
-    ] = "",
-    frame: Annotated[
-        str, typer.Option("--frame", hidden=True, help="A story around the game, such as business.")
-    ] = "",
-    examples: Annotated[
-        str, typer.Option("--examples", hidden=True, help="reciprocal or myopic.")
-    ] = "",
-    system: Annotated[str, typer.Option("--system", hidden=True, help="A system message.")] = "",
-    prompts: Annotated[
-        str, typer.Option("--prompts", help="A set of templates, or a folder of your own.")
-    ] = "",
+    model: ModelOption = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="A key of the experiment, or a setting of the strategy's player and game: "
+            "labels=neutral, partners=tit_for_tat, persona='a trader'. Repeatable.",
+        ),
+    ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(
-            "--tokenizer", hidden=True, help="Count tokens with this tokenizer: folder or Hub name."
-        ),
+        typer.Option("--tokenizer", help="Count tokens with this tokenizer: folder or Hub name."),
     ] = None,
     copy_to: Annotated[
         Path | None,
         typer.Option(
             "--copy-to",
-            hidden=True,
             metavar="FOLDER",
             help="Copy this player's templates into a folder, to change them; --prompts FOLDER, or "
             "prompts = [...] in an experiment, uses them.",
         ),
     ] = None,
-    model: ModelOption = None,
-    overrides: Overrides = None,
 ) -> None:
-    """Print exactly what a model would read in one round of a made-up play."""
+    """Print exactly what a model would read in one round."""
     from tomeval.runs.domain import get_domain
-    from tomeval.runs.experiment import load_experiment
+    from tomeval.runs.experiment import load_experiment, override_key
     from tomeval.runs.preview import copy_templates, preview
 
-    own = {"game": game, "labels": labels, "partners": partner, "horizon": horizon}
-    own |= {"option_order": option_order, "literal_order": literal_order, "prompts": prompts}
-    own |= {"goal": goal, "examples": examples, "system": system, "frame": frame}
-    own |= {"persona": persona, "partner_persona": partner_persona}
-    settings = {key: value for key, value in own.items() if value}
     if experiment is None:
-        if model or overrides or cell:
-            raise TomevalError("--model, --set and --cell need --experiment")
+        if model or cell:
+            raise TomevalError("--model and --cell need --experiment")
         if not strategy:
             raise TomevalError("name a strategy, or an experiment with --experiment")
         kind = get_domain(domain, "--domain")
         if kind.describe.example is None:
             raise TomevalError(f"domain {kind.name!r} has no example of its own: add --experiment")
-        more = {"form": form} if form else {}
-        shown = kind.describe.example(strategy, seat, settings | more)
+        own = {"game": game, "prompts": prompts, "form": form}
+        settings: dict[str, Any] = {key: value for key, value in own.items() if value}
+        for override in overrides or ():
+            override_key(settings, override)
+        shown = kind.describe.example(strategy, seat, settings)
     else:
-        if strategy or settings:
-            given = ["the strategy"] * bool(strategy) + list(settings)
-            raise TomevalError(f"--experiment says what is played: leave out {', '.join(given)}")
+        if strategy or game or prompts:
+            raise TomevalError(
+                "--experiment says what is played: leave out the strategy, --game and --prompts"
+            )
         loaded = load_experiment(experiment, overrides or [], model, stand_in="pocket")
         if not 0 <= cell < len(loaded.cells):
             raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")

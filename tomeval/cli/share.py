@@ -41,15 +41,7 @@ def plot(
     every: Annotated[
         bool, typer.Option("--all", help="Draw every figure that the run's data supports.")
     ] = False,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="CONDITION",
-            help="Cells to draw: COLUMN=VALUE[,VALUE], with * for any text; != for all others. "
-            "Repeatable.",
-        ),
-    ] = None,
+    where: WhereOption = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,7 +85,7 @@ def plot(
         str, typer.Option("--x", help="For regret and tom: along step, or along episode.")
     ] = "step",
 ) -> None:
-    """Draw the figures that say most of runs, all of them, or those named, with their captions.
+    """Draw the figures that say most of a run, or those named.
 
     Several runs of one domain are drawn as one.
     """
@@ -205,7 +197,7 @@ def report(
     ] = None,
     where: WhereOption = None,
 ) -> None:
-    """Write a report: one HTML file with tables, figures, comparisons and every game.
+    """Write one HTML file: tables, figures, comparisons, games.
 
     Of several runs of one domain: one page of what they have in common, without the games.
     """
@@ -263,9 +255,8 @@ def export(
         str | None,
         typer.Option(
             "--what",
-            metavar="steps|episodes|answers|cells|origins",
-            help="Which table; answers: the outcome of every question; origins: where episodes "
-            "were played. Default: steps.",
+            metavar="steps|episodes|answers|cells",
+            help="Which table; answers: the outcome of every question. Default: steps.",
         ),
     ] = None,
     form: Annotated[
@@ -290,7 +281,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Export a table of a run, or the whole run, for other programs."""
+    """Export a table of a run, or the whole run."""
     from tomeval.cli.progress import working
     from tomeval.report.exporting import export as export_any
     from tomeval.runs.results import Run

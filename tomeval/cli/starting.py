@@ -30,7 +30,7 @@ def list_(
     ] = "",
     form: TableFormat = "text",
 ) -> None:
-    """List what an experiment or an option can name; alone, the lists themselves."""
+    """List what an experiment or an option can name."""
     from tomeval.cli.listing import list_rows
 
     rows = list_rows(what, holding)
@@ -59,7 +59,7 @@ def init(
         ),
     ] = "matrix",
 ) -> None:
-    """Write a worked, commented example that runs as it is; nothing is overwritten."""
+    """Write a commented example that runs as it is."""
     if domain != "matrix" and kind not in OF_DOMAINS and (kind, domain) not in FOLDERS:
         raise TomevalError(
             f"init: there is no {kind} of the domain {domain}; --domain is for experiment and "

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.anytime import anytime_numbers
 from tomeval.comparing.estimates import estimates
 from tomeval.comparing.layout import Layout
 from tomeval.comparing.notes import (
@@ -35,29 +34,16 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
 from tomeval.runs.notes import looked_notes
 from tomeval.runs.results import Run
-from tomeval.statistics import AUTO, RESAMPLES
-from tomeval.statistics.estimates import SEQUENCE
+from tomeval.statistics import RESAMPLES
 from tomeval.statistics.flips import smallest_division_p, smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
-KINDS = (AUTO, "t", SEQUENCE)
 FAMILIES = {
     "metric": "the comparisons of one metric in one scope with the baseline",
     "scope": "the comparisons of all metrics in one scope with the baseline",
     "all": "all comparisons of all metrics in all scopes",
 }
-
-
-def interval_for(interval: str) -> str:
-    """Return the kind of a comparison beside means with intervals of a kind: Student's by default.
-
-    Examples
-    --------
-    >>> interval_for("normal"), interval_for("auto"), interval_for("sequence")
-    ('t', 'auto', 'sequence')
-    """
-    return interval if interval in KINDS else "t"
 
 
 def compare(
@@ -73,7 +59,6 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = 0,
     by_task: bool = True,
-    interval: str = AUTO,
 ) -> Comparison:
     """Compare every level with a baseline on the episodes that both played to the end.
 
@@ -106,8 +91,6 @@ def compare(
     by_task : bool
         Whether single tasks have BCa intervals too, which take the longest with many tasks; if not,
         these are NaN unless there is one task only. All other numbers are made either way.
-    interval : {"auto", "t", "sequence"}
-        ``sequence``: intervals and p values hold at every look, see `tomeval.statistics.sequences`.
         ``auto``: ``sequence`` if a run is `Run.sequential`, else ``t``.
 
     Raises
@@ -128,8 +111,6 @@ def compare(
         raise unknown("family", family, FAMILIES)
     if resamples < 99:
         raise TomevalError(f"resamples must be at least 99, is {resamples}")
-    if interval not in KINDS:
-        raise unknown("interval", interval, KINDS)
     with opened(runs) as listed:
         by = check_by(listed, by)
         known = metric_names(listed, metrics)
@@ -142,8 +123,7 @@ def compare(
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
         more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
         more += [*scale_notes(listed[0].domain, names, scale), *unit_notes(sides)]
-        more += [note for run in listed for note in looked_notes(run, interval)]
-        anytime = SEQUENCE in {interval, *(run.method(interval) for run in listed)}
+        more += [note for run in listed for note in looked_notes(run)]
         more += left_out(listed, by)
     comparison = compare_pairs(
         pairing,
@@ -153,7 +133,6 @@ def compare(
         seed=seed,
         ranges=ranges,
         by_task=by_task,
-        anytime=anytime,
     )
     return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
 
@@ -215,12 +194,8 @@ def compare_pairs(
     seed: int = 0,
     ranges: Mapping[str, float] | None = None,
     by_task: bool = True,
-    anytime: bool = False,
 ) -> Comparison:
-    """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note.
-
-    `anytime` asks for confidence sequences in place of what holds at one look.
-    """
+    """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
     layout = Layout(pairing)
     numbers, identical = estimates(layout, margin)
     difference = numbers["difference"]
@@ -228,11 +203,7 @@ def compare_pairs(
     p = permutation_p(layout, difference, resamples, signs)
     defined, key = ~np.isnan(numbers["t_low"]), Stream.of(seed, "bootstrap", pairing.by).key
     bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key, by_task)
-    if anytime:
-        numbers |= anytime_numbers(layout, margin)
-        for end in ("improvement_low", "improvement_high"):
-            numbers[end] = np.full(layout.shape, np.nan)
-    adjusted, sizes = corrected(numbers["p_sequence"] if anytime else p, family)
+    adjusted, sizes = corrected(p, family)
     differ, pairs = differing_pairs(layout), layout.pairs()
     least = smallest_p(differ, pairs[..., None], resamples)
     apart, divisions = layout.apart(), layout.divisions()

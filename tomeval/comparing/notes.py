@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tomeval.comparing.result import ALPHA, alike_notes, kind_notes, reach_notes
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import FEWEST
-from tomeval.statistics.estimates import SEQUENCE
 
 if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
@@ -58,7 +57,7 @@ def comparison_notes(
     single = found.pairs[0] <= 1
     enough = np.isfinite(found.bca_low[0]).any(axis=1)
     few = [found.levels[k] for k in np.flatnonzero(enough & (found.pairs[0] < FEW))]
-    if few and found.interval != SEQUENCE:
+    if few:
         notes.append(
             f"fewer than {FEW} pairs ({', '.join(few)}): the bootstrap interval is too narrow; use "
             "Student's t"
@@ -117,11 +116,6 @@ def _group_notes(found: Comparison) -> list[str]:
 
 def _improvement_notes(found: Comparison) -> list[str]:
     """Say why probabilities of improvement lack an interval that the differences have."""
-    if found.interval == SEQUENCE:
-        said = ["P(better) and effect size have no interval that is valid at every look"]
-        if found.apart.any():
-            said.append("unpaired groups have no confidence sequence and are not tested")
-        return said
     without = np.isnan(found.improvement_low) & np.isfinite(found.improvement)
     lost = (without & np.isfinite(found.t_low)).any(axis=0)
     if not lost.any():

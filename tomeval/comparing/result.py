@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import exact
 from tomeval.runs.measures import Measure
-from tomeval.statistics.estimates import SEQUENCE
 from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
@@ -20,7 +19,7 @@ ALPHA = 0.05
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
 _SHOWN = 3
-INTERVAL, TEST, APART, EVIDENCE = "t", "sign flip", "exchange of units", "e-value"
+INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
 """The kinds of the interval and of the test that a row shows first, of pairs and of two groups;
 the last is the test of sequences."""
 
@@ -81,10 +80,6 @@ class Comparison:
         How many tests Holm's correction of this one covers; 0 without a test.
     notes : tuple of str
         What a reader must know besides the numbers.
-    sequence_low, sequence_high, p_sequence : ndarray, shape (S, L, M), optional
-        Of a comparison that holds at every look: the confidence sequence of the difference, and
-        1 / e-value. `p_holm` is then the correction of this p, `p_equivalence` is 1 / e-value of
-        the nearer margin, and probabilities of improvement have no interval.
     """
 
     by: str
@@ -121,24 +116,6 @@ class Comparison:
     resamples: int
     seed: int
     notes: tuple[str, ...]
-    sequence_low: FloatArray | None = None
-    sequence_high: FloatArray | None = None
-    p_sequence: FloatArray | None = None
-
-    @property
-    def interval(self) -> str:
-        """The kind of the interval that goes with `p_holm`."""
-        return INTERVAL if self.sequence_low is None else SEQUENCE
-
-    @property
-    def low(self) -> FloatArray:
-        """The lower ends of the differences' intervals of the kind `interval`, (S, L, M)."""
-        return self.t_low if self.sequence_low is None else self.sequence_low
-
-    @property
-    def high(self) -> FloatArray:
-        """The upper ends of the differences' intervals of the kind `interval`, (S, L, M)."""
-        return self.t_high if self.sequence_high is None else self.sequence_high
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -175,8 +152,7 @@ class Comparison:
             return "higher" if self.difference[at] > 0 else "lower"
         if self.p_equivalence[at] < ALPHA:
             return "equivalent"
-        could = self.interval == SEQUENCE or self.p_smallest[at] < ALPHA
-        return "undecided" if could else "too few"
+        return "undecided" if self.p_smallest[at] < ALPHA else "too few"
 
     def enough(self, at: tuple[int, int, int]) -> int | None:
         """Return the fewest pairs with which a comparison (scope, level, metric) could reject.
@@ -185,7 +161,7 @@ class Comparison:
         pairs.
         """
         tests = int(self.family_size[at])
-        if self.apart[at[:2]] or self.interval == SEQUENCE:
+        if self.apart[at[:2]]:
             return None
         return enough_pairs(tests, self.resamples, ALPHA) if tests else None
 
@@ -205,19 +181,16 @@ class Comparison:
             "unpaired": int(self.unpaired[s, k]),
             "tasks": int(self.covered[s, k]),
         }
-        names = ["level_mean", "baseline_mean", "difference", "low", "high"]
-        names += ["bca_low", "bca_high", "p_t", "p_permutation"]
-        names += ["p_sequence"] if self.interval == SEQUENCE else []
-        names += ["p_holm", "p_smallest"]
+        names = ["level_mean", "baseline_mean", "difference", "t_low", "t_high"]
+        names += ["bca_low", "bca_high", "p_t", "p_permutation", "p_holm", "p_smallest"]
         names += ["family_size"]
         names += ["effect_size", "improvement", "improvement_low", "improvement_high"]
-        renamed = {"low": "difference_low", "high": "difference_high"}
+        renamed = {"t_low": "difference_low", "t_high": "difference_high"}
         for name in names:
             value = getattr(self, name)[at].item()
             row[renamed.get(name, name)] = exact(value) if isinstance(value, float) else value
         test = APART if self.apart[s, k] else TEST
-        test = EVIDENCE if self.interval == SEQUENCE else test
-        row |= {"interval": self.interval, "test": test, "pairs_enough": self.enough(at)}
+        row |= {"interval": INTERVAL, "test": test, "pairs_enough": self.enough(at)}
         row["margin"] = float(self.margin[m])
         row["p_equivalence"] = float(self.p_equivalence[at])
         return row | {"verdict": self._verdict(at)}
@@ -226,10 +199,9 @@ class Comparison:
         """Return one dict per scope, metric and level, at full precision.
 
         ``difference_low`` and ``difference_high`` are the interval of the kind ``interval``,
-        Student's or a sequence, of one difference alone; ``p_permutation``, ``p_holm`` and
-        ``p_smallest`` are of ``test``, the sign flip or between groups the exchange of units; of a
-        sequence the test is its e-value, and ``p_holm`` corrects ``p_sequence``. ``pairs_enough``
-        is `enough`.
+        Student's, of one difference alone; ``p_permutation``, ``p_holm`` and ``p_smallest`` are of
+        ``test``, the sign flip or between groups the exchange of units. ``pairs_enough`` is
+        `enough`.
         """
         chosen = range(len(self.scopes)) if scopes is None else scopes
         return [
@@ -242,8 +214,6 @@ class Comparison:
 
 def reach_notes(found: Comparison) -> list[str]:
     """Say in which scopes no test can reject, whatever the pairs show, and what would be enough."""
-    if found.interval == SEQUENCE:
-        return []
     tested = ~np.isnan(found.p_smallest)
     stuck = tested & ~found.identical & ~(found.p_smallest < ALPHA) & ~(found.p_holm < ALPHA)
     notes: dict[tuple[str, ...], list[str]] = {}
@@ -285,8 +255,6 @@ def _alike(
 
 def kind_notes(found: Comparison) -> list[str]:
     """Say how many intervals exclude 0 without a find, or include it with one, and why."""
-    if found.interval == SEQUENCE:
-        return []
     finds = found.p_holm < ALPHA
     excludes = (found.t_low > 0) | (found.t_high < 0)
     counted = ~np.isnan(found.p_holm) & ~np.isnan(found.t_low) & ~found.identical
@@ -310,8 +278,6 @@ def alike(of: Mapping[str, Any]) -> Any:
 
 def alike_notes(found: Comparison) -> list[str]:
     """Say of how many comparisons tables for reading show no p, and why."""
-    if found.interval == SEQUENCE:
-        return []
     names = ("effect_size", "p_t", "difference")
     counts = {"pairs": found.pairs[:, :, None], "tasks": found.covered[:, :, None]}
     count = int(alike({name: getattr(found, name) for name in names} | counts).sum())

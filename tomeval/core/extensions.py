@@ -51,7 +51,7 @@ class Extension:
         `tomeval.runs.engines.Engine`.
     portions : mapping
         How an experiment is played in parts: ``shard``, of the option's text, returns a
-        `tomeval.runs.runner.Part`; ``status`` shows several folders, ``merge`` makes one of them.
+        `tomeval.runs.runner.Part`; ``status`` shows several folders.
     loggers : mapping
         What ``run --log NAME`` can name: name to a function of the run's folder, which need not
         exist yet, and of its `tomeval.runs.live.Live`, that returns a context: in it the run plays.

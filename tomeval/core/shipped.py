@@ -57,15 +57,11 @@ SHIPPED: dict[str, Shipped] = {
     "adaptation": Shipped(
         "tomeval.extensions.adaptation:EXTENSION",
         data={"matrix": "changes"},
-        subjects=("detector",),
         partner_sets=("switch",),
     ),
     "axelrod": Shipped("tomeval.extensions.axelrod:EXTENSION", partners=("axelrod",)),
     "cluster": Shipped("tomeval.extensions.cluster:EXTENSION", engines=("ray",)),
-    "environments": Shipped(
-        "tomeval.extensions.environments:EXTENSION",
-        runs=("before", "after"),
-    ),
+    "environments": Shipped("tomeval.extensions.environments:EXTENSION"),
     "fresh": Shipped(
         "tomeval.extensions.fresh:EXTENSION",
         data={"matrix": "fresh games"},
@@ -81,17 +77,14 @@ SHIPPED: dict[str, Shipped] = {
         commands={
             "import inspect": (
                 _GUESTS,
-                "Make a run folder from an Inspect log of tomeval's tasks, rescored from its "
-                "replies.",
+                "Make a run folder from an Inspect log of tomeval's tasks.",
             )
         },
-        exporters=("inspect", "lm-eval", "every-eval-ever"),
         models=("inspect",),
     ),
     "internal": Shipped(
         "tomeval.extensions.internal:EXTENSION",
         data={"matrix": "internal"},
-        models=("compiled",),
         keys=("matrix internal",),
     ),
     "known": Shipped(
@@ -118,29 +111,18 @@ SHIPPED: dict[str, Shipped] = {
     "probabilistic": Shipped(
         "tomeval.extensions.probabilistic:EXTENSION",
         data={"matrix": "probabilities"},
-        subjects=("forecaster",),
     ),
-    "ratings": Shipped(
-        "tomeval.extensions.ratings:EXTENSION",
-        data={"arena": "games"},
-        commands={
-            "ratings": (
-                "Read",
-                "Rate players from all games and from games without errors, and show who caused "
-                "errors.",
-            )
-        },
-    ),
+    "ratings": Shipped("tomeval.extensions.ratings:EXTENSION", data={"arena": "games"}),
     "regression": Shipped("tomeval.extensions.regression:EXTENSION", comparisons=("regression",)),
     "shards": Shipped(
         "tomeval.extensions.shards:EXTENSION",
         commands={
-            "merge": (
-                "Measure",
-                "Verify run folders of one experiment and merge them into one; they do not change.",
+            "import shards": (
+                _GUESTS,
+                "Make one run of run folders of one experiment, such as its shards.",
             )
         },
-        portions=("shard", "status", "merge"),
+        portions=("shard", "status"),
     ),
     "trajectories": Shipped(
         "tomeval.extensions.trajectories:EXTENSION",

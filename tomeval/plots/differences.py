@@ -22,7 +22,6 @@ from tomeval.plots.settings import in_style
 from tomeval.plots.style import add_head
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import SEQUENCE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +50,7 @@ def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]:
     """Draw the differences in one measure, as many panels and rows on a page as fit."""
-    from tomeval.comparing.comparison import compare, interval_for
+    from tomeval.comparing.comparison import compare
 
     compared = compare(
         run,
@@ -59,7 +58,6 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
         metrics=[name],
         reference=options.reference,
         by_task=False,
-        interval=interval_for(options.interval),
     )
     if not np.isfinite(compared.difference).any():
         return []
@@ -68,9 +66,6 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
     stem = f"differences_by_{by}" + (f"_{measure.short}" if len(options.metrics) > 1 else "")
     cells = [cell for cell in run.cells if len(cell.episodes)]
     told = all_words(cells)
-    kind, test = "intervals (Student's t)", "permutation test"
-    if compared.interval == SEQUENCE:
-        kind, test = "confidence sequences (valid at every look)", "e-value"
     drawings = []
     for group, scopes in enumerate(pages(single, MOST_PANELS)):
         for part, levels_shown in enumerate(pages(range(len(compared.levels)), MOST_ROWS)):
@@ -83,9 +78,11 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
                     differences_figure(compared, measure, scopes, levels_shown, options, told),
                     f"{measure.heading} compared with {compared.baseline}, by {by}",
                     f"Difference in {measure.heading} from {compared.baseline}, {told}, over "
-                    f"{_units(compared)} ({sample_words(cells)}), with 95 % {kind}. Filled: "
-                    f"significant at 5 % ({test}, Holm's correction).{SIDES[measure.better]} All "
-                    f"panels and pages share one scale.{_reach(compared, scopes, levels_shown)}",
+                    f"{_units(compared)} ({sample_words(cells)}), with 95 % intervals "
+                    "(Student's t). Filled: "
+                    "significant at 5 % (permutation test, Holm's correction)."
+                    f"{SIDES[measure.better]} All panels and pages share one scale."
+                    f"{_reach(compared, scopes, levels_shown)}",
                     _describe(compared, measure, scopes, levels_shown),
                 )
             )
@@ -116,7 +113,7 @@ def _describe(
     for s in scopes:
         said = []
         for level in levels:
-            low, high = float(found.low[s, level, 0]), float(found.high[s, level, 0])
+            low, high = float(found.t_low[s, level, 0]), float(found.t_high[s, level, 0])
             between = "" if np.isnan(low) else f" ({number(low)} to {number(high)})"
             mean = number(float(found.difference[s, level, 0]))
             said.append(f"{found.levels[level]} {mean}{between}")
@@ -145,7 +142,7 @@ def differences_figure(
             mean = found.difference[s, level, 0]
             if np.isnan(mean):
                 continue
-            low, high = found.low[s, level, 0], found.high[s, level, 0]
+            low, high = found.t_low[s, level, 0], found.t_high[s, level, 0]
             if np.isfinite(low):
                 axes.plot([low, high], [row, row], color="#0072B2", lw=1.4, zorder=3)
             differs = found.p_holm[s, level, 0] < 0.05
@@ -163,7 +160,7 @@ def differences_figure(
 
 def _span(found: Comparison) -> tuple[float, float]:
     """Return the ends of the scale, which is that of all pages."""
-    ends = np.stack([found.difference[:, :, 0], found.low[:, :, 0], found.high[:, :, 0]])
+    ends = np.stack([found.difference[:, :, 0], found.t_low[:, :, 0], found.t_high[:, :, 0]])
     known = [0.0, *ends[np.isfinite(ends)].tolist()]
     room = 0.06 * (max(known) - min(known)) or 1.0
     return min(known) - room, max(known) + room

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tomeval.comparing.comparison import Comparison, compare, interval_for
+from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
 from tomeval.core.errors import TomevalError
 from tomeval.report.facts import counted
 from tomeval.report.table import comparison_table
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import AUTO, SEQUENCE
+from tomeval.statistics.estimates import AUTO
 
 MOST_GROUPS = 8
 """With more groups than this, such as models, all are compared together."""
@@ -49,7 +49,7 @@ def comparisons(
     groups, errors, baseline_used = [], [], baseline
     for title, part in _groups(run, column):
         try:
-            comparison = _compared(part, column, baseline_used, names, (reference, interval))
+            comparison = _compared(part, column, baseline_used, names, reference)
         except TomevalError as error:
             errors.append(error)
             groups.append({"title": title, "reason": f"No comparison: {error}."})
@@ -81,13 +81,9 @@ def _groups(run: Run, by: str) -> list[tuple[str, Run]]:
 
 
 def _compared(
-    run: Run, by: str, baseline: str | None, names: Sequence[str], how: tuple[str | None, str]
+    run: Run, by: str, baseline: str | None, names: Sequence[str], reference: str | None
 ) -> Comparison:
-    """Compare levels; measures in payoff units in ranges where games are pooled.
-
-    `how`: from what regret is measured, and the kind of the intervals of means.
-    """
-    reference, interval = how
+    """Compare levels; measures in payoff units in ranges where games are pooled."""
     metrics = [name for name in names if name in (run.scores or run.headline)] or names
     pooled = any(run.measures[name].in_payoffs for name in metrics)
     scale = pooled_scale(run.cells, reference) if pooled else "payoff"
@@ -100,7 +96,6 @@ def _compared(
         reference=reference,
         scale=scale,
         by_task=False,  # the page shows no bootstrap's intervals
-        interval=interval_for(interval),
     )
     if scale == "payoff":
         return comparison
@@ -129,8 +124,6 @@ def shown_comparison(title: str, found: Comparison) -> dict[str, Any]:
 
 def _how(found: Comparison) -> str:
     """Say how intervals and p are made."""
-    if found.interval == SEQUENCE:
-        return "95 % confidence sequence; p is 1 / e-value; both are valid at every look"
     test = f"p comes from a permutation test ({found.resamples:,} resamples)"
     return f"Student's 95 % interval; {test}"
 

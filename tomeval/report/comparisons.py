@@ -25,7 +25,6 @@ from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
-from tomeval.statistics.estimates import SEQUENCE
 
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
@@ -63,12 +62,6 @@ def comparison_rows(
 
 def comparison_above(found: Comparison, ends: str = "t") -> list[str]:
     """Return the lines above the table of a comparison; `ends` as for `comparison_rows`."""
-    if found.interval == SEQUENCE:
-        return [
-            f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over "
-            "paired episodes, each with its own 95 % confidence sequence, valid at every look",
-            f"p is 1 / e-value of the sequence, valid at every look; {found.family}",
-        ]
     method = "Student's t" if ends == "t" else "the BCa bootstrap"
     over, test = "paired episodes", "sign-flip permutation test"
     if found.apart.any():  # which levels: a note says it
@@ -99,15 +92,13 @@ def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(
-            *difference, digits, symmetric=row["interval"] == "t" and ends == "t"
-        ),
-        "p": p_text(row["p_sequence" if "p_sequence" in row else "p_permutation"]),
+        "difference": interval(*difference, digits, symmetric=ends == "t"),
+        "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
         "P(better)": interval(*_ends(row, "improvement"), 2),
     }
-    if row["interval"] != SEQUENCE and alike(row):
+    if alike(row):
         shown |= {"p": MISSING, "p (Holm)": MISSING}
     if margins:
         shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
@@ -144,7 +135,6 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
         metrics=metrics,
         resamples=options["resamples"] or RESAMPLES,
         by_task=options["by_task"],
-        interval="t" if options["interval"] == "bca" else options["interval"],
         **{name: options[name] for name in names},
     )
     ends = "bca" if options["interval"] == "bca" else "t"
@@ -238,12 +228,6 @@ def _correlation(runs: Sequence[Run], options: Row) -> Table:
     return rows, above, list(dict.fromkeys(note for one in correlations for note in one.notes))
 
 
-_FIXED = (
-    "this plans a fixed number of episodes, but the pilot stopped by a condition: for such a run "
-    "use tomeval plan --until CONDITION --pilot RUN"
-)
-
-
 def _power(runs: Sequence[Run], options: Row) -> Table:
     from tomeval.comparing.power import episodes_needed
 
@@ -265,10 +249,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
         "the SD; now: with the pilot's pairs",
     ]
     shown = [_power_read(row) for row in rows] if options["form"] in READ else rows
-    below = left_out(runs, options["by"])
-    if any(run.until for run in runs):
-        below.append(_FIXED)
-    return shown, above, below
+    return shown, above, left_out(runs, options["by"])
 
 
 def _difference_unit(measure: Measure) -> str:

@@ -113,9 +113,9 @@ class Episodes:
 
     def _read(self, cell: RunCell) -> list[_Row]:
         """Return the rows of the list."""
-        columns = ", ".join(("episode", "status", "steps", *self._run.domain.read.schema.episodes))
+        columns = ("episode", "status", "steps", *self._run.domain.read.schema.episodes)
         rows = []
-        for row in self._run.store.episode_records(cell.number, columns):
+        for row in self._run.store.read("episodes", columns, cell.number):
             episode, status, steps, *own = row
             drawn = cell.shown_episode(own)[0] if own else None
             rows.append(_Row(episode, status, steps, "" if drawn is None else str(drawn)))

@@ -1,13 +1,10 @@
-"""What exports for other tools share: names of cells and folders, means, the date of a run."""
+"""What exports for other tools share: names of cells and folders, the sessions of a run."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any
 
 from tomeval.plots.output import distinct
@@ -15,24 +12,6 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import HEADINGS
 from tomeval.runs.folder import read_json
 from tomeval.runs.results import Run
-
-_UNKNOWN_DATE = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def means(cell: RunCell) -> Iterator[tuple[str, float, float | None]]:
-    """Yield the measures that have a value: name, mean, standard error (None if undefined)."""
-    for name, mean in zip(cell.names, cell.estimate(cell.names).mean.tolist(), strict=True):
-        if math.isfinite(mean):
-            error = cell.standard_error(name)
-            yield name, mean, error if math.isfinite(error) else None
-
-
-def started(run: Run) -> datetime:
-    """Return when the run began; the first moment of 1970 if that is not recorded."""
-    for session in sessions(run):
-        with suppress(KeyError, TypeError, ValueError):
-            return datetime.fromisoformat(session["started"]).astimezone(UTC)
-    return _UNKNOWN_DATE
 
 
 def sessions(run: Run) -> list[dict[str, Any]]:
@@ -45,16 +24,6 @@ def players(cell: RunCell) -> dict[str, str | int]:
     """Return the columns that say who is measured."""
     task = cell.shown_task
     return {name: value for name, value in cell.columns.items() if name not in task}
-
-
-def only_model(cell: RunCell) -> str:
-    """Return the one language model that plays, if it is the player who is measured; else empty."""
-    return cell.own_model if set(cell.models.values()) == {cell.own_model} else ""
-
-
-def task_text(cell: RunCell) -> str:
-    """Name what is played in a few words."""
-    return cell.domain.compare.words(cell.shown_task) or cell.domain.title
 
 
 def task_names(cells: Sequence[RunCell]) -> dict[int, str]:

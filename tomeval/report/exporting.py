@@ -28,7 +28,7 @@ TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
 
 _ENDINGS = {form: form for form in TABLES if form != "spreadsheet"}
 
-WHATS = ("steps", "episodes", "answers", "cells", "origins")
+WHATS = ("steps", "episodes", "answers", "cells")
 """The tables that can be exported."""
 
 
@@ -47,7 +47,7 @@ def export(
     form : str
         One of `TABLES`, see `export_run`; or the format of an exporter, which is of the whole run,
         in files in the folder `out`.
-    what : {"steps", "episodes", "answers", "cells", "origins"}, optional
+    what : {"steps", "episodes", "answers", "cells"}, optional
         Which table; default: steps.
     out : Path, optional
         A file, or a folder for the whole run.
@@ -92,8 +92,7 @@ def format_names() -> list[str]:
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
     """Write one table of a run.
 
-    That is ``steps``, ``episodes``, ``answers`` (what became of every question), ``cells``, or
-    ``origins`` (where the episodes were played, with the versions of libraries there).
+    That is ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
     `form` is ``csv``, ``spreadsheet`` (CSV in which no text can be taken for a formula), ``jsonl``
     or ``parquet``; NaN and missing values are empty in CSV and null in the others. `out` is
@@ -165,7 +164,6 @@ def _parquet(run: Run, what: str, out: Path) -> None:
 
 _SHARED = {
     **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
-    "origin": "INTEGER",
     "seed": "INTEGER",
     **dict.fromkeys((*RATES, "ours", "reported", "difference"), "REAL"),
 }

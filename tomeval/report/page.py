@@ -23,7 +23,6 @@ from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
 from tomeval.report.episodes import Episodes
 from tomeval.report.table import results, valued
-from tomeval.runs.origins import report_rows
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures, first_part
 from tomeval.statistics.estimates import AUTO
@@ -148,7 +147,6 @@ def _context(
         "settings": facts.settings(run),
         "facts": run.domain.show.facts(run),
         "sessions": facts.sessions(run),
-        "origins": report_rows(run),
         "meanings": facts.meanings(run, valued(run, rows)),
         "listed": [run.measures[name] for name in names],
         "drawn": episodes.drawn,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.rows import Row, Rows, clearly_best, digits_for, is_number, repeats, texts
 from tomeval.report.tables import Grid
 from tomeval.runs.columns import ANSWER, RATES, has_interval, heading
-from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_columns, split
 
@@ -31,8 +29,6 @@ SETTINGS = ("reference", "seed", "on_invalid", "attempts")
 
 Words = Callable[[str], str]
 Key = tuple[Any, ...]
-Place = tuple[Key, Key]
-"""A player and a task: the values of the columns down, and of those across."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +39,13 @@ class Pivot:
     across: list[str]
     players: list[Key]
     tasks: list[Key]
-    at: dict[Place, Row]
+    at: dict[tuple[Key, Key], Row]
 
     @property
     def reads_well(self) -> bool:
         """Whether there are players and tasks to compare, not too many tasks, and few gaps."""
         filled = 3 * len(self.at) >= len(self.players) * len(self.tasks)
         return len(self.players) > 1 and 1 < len(self.tasks) <= MOST_TASKS and filled
-
-    def groups(self, task: Sequence[str]) -> list[dict[Place, Row]]:
-        """Return the rows by place, apart for each task with its settings."""
-        groups: dict[Key, dict[Place, Row]] = {}
-        for cell, row in self.at.items():
-            groups.setdefault(tuple(row.get(n) for n in (*task, *SETTINGS)), {})[cell] = row
-        return list(groups.values())
 
     def means(self, name: str) -> dict[Key, float]:
         """Return every player's mean over tasks; none if any player lacks a value in any task."""
@@ -66,24 +55,6 @@ class Pivot:
             return {}
         return {p: sum(self.at[p, t][name] for t in self.tasks) / count for p in self.players}
 
-    def mean_ranks(self, measure: Measure, task: Sequence[str]) -> dict[Key, float]:
-        """Return every player's mean rank in the tasks in which it has a value; the best has 1.
-
-        Players of equal values share the mean of their ranks. Those without any value come last. Of
-        measures of which neither side is better, the least has 1.
-        """
-        ranks: dict[Key, list[float]] = {player: [] for player in self.players}
-        side = measure.better or -1
-        for rows in self.groups(task):
-            values = {
-                p: row[measure.name] for p, row in rows.items() if is_number(row[measure.name])
-            }
-            for (player, _), value in values.items():
-                above = sum(side * other > side * value for other in values.values())
-                same = sum(other == value for other in values.values())
-                ranks[player].append(above + (1 + same) / 2)
-        return {p: sum(of) / len(of) if of else math.inf for p, of in ranks.items()}
-
 
 def pivot_of(run: Run, rows: Rows, asked: str) -> Pivot | None:
     """Return how the cells stand as a pivot; None if two of them would stand in one place."""
@@ -92,75 +63,91 @@ def pivot_of(run: Run, rows: Rows, asked: str) -> Pivot | None:
     keys = [name for name in rows[0] if name in known]
     vary = [key for key in keys if len({row[key] for row in rows}) > 1 and key not in left_out]
     if asked in ("", AS_IT_IS):
-        task = compare.task_of(cell, compare.by[0])
+        task = list(compare.task_of(cell, compare.by[0]))
     else:
-        task = dict.fromkeys(choose_columns(keys, {}, split(asked)))
+        task = choose_columns(keys, {}, split(asked))
     across = [name for name in task if name in vary]
     down = [key for key in vary if key not in across] or keys[:1]
     at = {(_key(row, down), _key(row, across)): row for row in rows}
     if len(at) < len(rows):
         return None
-    order = {name: list(dict.fromkeys(row[name] for row in rows)) for name in across}
+    values = {name: list(dict.fromkeys(row[name] for row in rows)) for name in across}
     tasks = sorted(
         dict.fromkeys(task for _, task in at),
-        key=lambda task: [order[n].index(v) for n, v in zip(across, task, strict=True)],
+        key=lambda task: [values[n].index(v) for n, v in zip(across, task, strict=True)],
     )
     return Pivot(down, across, list(dict.fromkeys(player for player, _ in at)), tasks, at)
 
 
-def _key(row: Row, names: Iterable[str]) -> Key:
+def _key(row: Row, names: Sequence[str]) -> Key:
     return tuple(row[name] for name in names)
 
 
 def pivoted(
     run: Run, rows: Rows, pivot: Pivot, name: str, sort: str, custom: bool, words: Words
 ) -> Grid:
-    """Return one measure of a run as a table of players and tasks, sorted.
+    """Return one measure of a run as a table of players and tasks.
 
     All cells have as many decimals, chosen by all intervals together. The last column is the mean
-    over tasks, where it has a meaning; it has no interval. `custom`: the reader chose what goes
-    across, and players stand as the experiment has them unless `sort` says otherwise.
+    over tasks, where it has a meaning: of shares, and of payoffs on one scale; it has no interval.
+    Players are sorted by it, or by the column asked for. Where the reader chose what goes across
+    (`custom`), there is no mean.
     """
-    measure, task = run.measures[name], run.domain.compare.task
+    measure, digits = run.measures[name], digits_for(rows, name)
     scales = {(cell.payoff_range, cell.payoff_size) for cell in run.cells}
-    alike = measure.unit == "%" or (
-        measure.in_payoffs and len(scales) == 1 and (None, None) not in scales
-    )
+    one_scale = len(scales) == 1 and (None, None) not in scales
+    alike = measure.unit == "%" or (measure.in_payoffs and one_scale)
     means = pivot.means(name) if alike and not custom else {}
-    sort = sort or (AS_IT_IS if custom else "")
-    players, how = _order(run, pivot, measure, means, sort)
-    groups = pivot.groups(task)
-    best = {cell for rows in groups for cell in clearly_best(rows, name, measure.better)}
-    digits, levels = digits_for(rows, name), len(pivot.across) or 1
-    heads = [(*[""] * (levels - 1), words(heading(key))) for key in pivot.down]
+    players, how = _order(run, pivot, name, means, sort)
+    heads = [words(heading(key)) for key in pivot.down]
     columns = [[words(str(player[i])) for player in players] for i in range(len(pivot.down))]
+    groups: dict[Key, dict[tuple[Key, Key], Row]] = {}
+    for place, row in pivot.at.items():
+        task = [row.get(key) for key in (*run.domain.compare.task, *SETTINGS)]
+        groups.setdefault(tuple(task), {})[place] = row
+    best = {at for group in groups.values() for at in clearly_best(group, name, measure.better)}
     marked = set()
     for across in pivot.tasks:
         named = zip(pivot.across, across, strict=True)
-        head = tuple(words(str(value)) or f"no {heading(key)}" for key, value in named)
+        head = [words(str(value)) or f"no {heading(key)}" for key, value in named]
         marked |= {(n, len(heads)) for n, p in enumerate(players) if (p, across) in best}
-        heads.append(head or (measure.heading,))
+        heads.append("\n".join(head) or measure.heading)
         played = [pivot.at.get((player, across)) for player in players]
         said = iter(texts([row for row in played if row is not None], name, digits))
         columns.append([MISSING if row is None else next(said) for row in played])
     if means:
-        heads.append((*[""] * (levels - 1), "mean"))
+        heads.append("mean")
         columns.append([fixed(means[player], digits) for player in players])
     told = [*pivot.down, *pivot.across]
-    kinds = [{row[key] for row in rows} for key in told]
-    if pivot.across and sum(map(len, kinds)) > len(set().union(*kinds)):
+    if pivot.across:
         how.append(f"across: {', '.join(map(heading, pivot.across))}")
+    above = [f"{measure.heading}, {SIDES[measure.better]}", *how]
     return Grid(
-        above=[
-            f"{measure.heading}, {SIDES[measure.better]}",
-            *how,
-            *shared_words(rows, told, words),
-        ],
+        above=[*above, *shared_words(rows, told, words)],
         heads=heads,
         body=[list(row) for row in zip(*columns, strict=True)],
         lead=list(range(len(pivot.down))),
         best=marked,
     )
+
+
+def _order(
+    run: Run, pivot: Pivot, name: str, means: Mapping[Key, float], sort: str
+) -> tuple[list[Key], list[str]]:
+    """Return the players in the order asked for, and how they are sorted, in words."""
+    bare, turned = sort.removeprefix("-"), sort.startswith("-")
+    if bare == AS_IT_IS:
+        return pivot.players, []
+    by = choose_columns([*pivot.down, *run.measures], run.measures, [bare or name])[0]
+    if by in pivot.down:
+        index = pivot.down.index(by)
+        return sorted(pivot.players, key=lambda player: player[index], reverse=turned), []
+    keys = means if by == name else pivot.means(by)
+    if not keys:
+        return pivot.players, []
+    of = "" if by == name else f" {run.measures[by].heading}"
+    up = ((run.measures[by].better or -1) < 0) != turned
+    return sorted(pivot.players, key=keys.__getitem__, reverse=not up), [f"sorted by mean{of}"]
 
 
 def answered(told: Rows, pivot: Pivot, short: Mapping[str, str], words: Words) -> Grid:
@@ -169,46 +156,22 @@ def answered(told: Rows, pivot: Pivot, short: Mapping[str, str], words: Words) -
     `told` are the rows of a domain's verdict (`tomeval.runs.capabilities.Verdict`), and of `pivot`.
     """
     answers = [answer for answer in short if any(row[ANSWER] == answer for row in told)]
-    each = len(pivot.tasks) <= MOST_TASKS
-    top = [""] * (len(pivot.across) - 1 if each else 0)
-    heads = [(*top, words(heading(key))) for key in pivot.down]
-    body = [[words(str(part)) for part in player] for player in pivot.players]
     above = [f"{short[answer]}: {answer}" for answer in answers]
-    played = {p: [pivot.at.get((p, task)) for task in pivot.tasks] for p in pivot.players}
+    each = len(pivot.tasks) <= MOST_TASKS
+    body = [[words(str(part)) for part in player] for player in pivot.players]
     if each:
-        heads += [tuple(words(str(part)) for part in task) for task in pivot.tasks]
-        said = {p: [short[row[ANSWER]] if row else MISSING for row in played[p]] for p in played}
+        heads = ["\n".join(words(str(part)) for part in task) for task in pivot.tasks]
     else:
-        heads += [(short[answer],) for answer in answers]
+        heads = [short[answer] for answer in answers]
         above = [f"tasks by answer, of {len(pivot.tasks)}", *above]
-        counts = {p: Counter(row[ANSWER] for row in played[p] if row) for p in played}
-        said = {p: [str(counts[p][answer]) for answer in answers] for p in played}
+    for player, line in zip(pivot.players, body, strict=True):
+        rows = [pivot.at.get((player, task)) for task in pivot.tasks]
+        counts = Counter(row[ANSWER] for row in rows if row)
+        said = [short[row[ANSWER]] if row else MISSING for row in rows]
+        line += said if each else [str(counts[answer]) for answer in answers]
     above += shared_words(told, [*pivot.down, *pivot.across, ANSWER], words)
-    body = [[*lead, *said[p]] for lead, p in zip(body, pivot.players, strict=True)]
+    heads = [*(words(heading(key)) for key in pivot.down), *heads]
     return Grid(above=above, heads=heads, body=body, lead=list(range(len(pivot.down))))
-
-
-def _order(
-    run: Run, pivot: Pivot, measure: Measure, means: Mapping[Key, float], sort: str
-) -> tuple[list[Key], list[str]]:
-    """Return the players in the order asked for, and how they are sorted, in words."""
-    bare, turn = sort.removeprefix("-"), -1 if sort.startswith("-") else 1
-    if bare == AS_IT_IS or (not sort and measure.better == 0):
-        return pivot.players, []
-    by = measure
-    if bare:
-        (name,) = choose_columns([*pivot.down, *run.measures], run.measures, [bare])
-        if name in pivot.down:
-            index = pivot.down.index(name)
-            return sorted(pivot.players, key=lambda p: p[index], reverse=turn < 0), []
-        by = run.measures[name]
-    if by is measure and means:
-        keys = {player: -(measure.better or -1) * value for player, value in means.items()}
-        how = "sorted by mean"
-    else:
-        keys = pivot.mean_ranks(by, run.domain.compare.task)
-        how = "sorted by mean rank" + ("" if by is measure else f" in {by.heading}")
-    return sorted(pivot.players, key=lambda player: turn * keys[player]), [how]
 
 
 def shared_words(rows: Rows, told: Sequence[str], words: Words) -> list[str]:

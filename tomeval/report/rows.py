@@ -43,8 +43,11 @@ def grid_of(
 
     Parameters
     ----------
-    measures, task, aside
+    measures, task
         As for `tomeval.report.tables.render`.
+    aside : sequence of str
+        Measures that are left out, and named above, where all rows share one value, or where each
+        has the value of an earlier measure.
     keep : sequence of str
         Columns that stay, even where all rows agree in them.
     words : callable
@@ -62,7 +65,7 @@ def grid_of(
             line[index] = text
     return Grid(
         above=[*shared, *said],
-        heads=[(words(heading(column, measures)),) for column in columns],
+        heads=[words(heading(column, measures)) for column in columns],
         body=body,
         lead=_lead(rows, columns),
         best=best_cells(rows, columns, measures or {}, task) if task is not None else set(),
@@ -110,17 +113,16 @@ def best_cells(
     rows: Rows, columns: Sequence[str], measures: Mapping[str, Measure], task: Sequence[str]
 ) -> set[tuple[int, int]]:
     """Return row and column of the best mean of each measure in a task, see `clearly_best`."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[tuple[Any, ...], dict[int, Row]] = {}
     for number, row in enumerate(rows):
-        groups.setdefault(tuple(row.get(name) for name in task), []).append(number)
-    cells = set()
-    for index, name in enumerate(columns):
-        side = measures[name].better if name in measures else 0
-        if side and has_interval(rows[0], name):
-            for group in groups.values():
-                best = clearly_best({n: rows[n] for n in group}, name, side)
-                cells |= {(n, index) for n in best}
-    return cells
+        groups.setdefault(tuple(row.get(name) for name in task), {})[number] = row
+    return {
+        (number, index)
+        for index, name in enumerate(columns)
+        if name in measures and has_interval(rows[0], name)
+        for group in groups.values()
+        for number in clearly_best(group, name, measures[name].better)
+    }
 
 
 def clearly_best(rows: Mapping[K, Row], name: str, side: int) -> set[K]:
@@ -161,17 +163,15 @@ def repeats(rows: Rows) -> set[str]:
     ``strategy``, where language models' subjects are named by it with their options, and the share
     of answers that were read leniently, where none was.
     """
-    loose = any(row.get(LENIENT.name, 0) > 0 for row in rows)
-    silent = set() if loose else {LENIENT.name} & rows[0].keys()
-    names = [name for name, value in rows[0].items() if isinstance(value, str)]
-    named = names[: names.index("strategy")] if "strategy" in names else []
-    said = any(all(f"{row[name]}(".startswith(_begun(row)) for row in rows) for name in named)
-    return silent | ({"strategy"} if said else set())
-
-
-def _begun(row: Row) -> str:
-    """Return how the name of a subject begins that names its strategy, before its options."""
-    return row["strategy"] and f"{row['strategy']}("
+    silent = {LENIENT.name} & rows[0].keys()
+    if any(row.get(LENIENT.name, 0) > 0 for row in rows):
+        silent = set()
+    for name in ("subject", "player"):
+        if {name, "strategy"} <= rows[0].keys() and all(
+            not row["strategy"] or f"{row[name]}(".startswith(f"{row['strategy']}(") for row in rows
+        ):
+            silent |= {"strategy"}
+    return silent
 
 
 def columns_of(rows: Rows, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
@@ -202,42 +202,24 @@ def _put_aside(
 ) -> tuple[list[str], list[str]]:
     """Return what is said above the table in place of measures that add nothing, and the rest."""
     said, kept = [], list(columns)
-    for name in columns if len(rows) > 1 else ():
-        if name in SCORES or (name not in aside and not has_interval(rows[0], name)):
-            continue
-        values = [row[name] for row in rows]
-        known = {value for value in values if is_number(value)}
-        before = [other for other in kept[: kept.index(name)] if has_interval(rows[0], other)]
-        twins = [other for other in before if _same(rows, name, other, name in aside)]
-        if name in aside and len(known) == 1:
-            said.append(f"{heading(name, measures)} {fixed(known.pop(), digits_of(name))}")
-        elif twins:
-            said.append(f"{heading(name, measures)}: as {heading(twins[0], measures)}")
+    for name in [one for one in columns if one in aside and one not in SCORES and len(rows) > 1]:
+        values = {row[name] for row in rows if is_number(row[name])}
+        before = [one for one in kept[: kept.index(name)] if has_interval(rows[0], one)]
+        same = next((one for one in before if values and _same(rows, name, one)), None)
+        if len(values) == 1:
+            said.append(f"{heading(name, measures)} {fixed(values.pop(), digits_of(name))}")
+        elif same is not None:
+            said.append(f"{heading(name, measures)}: as {heading(same, measures)}")
         else:
             continue
         kept.remove(name)
     return said, kept
 
 
-def _same(rows: Rows, name: str, other: str, loosely: bool) -> bool:
-    """Tell whether a measure has the values of another in all rows.
-
-    They have the same interval too, and the same rows lack them; `loosely`: wherever both have a
-    value, it is the same.
-    """
+def _same(rows: Rows, name: str, other: str) -> bool:
+    """Tell whether a measure has the value of another wherever both have one."""
     pairs = [(row[name], row[other]) for row in rows]
-    if not any(is_number(value) for value, _ in pairs):
-        return False
-    if loosely:
-        return all(a == b or not (is_number(a) or is_number(b)) for a, b in pairs)
-    return all(
-        _equal(a, b) and interval_of(row, name) == interval_of(row, other)
-        for row, (a, b) in zip(rows, pairs, strict=True)
-    )
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return bool(a == b) or not (is_number(a) or is_number(b))
+    return all(a == b or not (is_number(a) and is_number(b)) for a, b in pairs)
 
 
 def _worded(rows: Rows, name: str) -> bool:
@@ -247,18 +229,9 @@ def _worded(rows: Rows, name: str) -> bool:
 
 
 def _lead(rows: Rows, columns: Sequence[str]) -> list[int]:
-    """Return which columns tell the rows apart: leading ones with words, and more if needed."""
-
-    def apart(places: Sequence[int]) -> bool:
-        return len({tuple(row[columns[i]] for i in places) for row in rows}) == len(rows)
-
-    kinds = [{type(row[name]) for row in rows} for name in columns]
+    """Return which columns tell the rows apart: leading ones with words, and settings if needed."""
     words = next((i for i, name in enumerate(columns) if not _worded(rows, name)), len(columns))
-    for count in range(words, len(columns)):
-        if apart(range(count)):
-            return list(range(count))
-        if float in kinds[count]:
-            break
-    settings = [i for i, name in enumerate(columns) if name in _SETTINGS and i >= words]
-    more = [*range(words), *settings]
-    return more if apart(more) else list(range(words))
+    lead = list(range(words))
+    if len({tuple(row[columns[i]] for i in lead) for row in rows}) < len(rows):
+        lead += [i for i, name in enumerate(columns) if name in _SETTINGS and i >= words]
+    return lead or [0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.comparison import compare, interval_for
+from tomeval.comparing.comparison import compare
 from tomeval.comparing.scales import pooled_scale
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
@@ -17,7 +17,6 @@ from tomeval.report.episodes import Episodes
 from tomeval.report.facts import counted
 from tomeval.report.page import ReportOptions, environment, frame_of, page_figures
 from tomeval.report.table import interval_words, main_table, valued
-from tomeval.runs.origins import report_rows
 from tomeval.runs.results import Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures, first_part
 
@@ -112,7 +111,6 @@ def _about(run: Run) -> Row:
         "settings": facts.settings(run),
         "facts": run.domain.show.facts(run),
         "sessions": facts.sessions(run),
-        "origins": report_rows(run),
     }
 
 
@@ -134,7 +132,6 @@ def _comparison(runs: Sequence[Run], chosen: Sequence[str], options: ReportOptio
             reference=options.reference,
             scale=scale,
             by_task=False,
-            interval=interval_for(options.interval),
         )
     except TomevalError as error:
         if options.by or options.baseline:

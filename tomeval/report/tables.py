@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,15 +23,13 @@ class Grid:
     ----------
     above : list of str
         What holds for the whole table.
-    heads : list of tuple of str
-        The heading of every column, from the coarsest level to its own; all have as many levels.
+    heads : list of str
+        The heading of every column; line feeds part its levels, the coarsest first.
     body : list of list of str
     lead : list of int
         The columns that tell the rows apart.
     best : set of (int, int)
         Row and column of the best value of each task, if it can be told from the others.
-    sections : list of (str, list of int)
-        Headings with the rows below them; empty: there is none, and rows come in their order.
     spare : list of int
         Columns that a narrow terminal leaves out, the first one first.
     more : str
@@ -39,119 +37,51 @@ class Grid:
     """
 
     above: list[str]
-    heads: list[tuple[str, ...]]
+    heads: list[str]
     body: list[list[str]]
     lead: list[int] = field(default_factory=list)
     best: set[tuple[int, int]] = field(default_factory=set)
-    sections: list[tuple[str, list[int]]] = field(default_factory=list)
     spare: list[int] = field(default_factory=list)
     more: str = "--format csv"
 
-    @property
-    def measured(self) -> list[int]:
-        """The other columns."""
-        return [column for column in range(len(self.heads)) if column not in self.lead]
-
-    @property
-    def groups(self) -> list[tuple[str, list[int]]]:
-        """The sections; without any all rows under no heading."""
-        return self.sections or [("", list(range(len(self.body))))]
-
     def parts(self, sizes: Sequence[float], room: float) -> list[list[int]]:
-        """Return the columns of parts that add up to at most `room`, each with the leading ones.
+        """Return the columns of parts of at most `room`, each with the leading ones if they fit.
 
-        Columns below one heading stay together if they can. `sizes` are those of all columns.
+        `sizes` are those of all columns. Where all leading ones would take more than half of the
+        room, only the first one is in every part.
         """
-        tops = [self.heads[column][:-1][:1] for column in self.measured]
-        groups = [self.measured[first : last + 1] for first, last in spans(tops, 0)]
-        left = room - sum(sizes[column] for column in self.lead)
-        return [[*self.lead, *part] for part in packed(groups, sizes, left)] or [self.lead]
+        lead = list(self.lead)
+        if sum(sizes[i] for i in lead) > room / 2:
+            lead = lead[:1]
+        parts: list[list[int]] = []
+        left = 0.0
+        for column in range(len(self.heads)):
+            if column in lead:
+                continue
+            if not parts or sizes[column] > left:
+                parts.append([*lead])
+                left = room - sum(sizes[i] for i in lead)
+            parts[-1].append(column)
+            left -= sizes[column]
+        return parts or [lead]
 
     def without(self, count: int) -> Grid:
         """Return it without the first `count` columns that it can spare, which it names above."""
         gone = sorted(self.spare[:count])
         left = self.of([i for i in range(len(self.heads)) if i not in gone])
-        names = ", ".join(" ".join(filter(None, self.heads[i])) for i in gone)
+        names = ", ".join(self.heads[i].replace("\n", " ") for i in gone)
         said = [f"{self.more} or a wider terminal shows {names}"] if gone else []
         return replace(left, above=[*self.above, *said])
 
-    def of(self, places: Sequence[int], rows: Sequence[int] | None = None) -> Grid:
-        """Return some of its columns, and some rows or all."""
-        rows = range(len(self.body)) if rows is None else rows
-        new = {n: row for row, n in enumerate(rows)}
-        sections = [(name, [new[n] for n in held if n in new]) for name, held in self.sections]
+    def of(self, columns: Sequence[int]) -> Grid:
+        """Return some of its columns."""
         return Grid(
             above=self.above,
-            heads=[self.heads[i] for i in places],
-            body=[[self.body[n][i] for i in places] for n in rows],
-            lead=[new for new, i in enumerate(places) if i in self.lead],
-            best={
-                (row, column)
-                for row, n in enumerate(rows)
-                for column, i in enumerate(places)
-                if (n, i) in self.best
-            },
-            sections=[(name, held) for name, held in sections if held],
+            heads=[self.heads[i] for i in columns],
+            body=[[row[i] for i in columns] for row in self.body],
+            lead=[new for new, i in enumerate(columns) if i in self.lead],
+            best={(row, columns.index(i)) for row, i in self.best if i in columns},
         )
-
-
-def sectioned(grid: Grid) -> Iterator[Grid]:
-    """Yield the grid with one of its leading columns as sections, the one of fewest values first.
-
-    A value that stands in every row by itself makes no sections.
-    """
-    kinds = {column: len({row[column] for row in grid.body}) for column in grid.lead}
-    for column in sorted(kinds, key=lambda i: kinds[i]) if len(kinds) > 1 else ():
-        if kinds[column] == len(grid.body):
-            continue
-        held: dict[str, list[int]] = {}
-        for number, row in enumerate(grid.body):
-            held.setdefault(row[column].strip(), []).append(number)
-        name = grid.heads[column][-1]
-        sections = [(value or f"no {name}", rows) for value, rows in held.items()]
-        left = grid.of([i for i in range(len(grid.heads)) if i != column])
-        yield replace(left, sections=sections)
-
-
-def spans(levels: Sequence[tuple[str, ...]], level: int) -> list[tuple[int, int]]:
-    """Return first and last place of neighbours that share their headings down to a level.
-
-    Examples
-    --------
-    >>> spans([("",), ("RPS",), ("RPS",), ("IPD",)], 0)
-    [(0, 0), (1, 2), (3, 3)]
-    """
-    neighbours: list[tuple[int, int]] = []
-    for column, heads in enumerate(levels):
-        if neighbours and any(heads) and heads[: level + 1] == levels[column - 1][: level + 1]:
-            neighbours[-1] = (neighbours[-1][0], column)
-        else:
-            neighbours.append((column, column))
-    return neighbours
-
-
-def packed(groups: Sequence[Sequence[int]], sizes: Sequence[float], room: float) -> list[list[int]]:
-    """Return places in parts whose sizes add up to at most `room`; a larger one is alone.
-
-    A group is divided only if it is too large for a part.
-
-    Examples
-    --------
-    >>> packed([[0, 1], [2, 3], [4, 5, 6]], [2.0] * 7, 5)
-    [[0, 1], [2, 3], [4, 5], [6]]
-    """
-    parts: list[list[int]] = []
-    left = 0.0
-    for group in groups:
-        whole = sum(sizes[member] for member in group)
-        fresh = left < whole <= room
-        for member in group:
-            if not parts or fresh or sizes[member] > left:
-                parts.append([])
-                left, fresh = room, False
-            parts[-1].append(member)
-            left -= sizes[member]
-    return parts
 
 
 FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
@@ -170,7 +100,6 @@ def render(
     measures: Mapping[str, Measure] | None = None,
     task: Sequence[str] | None = None,
     width: int | None = None,
-    aside: Sequence[str] = (),
 ) -> str:
     """Render rows of equal keys as a table.
 
@@ -192,10 +121,6 @@ def render(
     width : int, optional
         Text only: the width to fit, see `tomeval.report.text.text_lines`. Default: as wide as it
         is.
-    aside : sequence of str, optional
-        Measures that are left out where all rows share one value or where an earlier column says
-        enough, see `Show.aside`: that is said above the table. Any measure is, if an earlier one
-        has the same values and intervals. Not in CSV and JSON.
 
     Examples
     --------
@@ -211,62 +136,44 @@ def render(
         return data(rows, form)
     if not rows:
         return "nothing to show"
-    return set_grid(grid_of(rows, measures, task, aside, words=WORDS[form]), form, width)
+    return set_grid(grid_of(rows, measures, task, words=WORDS[form]), form, width)
 
 
 def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
     """Return rows as JSON, as CSV, or as CSV for spreadsheets."""
+    plain = [{key: _plain(value) for key, value in row.items()} for row in rows]
     if form == "json":
-        return json.dumps([{k: _plain(v) for k, v in row.items()} for row in rows], indent=1)
-    return _csv(rows, spreadsheet if form == "spreadsheet" else lambda value: value)
-
-
-def set_grid(
-    grid: Grid, form: str, width: int | None = None, caption: str | None = None, label: str = ""
-) -> str:
-    """Return a grid as text, Markdown or LaTeX; caption and label are LaTeX's, see `latex_table`.
-
-    Default for the caption: what holds for the whole table.
-    """
-    if form == "text":
-        from tomeval.report.text import text_of
-
-        return text_of(grid, width)
-    above = [*grid.above, BEST] if grid.best else grid.above
-    if form == "markdown":
-        return _markdown(above, grid)
-    from tomeval.report.latex import latex_table
-
-    return latex_table("; ".join(above) if caption is None else caption, grid, label)
-
-
-def _csv(rows: Sequence[Mapping[str, Any]], safe: Callable[[Any], Any]) -> str:
-    """Return rows as CSV with a header."""
+        return json.dumps(plain, indent=1)
+    safe = spreadsheet if form == "spreadsheet" else lambda value: value
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    if rows:
-        writer.writerow(map(safe, rows[0]))
-        for row in rows:
-            values = [_plain(row[name]) for name in rows[0]]
-            writer.writerow(["" if value is None else safe(value) for value in values])
+    for number, row in enumerate(plain):
+        if number == 0:
+            writer.writerow(map(safe, row))
+        writer.writerow([safe(row[name]) for name in plain[0]])
     return buffer.getvalue().rstrip("\n")
 
 
 def _plain(value: Any) -> Any:
-    """Return a JSON-ready value; NaN and infinity become None."""
+    """Return a JSON-ready value; NaN and infinity become None, an empty field of CSV."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _markdown(above: list[str], grid: Grid) -> str:
-    """Return a Markdown table."""
+def set_grid(grid: Grid, form: str, width: int | None = None) -> str:
+    """Return a grid as text, Markdown or LaTeX."""
+    if form == "text":
+        from tomeval.report.text import text_of
 
-    def line(cells: Sequence[str]) -> str:
-        return f"| {' | '.join(cells)} |"
+        return text_of(grid, width)
+    above = "; ".join([*grid.above, BEST] if grid.best else grid.above)
+    if form == "latex":
+        from tomeval.report.latex import latex_table
 
-    heads = [", ".join(level for level in levels if level) for levels in grid.heads]
+        return latex_table(above, grid)
+    heads = [head.replace("\n", ", ").strip(", ") for head in grid.heads]
     marked = [
         [f"**{cell}**" if (n, i) in grid.best else cell for i, cell in enumerate(row)]
         for n, row in enumerate(grid.body)
     ]
-    said = [f"{'; '.join(above)}\n"] if above else []
-    return "\n".join([*said, line(heads), line(["---"] * len(heads)), *map(line, marked)])
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *marked)]
+    return "\n".join([*([f"{above}\n"] if above else []), *lines])

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.report.pivot import AS_IT_IS, INTERVAL, Words, answered, pivot_of, pivoted
 from tomeval.report.rows import Row, Rows, grid_of, is_number
 from tomeval.report.tables import Grid
+from tomeval.runs import notes as said
 from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
 from tomeval.runs.measures import Measure
-from tomeval.runs.notes import (
-    copies_notes,
-    enforced_notes,
-    interval_notes,
-    looked_notes,
-    reading_notes,
-    stop_notes,
-    stopped_when,
-    unanswered_notes,
-    weight_notes,
-)
 from tomeval.runs.outside import lacking
-from tomeval.runs.results import STOPPED, Run
+from tomeval.runs.reported import beside_facts, holds_facts
+from tomeval.runs.results import STOPPED, Run, joined, joined_rows
 from tomeval.runs.selection import choose_columns, choose_measures
 from tomeval.statistics import AUTO
 
 MOST_ROWS = 48
 """Cells of a run whose first screen has a row for each."""
-
-BEST_OF = "best"
-"""The column that names which of several players a row is of, see `tomeval.runs.best_of`."""
 
 
 class Asked(NamedTuple):
@@ -42,8 +32,6 @@ class Asked(NamedTuple):
     ----------
     metrics : tuple of str
         Measures, with the columns that tell rows apart.
-    columns : tuple of str
-        These columns alone.
     sort : str
         A column; with ``-`` in front the other way round; ``none``: as the experiment has them.
     pivot : str
@@ -52,18 +40,26 @@ class Asked(NamedTuple):
     whole : bool
         Everything.
     interval, reference
-        As for `Run.rows`, which has made the rows.
+        As for `Run.rows`.
+    published : bool
+        The measures, names and order of published tables, see `Show.published`.
+    against : path, optional
+        Published results or facts to show beside the run's: a CSV, or a shipped one by name.
+    as_model : str, optional
+        With `against`: the published model that stands beside every model of the run.
     verdict : bool
         Whether the first screen may be that of `Show.verdict`; tables for papers have one measure.
     """
 
     metrics: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
     sort: str = ""
     pivot: str = ""
     whole: bool = False
     interval: str = AUTO
     reference: str | None = None
+    published: bool = False
+    against: str | Path | None = None
+    as_model: str | None = None
     verdict: bool = True
 
 
@@ -79,33 +75,62 @@ class View(NamedTuple):
     rule: str = ""
 
 
+def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Asked, list[str]]:
+    """Return the rows of the table of cells of one or several runs, and notes on them.
+
+    What is `asked` for is returned with what it leaves open: of published tables the measures, the
+    order and the intervals, mean ± 1.96 sd/√n. `data`: for programs, which get all measures.
+
+    Raises
+    ------
+    TomevalError
+        What is asked for cannot be had together, or not of these runs.
+    """
+    run = joined(runs)
+    if asked.whole and (asked.metrics or asked.pivot):
+        raise TomevalError("--all shows everything: leave out --metric and --pivot")
+    if asked.published and (asked.whole or asked.against is not None):
+        raise TomevalError("--published has columns of its own: leave out --all and --against")
+    if asked.against is not None and (asked.pivot or len(runs) > 1):
+        raise TomevalError("--against has a row per cell of one run: leave out --pivot")
+    if asked.as_model is not None and asked.against is None:
+        raise TomevalError("--as-model needs --against")
+    if asked.against is not None:
+        own = None if holds_facts(asked.against) else run.domain.show.beside
+        beside = own or beside_facts
+        path = Path(asked.against)
+        rows, notes = beside(run, path, asked.as_model, asked.interval, asked.reference)
+        return rows, asked, notes
+    if asked.published:
+        if run.domain.show.published is None:
+            raise TomevalError(f"--published: {run.domain.name} has no published tables")
+        interval = "normal" if asked.interval == AUTO else asked.interval
+        rows = joined_rows(runs, None, interval, asked.reference)
+        rows, measures, notes = run.domain.show.published(run, rows)
+        metrics, sort = asked.metrics or tuple(measures), asked.sort or AS_IT_IS
+        return rows, asked._replace(metrics=metrics, sort=sort, interval=interval), notes
+    # A bootstrap takes all measures together.
+    names = None if asked.interval == "bca" else needed(run, asked, data=data)
+    return joined_rows(runs, names, asked.interval, asked.reference), asked, []
+
+
 def chosen_rows(rows: Rows, measures: Mapping[str, Measure], asked: Asked) -> Rows:
-    """Return rows with the columns asked for, in their order; all if nothing is asked for."""
+    """Return rows with the measures asked for, in their order; all if nothing is asked for."""
     if not rows:
         return rows
     known = [name for name in rows[0] if not is_interval(name)]
     among = {name: measures[name] for name in known if name in measures}
     rows = sorted_rows(rows, asked.sort, among, ()) if asked.sort else rows
-    if not (asked.columns or asked.metrics):
+    if not asked.metrics:
         return rows
-    if asked.columns:
-        names = choose_columns(known, among, asked.columns)
-    else:
-        names = [name for name in known if name not in among and not is_attainable(name)]
-    try:
-        names = list(dict.fromkeys([*names, *choose_measures(among, asked.metrics)]))
-    except TomevalError:
-        for name in choose_measures(measures, asked.metrics):
-            if name not in among:
-                raise TomevalError(
-                    f"--metric: this table has no column of {measures[name].heading}; "
-                    f"its columns: {', '.join(known)}"
-                ) from None
-        raise
-    ends = {
-        name: [k for k in rows[0] if is_interval(k) and k.startswith(f"{name}_ci95")]
-        for name in names
-    }
+    if lacks := [n for n in choose_measures(measures, asked.metrics) if n not in among]:
+        raise TomevalError(
+            f"--metric: this table has no column of {measures[lacks[0]].heading}; "
+            f"its columns: {', '.join(known)}"
+        )
+    names = [name for name in known if name not in among and not is_attainable(name)]
+    names = list(dict.fromkeys([*names, *choose_measures(among, asked.metrics)]))
+    ends = {n: [k for k in rows[0] if is_interval(k) and k.startswith(f"{n}_ci95")] for n in names}
     return [{key: row[key] for name in names for key in (name, *ends[name])} for row in rows]
 
 
@@ -157,7 +182,7 @@ def needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
     TomevalError
         An unknown measure is asked for.
     """
-    if asked.whole or asked.columns or (data and not asked.metrics):
+    if asked.whole or (data and not asked.metrics):
         return None
     names = choose_measures(run.measures, asked.metrics)
     bare = asked.sort.removeprefix("-")
@@ -187,63 +212,72 @@ def cells_notes(
     `shown` are the measures of the table for reading, empty if it is another one; `data` as for
     `needed`.
     """
-    notes = [*reading_notes(run), *stop_notes(run), *copies_notes(run), *enforced_notes(run)]
-    notes += unanswered_notes(run)
-    notes += [*looked_notes(run, interval), *weight_notes(run, interval)]
+    of_run = (said.reading_notes, said.stop_notes, said.copies_notes, said.enforced_notes)
+    notes = [note for make in (*of_run, said.unanswered_notes) for note in make(run)]
+    notes += [*said.looked_notes(run, interval), *said.weight_notes(run, interval)]
     if not data:
         mine = [name for name in shown or run.measures if name in run.measures]
-        notes += interval_notes(run, mine if shown else None, interval)
+        notes += said.interval_notes(run, mine if shown else None, interval)
         notes += run.domain.show.notes_of_measures(run, mine)
     return [*notes, *run.domain.show.table_notes(run), *lacking(run.domain, run.store)]
 
 
+def plain_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
+    """Return a table other than that of cells, without the columns that have no number."""
+    if not rows:
+        return View([], [])
+    gone: set[str] = set()
+    measure = ""
+    for column in rows[0]:
+        measure = measure if is_interval(column) else column
+        values = [row[column] for row in rows]
+        if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
+            gone.add(column)
+    left = [{name: value for name, value in row.items() if name not in gone} for row in rows]
+    chosen = chosen_rows(left, run.measures, asked)
+    return View([grid_of(chosen, run.measures, None, run.domain.show.aside, words=words)], [])
+
+
 def cells_view(run: Run, rows: Rows, asked: Asked, words: Words = str) -> View:
-    """Return what to show of a run's table of cells; above it the condition that it stopped by."""
-    if not run.until:
-        return _cells_view(run, rows, asked, words)
-    if not (asked.whole or STOPPED in asked.columns):
-        rows = [{name: row[name] for name in row if name != STOPPED} for row in rows]
-    view = _cells_view(run, rows, asked, words)
-    said = words(stopped_when(run))
-    return view._replace(grids=[replace(grid, above=[*grid.above, said]) for grid in view.grids])
+    """Return what to show of a run's table of cells; above it the condition that it stopped by.
 
-
-def _cells_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
-    """Return what to show of a run's table of cells, see `Run.rows`, which has what is `needed`.
-
-    If nothing is asked for, the domain's verdict (`Show.verdict`), if the run tells it: a row per
-    cell, of more than `MOST_ROWS` cells a row per player. One measure is a table of players and
-    tasks, if that reads well: the domain's functional one unless others are asked for. Several of
-    them, or the domain's headline where the functional one has no value or the pivot does not read
-    well, are a row per cell.
+    `rows` are those of `rows_of`. If nothing is asked for, the domain's verdict (`Show.verdict`),
+    if the run tells it: a row per cell, of more than `MOST_ROWS` cells a row per player. One
+    measure is a table of players and tasks, if that reads well: the domain's functional one unless
+    others are asked for. Several of them, or the domain's headline where the functional one has no
+    value or the pivot does not read well, are a row per cell.
     """
     if not rows:
         return View([], [])
-    domain = run.domain
-    if verdict := _verdict(run, rows, asked, words):
-        return verdict
+    if run.until and not asked.whole:
+        rows = [{name: row[name] for name in row if name != STOPPED} for row in rows]
+    view = _verdict(run, rows, asked, words) or _measures_view(run, rows, asked, words)
+    until = [words(said.stopped_when(run))] if run.until else []
+    return view._replace(grids=[replace(g, above=[*g.above, *until]) for g in view.grids])
+
+
+def _measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
+    """Return the tables of the measures asked for, or of the domain's headline."""
+    show = run.domain.show
     measures = {name: run.measures[name] for name in run.measures if name in rows[0]}
-    valued = {name for name in measures if any(is_number(row[name]) for row in rows)}
-    task = (*domain.compare.task, "seed")
+    task = (*run.domain.compare.task, "seed")
 
-    def by_row(ordered: Rows, chosen: Asked) -> Grid:
-        shown = chosen_rows(ordered, measures, chosen._replace(sort=""))
-        return grid_of(shown, measures, task, domain.show.aside, words=words)
+    def by_row(ordered: Rows, names: Sequence[str]) -> Grid:
+        chosen = chosen_rows(ordered, measures, Asked(metrics=tuple(names)))
+        return grid_of(chosen, measures, task, show.aside, words=words)
 
-    if asked.whole or asked.columns:
-        grid = by_row(sorted_rows(rows, asked.sort or AS_IT_IS, measures, task), asked)
-        return View([grid], list(measures))
+    if asked.whole:
+        ordered = sorted_rows(rows, asked.sort or AS_IT_IS, measures, task)
+        return View([by_row(ordered, ())], list(measures))
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)
-    one = names or [name for name in domain.show.headline[:1] if name in headline]
+    one = names or [name for name in show.headline[:1] if name in headline]
     pivot = pivot_of(run, rows, asked.pivot)
-    wanted = asked.pivot not in ("", AS_IT_IS)
-    if wanted and pivot is None:
+    custom = asked.pivot not in ("", AS_IT_IS)
+    if custom and pivot is None:
         raise TomevalError(f"--pivot {asked.pivot}: several cells would share one entry")
-    plain = asked.pivot == AS_IT_IS or BEST_OF in rows[0]
-    if pivot and (wanted or (not plain and len(one) == 1 and pivot.reads_well)):
+    if pivot and (custom or (len(one) == 1 and pivot.reads_well and not asked.pivot)):
         shown = one or headline[:1]
-        custom = asked.pivot != ""
         grids = [
             pivoted(run, _with_kinds(run, rows, [n]), pivot, n, asked.sort, custom, words)
             for n in shown
@@ -251,15 +285,16 @@ def _cells_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
     else:
         shown = names or headline
         ordered = sorted_rows(_with_kinds(run, rows, shown), asked.sort or shown[0], measures, task)
-        grids = [by_row(ordered, Asked(metrics=tuple(shown)))]
+        grids = [by_row(ordered, shown)]
+    valued = {name for name in measures if any(is_number(row[name]) for row in rows)}
     return View(grids, shown, len(valued - set(shown)))
 
 
 def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
     """Return the first screen of a run that tells whether its players use what they know."""
     verdict = run.domain.show.verdict
-    plain = asked[:-3] == Asked()[:-3]
-    if verdict is None or not plain or not asked.verdict or BEST_OF in rows[0]:
+    chosen = (asked.metrics, asked.sort, asked.pivot, asked.whole) != ((), "", "", False)
+    if verdict is None or chosen or not asked.verdict:
         return None
     told = verdict.rows(run, asked.interval, asked.reference)
     if not told:
@@ -267,19 +302,17 @@ def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
     if "run" in rows[0]:  # of several runs, in the same order
         told = filled([{"run": row["run"], **one} for row, one in zip(rows, told, strict=True)])
     shown = [name for name in told[0] if name in run.measures]
-    task = (*run.domain.compare.task, "seed")
-    ordered = sorted_rows(told, shown[0], run.measures, task)
-    valued = {name for name in run.measures if name in rows[0]} - set(shown)
+    ordered = sorted_rows(told, shown[0], run.measures, (*run.domain.compare.task, "seed"))
+    left = len({name for name in run.measures if name in rows[0]} - set(shown))
     if len(rows) > MOST_ROWS:
         told = [{**row, ANSWER: row[ANSWER].partition(":")[0]} for row in told]
         pivot = pivot_of(run, told, "")
         if pivot is None or len(pivot.tasks) < 2:
             return None
-        said = answered(told, pivot, verdict.short, words)
-        return View([said], shown, len(valued), verdict.rule)
+        return View([answered(told, pivot, verdict.short, words)], shown, left, verdict.rule)
     spare, aside = verdict.spare, run.domain.show.aside
     grid = grid_of(ordered, run.measures, None, aside, words=words, spare=spare)
-    return View([replace(grid, more="--all")], shown, len(valued), verdict.rule)
+    return View([replace(grid, more="--all")], shown, left, verdict.rule)
 
 
 def _with_kinds(run: Run, rows: Rows, names: Sequence[str]) -> Rows:

@@ -5,11 +5,11 @@ here. Runs are played by `runner.run_experiment`, whose module says step by step
 read back as `results.Run`.
 """
 
-from tomeval.runs.capabilities import Compare, Describe, Line, Play, Rate, Read, Show
+from tomeval.runs.capabilities import Compare, Describe, Line, Play, Read, Show
 from tomeval.runs.domain import Block, Cell, Domain, Player, get_domain, register_domain
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.schema import Schema
 
-__all__ = ["Compare", "Describe", "Domain", "Play", "Rate", "Read", "Show"]
+__all__ = ["Compare", "Describe", "Domain", "Play", "Read", "Show"]
 __all__ += ["Block", "Cell", "Line", "Measure", "Player", "Schema", "Totals"]
 __all__ += ["get_domain", "register_domain"]

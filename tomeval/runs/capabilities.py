@@ -1,4 +1,4 @@
-"""What a domain can do, as six objects: play, read, show, compare, rate, describe.
+"""What a domain can do, as five objects: play, read, show, compare, describe.
 
 Each holds data and functions, every one with a default where there can be one: a domain gives those
 in which it differs. Functions are called with positions only.
@@ -271,8 +271,6 @@ class Show:
     published : function of run, rows
         A run's rows named and ordered as in published tables, the measures of these, and notes, for
         ``table --published``; None: there are none.
-    answers : function
-        Why a run has no number for items of facts that are no measures, by item.
     verdict : Verdict, optional
         What the first screen of a run says; None: it shows the headline alone.
     """
@@ -294,7 +292,6 @@ class Show:
     notes_of_measures: Callable[[Run, Collection[str]], list[str]] = _nothing
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
-    answers: Callable[[], Mapping[str, str]] = _empty
     verdict: Verdict | None = None
 
 
@@ -373,27 +370,6 @@ class Compare:
     held_name: Callable[[str], str] = lambda by: "player"
     worded: Callable[[RunCell], Worded | None] = _none
     content: Callable[[RunCell], dict[tuple[str, ...], str]] = _empty
-
-
-def _none_known(run: Run) -> Mapping[str, float] | None:
-    return None
-
-
-@dataclass(eq=False)
-class Rate:
-    """Games between players, from which the extension ``ratings`` rates them.
-
-    Attributes
-    ----------
-    records : function of run
-        Returns a record per game, see `tomeval.domains.arena.records.GameRecord`.
-    fixed : function of run
-        Returns ratings that are known beforehand, by player, one number or one by game; None: none
-        are.
-    """
-
-    records: Callable[[Run], Sequence[Any]]
-    fixed: Callable[[Run], Mapping[str, float | Mapping[str, float]] | None] = _none_known
 
 
 @dataclass(eq=False)

@@ -168,13 +168,8 @@ class RunCell:
 
     @property
     def each_once(self) -> bool:
-        """Whether each distinct episode was played once, so that means have no sampling error."""
+        """Whether nothing is drawn, so that means over its episodes have no sampling error."""
         return False
-
-    @property
-    def covers_draws(self) -> bool:
-        """Whether everything was drawn that an episode can draw."""
-        return self.weights is None or set(self.weights) <= set(self.which.tolist())
 
     def wanted(self, planned: int) -> int:
         """Return how many of the planned episodes are to be played."""
@@ -380,20 +375,6 @@ class RunCell:
             return ends
         low, high = ends_if_alike(ends[0], self.units, *self.limits(name, reference))
         return ends[0], (high - low) / 2, low, high
-
-    def standard_error(self, name: str) -> float:
-        """Return the standard error of a measure's mean, NaN where it has no interval."""
-        totals, some = self.totals(name), np.ones(len(self.episodes), dtype=bool)
-        values = totals.parts
-        if totals.bottom is not None:
-            some = np.isfinite(values)
-            values = np.where(some, values, 0.0)
-        if totals.share and totals.bottom is not None and some.any():  # linearised
-            share = totals.top.sum() / totals.bottom.sum()
-            values = 100 * (
-                share + (totals.top - share * totals.bottom) / totals.bottom[some].mean()
-            )
-        return float(self.mean(values, "normal", among=some).half[0]) / 1.96
 
     def _beside(self, name: str, reference: str | None) -> list[str]:
         """Return another measure that every episode has, to be estimated beside `name`; or none.

@@ -15,18 +15,18 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
-from tomeval.runs.database import Damaged, Database
+from tomeval.runs.database import RESTORE, Damaged, Database
 
 SEAL = "run.seal"
 """Size and checksum of a store that was closed."""
 
 SUMMED = ("episodes", "steps", "answers", "calls", "spent")
-SMALL = ("meta", "cells", "revisions", "origins")
+SMALL = ("meta", "cells", "revisions")
 Place = tuple[int, int]
 """Cell and episode."""
 
@@ -120,18 +120,6 @@ def rows_of(query: Query, table: str, place: Place) -> list[tuple[Any, ...]]:
     return query(_ROWS[table], place)
 
 
-class Damage(NamedTuple):
-    """Something in a store that is not what was written, in words.
-
-    `place` is the episode that it is of, if it is of one alone; `reply` tells whether it is one of
-    its kept replies.
-    """
-
-    what: str
-    place: Place | None = None
-    reply: bool = False
-
-
 def check(db: Database, sealed: str) -> None:
     """Verify all that a store holds, which is open for reading: as of one moment.
 
@@ -144,18 +132,15 @@ def check(db: Database, sealed: str) -> None:
     """
     if sealed and is_sealed(db.read_from, sealed):
         return
-    for wrong in damage(db):
-        raise Damaged(
-            f"{db.path}: damaged, {wrong.what} is not what was written; tomeval verify "
-            f"{db.path.parent} tells what is sound, and with --drop leaves out what is not, so "
-            "that tomeval run plays it again"
-        )
+    if wrong := list(damage(db)):
+        more = f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""
+        raise Damaged(f"{db.path}: damaged, {wrong[0]} is not what was written{more}; {RESTORE}")
 
 
-def damage(db: Database) -> Iterator[Damage]:
-    """Yield what is not what was written."""
+def damage(db: Database) -> Iterator[str]:
+    """Yield in words what is not what was written."""
     if db.query("SELECT value FROM marks") != [(_of_small(db.query),)]:
-        yield Damage(f"one of the tables {', '.join(SMALL)}")
+        yield f"one of the tables {', '.join(SMALL)}"
     known = "SELECT cell, episode FROM sums UNION SELECT cell, episode FROM episodes"
     sums = {row[:2]: row[2] for row in db.query("SELECT cell, episode, sum FROM sums")}
     places = db.query(known)
@@ -165,16 +150,14 @@ def damage(db: Database) -> Iterator[Damage]:
         except Damaged:
             sound = False
         if not sound:
-            yield Damage(f"episode {episode[1]} of cell {episode[0]}", episode)
+            yield f"episode {episode[1]} of cell {episode[0]}"
     for table in SUMMED:
         sql = f"SELECT cell, episode FROM {table} WHERE (cell, episode) NOT IN ({known}) LIMIT 1"
         if db.query(sql) or not all(map(_is_place, places)):
-            yield Damage(f"a row of no episode in the table {table}")
+            yield f"a row of no episode in the table {table}"
     for *row, checksum in db.iterate("SELECT * FROM answered")[1]:
         if of_rows([tuple(row)]) != checksum:
-            episode = (row[0], row[1])
-            what = f"a kept reply of episode {row[1]} of cell {row[0]}"
-            yield Damage(what, episode if _is_place(episode) else None, True)
+            yield f"a kept reply of episode {row[1]} of cell {row[0]}"
 
 
 def _is_place(place: tuple[Any, ...]) -> bool:

@@ -12,7 +12,6 @@ from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
 from tomeval.runs.folder import Share
 from tomeval.runs.notes import copies_notes, enforced_notes, stop_notes, unanswered_notes
-from tomeval.runs.origins import closing_lines
 from tomeval.runs.replies import advice, last_unread
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -82,7 +81,6 @@ def closing(run: Run) -> Closing:
         ]
     notes = stop_notes(run) + copies_notes(run) + enforced_notes(run) + unanswered_notes(run)
     lines += [wrapped(f"note: {note}", 2) for note in notes]
-    lines += [wrapped(line) for line in closing_lines(run)]
     lines += _used(store)
     whole = not (empty or partly or unread or total[FAILED] or lacks)
     return Closing(lines, bool(total[COMPLETE]), whole)

@@ -27,6 +27,9 @@ _OF_DAMAGE = (
 )
 
 
+RESTORE = "restore the folder from a copy, or play the experiment into another one"
+
+
 class Damaged(TomevalError):
     """Something in a store is not what was written."""
 
@@ -140,10 +143,7 @@ class Database:
 
     def damaged(self, why: object) -> Damaged:
         """Return the error for a store whose content cannot be trusted."""
-        return Damaged(
-            f"{self.path}: damaged, not readable as a tomeval run ({why}); "
-            f"tomeval verify {self.path.parent} tells what is sound"
-        )
+        return Damaged(f"{self.path}: damaged, not readable as a tomeval run ({why}); {RESTORE}")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

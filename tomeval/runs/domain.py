@@ -20,7 +20,7 @@ from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SOURCES, Script
-from tomeval.runs.capabilities import Compare, Describe, Play, Rate, Read, Show
+from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
 from tomeval.runs.measures import Measure, guarded
 from tomeval.runs.outside import LOADED, adopt
 from tomeval.runs.schema import Schema
@@ -112,15 +112,11 @@ class Cell(ABC):
         return False
 
     def wanted(self, planned: int) -> int:
-        """Return how many episodes the cell has if the experiment has `planned` of each."""
-        return planned
+        """Return how many episodes the cell has if the experiment has `planned` of each.
 
-    def originals(self, count: int) -> Sequence[int]:
-        """Return which of the first `count` episodes are not certain copies of earlier ones.
-
-        The others are not played, see `tomeval.runs.runner.episodes_to_play`. Default: all.
+        A cell in which nothing is drawn has as many as it has partners, whatever is planned.
         """
-        return range(count)
+        return planned
 
 
 @dataclass
@@ -157,8 +153,8 @@ class Domain:
         The keys of its experiment files.
     measures : mapping of str to Measure
         In the order of tables; with those of extensions, see `tomeval.runs.outside.adopt`.
-    play, read, show, compare, rate, describe
-        See `tomeval.runs.capabilities`; `rate` is None where there are no games between players.
+    play, read, show, compare, describe
+        See `tomeval.runs.capabilities`.
     """
 
     name: str
@@ -169,7 +165,6 @@ class Domain:
     read: Read
     compare: Compare
     show: Show = field(default_factory=Show)
-    rate: Rate | None = None
     describe: Describe = field(default_factory=Describe)
 
     def __post_init__(self) -> None:
@@ -213,7 +208,7 @@ def check_domain(domain: object) -> Domain:
         raise _faulty(name, "experiment", f"the key domain is {named_there!r} by default")
     for part_name, kind in _CAPABILITIES.items():
         given = getattr(domain, part_name)
-        if not isinstance(given, kind) and (part_name != "rate" or given is not None):
+        if not isinstance(given, kind):
             what = f"{type(given).__name__} is not a {kind.__name__}"
             raise _faulty(name, part_name, what)
     if not isinstance(schema := domain.read.schema, Schema):
@@ -239,7 +234,6 @@ def check_domain(domain: object) -> Domain:
 
 _CAPABILITIES: dict[str, type[Any]] = {
     **{"play": Play, "read": Read, "show": Show, "compare": Compare, "describe": Describe},
-    "rate": Rate,
 }
 
 

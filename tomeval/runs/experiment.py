@@ -393,7 +393,7 @@ def make_experiment(
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
     if experiment.until or experiment.max_episodes is not None:
-        from tomeval.runs.allocation import check
+        from tomeval.runs.until import check
 
         with located(where):
             check(experiment)

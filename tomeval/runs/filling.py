@@ -19,7 +19,6 @@ from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
-from tomeval.runs.origins import here
 from tomeval.runs.replies import Unread, explained, last_unread
 from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule, without
@@ -117,7 +116,6 @@ class Filler:
         self.unread: dict[Job, Unread] = {}
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
-        self.origin = here()
         self._tell_counts()
         self._tell_steps()
 
@@ -215,7 +213,6 @@ class Filler:
 
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
         """Ask the start-up questions of served models; cells stopped before are tried again."""
-        self.origin = here(models)
         numbers = list(self.schedules)
         if self.startup is not None:
             await self.startup.ask(models)
@@ -349,7 +346,7 @@ class Filler:
 
     def _store(self, number: int, block: Block | Rows) -> None:
         """Store episodes that are over, and count them."""
-        self.store.add(number, block, self.store.origin(*self.origin))
+        self.store.add(number, block)
         self.played += len(block.episodes)
         self.steps_done += len(block.episodes) * self.cells[number].length
         self.ended.update(row[1] for row in block.episodes)

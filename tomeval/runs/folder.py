@@ -13,9 +13,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
+from importlib import metadata
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +30,6 @@ from tomeval.core.files import check_outside, write_text
 from tomeval.core.resources import shipped_experiments
 from tomeval.runs.checksums import read_signed, signed
 from tomeval.runs.journal import PROBE
-from tomeval.runs.origins import DECIDING, installed
 from tomeval.runs.store import (
     BEGUN,
     EXPERIMENT,
@@ -43,6 +43,9 @@ from tomeval.runs.stored import identity_sha256
 from tomeval.runs.writer import has_locks, named, writer_of
 
 logger = logging.getLogger(__name__)
+
+DECIDING = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
+"""The libraries that can decide a number."""
 
 PART = "part.json"
 EPISODES = "episodes"
@@ -312,7 +315,7 @@ def add_session(
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": dict(installed(DECIDING)),
+        "versions": _installed(),
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
@@ -320,6 +323,19 @@ def add_session(
         **({} if episodes is None else {EPISODES: episodes}),
     }
     write_text(path, json.dumps([*sessions, signed(session)], indent=1), own=True)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that can decide a number."""
+    return {"python": platform.python_version(), **_installed()}
+
+
+def _installed() -> dict[str, str]:
+    known = {}
+    for name in DECIDING:
+        with suppress(metadata.PackageNotFoundError):
+            known[name] = metadata.version(name)
+    return known
 
 
 def raised(folder: Path) -> tuple[int, ...]:

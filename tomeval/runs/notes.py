@@ -11,7 +11,6 @@ import numpy as np
 from tomeval.runs.tallies import enforced_cells, unanswered
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import AUTO, SEQUENCE, unmet
-from tomeval.statistics.sequences import VARIED
 
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
@@ -23,23 +22,14 @@ NOT_MET = "and not met"
 
 
 def copies_notes(run: Run) -> list[str]:
-    """Say which cells hold each distinct episode once, and what that does to their numbers."""
+    """Say in which cells nothing is drawn, and what that does to their numbers."""
     once = [cell for cell in run.cells if cell.each_once]
     if not once:
         return []
-    drawn = run.domain.compare.drawn
-    notes = [
-        f"in {first_names(cell.name for cell in once)} only the {drawn} is random: each distinct "
-        "episode was played once, as further ones would be copies, and means have no interval, as "
-        "nothing is sampled"
+    return [
+        f"nothing is drawn in {first_names(cell.name for cell in once)}: one episode for each "
+        f"{run.domain.compare.drawn}, and means have no interval"
     ]
-    partly = [cell.name for cell in once if not cell.covers_draws]
-    if partly:
-        notes.append(
-            f"not every {drawn} has a complete episode in {first_names(partly)} (not drawn yet, or "
-            "void): means are over the others only; more episodes reach those that were not drawn"
-        )
-    return notes
 
 
 def looked_notes(run: Run, interval: str = "") -> list[str]:
@@ -214,7 +204,7 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
     shown = run.headline if names is None else names
     notes = few_notes(run)
     if run.method(interval) == SEQUENCE:
-        return [*notes, *_waiting_notes(run, shown)]
+        return [*notes, *_unbounded_notes(run, shown)]
     alike = {cell.name: cell for cell in run.cells if _alike(cell, shown)}
     if not alike:
         return notes
@@ -228,8 +218,8 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
     ]
 
 
-def _waiting_notes(run: Run, names: Sequence[str]) -> list[str]:
-    """Say which means wait for a sequence, because nothing bounds what was not seen yet."""
+def _unbounded_notes(run: Run, names: Sequence[str]) -> list[str]:
+    """Say which means have no sequence, because nothing bounds what was not seen yet."""
     waits = []
     for cell in run.cells:
         known = [name for name in names if name in cell.names]
@@ -239,8 +229,8 @@ def _waiting_notes(run: Run, names: Sequence[str]) -> list[str]:
     if not waits:
         return []
     return [
-        f"no confidence sequence yet for a measure in {first_names(waits)}: without known bounds "
-        f"it begins once {VARIED} {run.domain.compare.unit}s differ from the most common value"
+        f"no confidence sequence for a measure in {first_names(waits)}: it has no known bounds, or "
+        "values beyond them"
     ]
 
 

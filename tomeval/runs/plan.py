@@ -26,6 +26,7 @@ from tomeval.runs.needs import (
     needs,
 )
 from tomeval.runs.runner import known_models
+from tomeval.runs.until import most_episodes
 
 Row = Mapping[str, Any]
 
@@ -34,7 +35,6 @@ def plan_rows(
     experiment: Experiment,
     count: Count | None = None,
     context: int | None = None,
-    planned: Sequence[int] | None = None,
 ) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
@@ -45,20 +45,17 @@ def plan_rows(
         Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
     context : int, optional
         Longest sequence, in tokens, of models that tell theirs only when they are asked.
-    planned : sequence of int, optional
-        How many episodes each cell is to have, see `tomeval.runs.expected`. Default: as the
-        experiment says.
 
     Returns
     -------
     list of dict
-        ``episodes`` will be played; further ``copies`` would be copies of these. ``steps`` is the
-        most that the episodes can have. With language models also ``calls``, ``prompt_tokens``,
-        ``cached_percent`` (what of these caches save), ``completion_tokens``, and ``cost`` if any
-        model has a price (NaN where a served one has none); the same with ``_most``, upper bounds,
-        see `tomeval.runs.needs.Needs`; ``longest``, the tokens of the longest prompt and its reply,
-        ``context``, the least that the cell's models can read (None: not known), and
-        ``context_ends``, the first step with a prompt and reply of more tokens (None: all fit).
+        ``episodes`` will be played, and ``steps`` is the most that they can have. With language
+        models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
+        ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
+        none); the same with ``_most``, upper bounds, see `tomeval.runs.needs.Needs`; ``longest``,
+        the tokens of the longest prompt and its reply, ``context``, the least that the cell's
+        models can read (None: not known), and ``context_ends``, the first step with a prompt and
+        reply of more tokens (None: all fit).
 
     Raises
     ------
@@ -71,13 +68,11 @@ def plan_rows(
     priced = any(ahead.price for ahead in known.values())
     rows = []
     same: dict[str, Needs] = {}  # what cells need that differ in their models' names only
-    counts_of = planned or [experiment.per_cell] * len(experiment.cells)
-    for cell, count_of in zip(experiment.cells, counts_of, strict=True):
-        wanted = cell.wanted(count_of)
-        episodes = len(cell.originals(wanted))
+    most = most_episodes(experiment) if experiment.until else experiment.per_cell
+    for cell in experiment.cells:
+        episodes = cell.wanted(most)
         row: dict[str, Any] = dict(domain.read.columns(cell.definition))
-        row |= {"episodes": episodes, "copies": wanted - episodes}
-        row["steps"] = cell.length * episodes
+        row |= {"episodes": episodes, "steps": cell.length * episodes}
         if known:
             seats = {seat: known[spec_key(spec)] for seat, spec in cell.models.items()}
             need = {}
@@ -111,8 +106,6 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
     first, about = keys[0], keys[: keys.index("episodes")]
     hidden = {"longest", "context", "context_ends", "cost_uncached", "steps"}
     hidden |= {key for key in keys if key.endswith("_most")}
-    if not any(row["copies"] for row in rows):
-        hidden.add("copies")
     pairs = {(row[first], row.get("strategy")) for row in rows}
     if len(pairs) == len({row[first] for row in rows}):
         hidden.add("strategy")
@@ -136,8 +129,6 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
         return sum(row[key] for row in rows)
 
     text = f"{len(rows)} cells, {total('episodes'):,} episodes, {total('steps'):,} steps"
-    if copies := total("copies"):
-        text += f" ({copies:,} more episodes would be copies and are not played)"
     if "calls" not in rows[0]:
         return [text]
     prompt = total("prompt_tokens")

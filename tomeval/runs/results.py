@@ -21,7 +21,6 @@ from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import ANSWER, REASK, filled, flat, in_order
 from tomeval.runs.folder import LIMIT, Share, limited, located, planned, raised, share_of
 from tomeval.runs.measures import SCORES, Measure
-from tomeval.runs.origins import PLACE, PLACE_SQL, origins_table
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import EXPERIMENT, Store
@@ -488,7 +487,7 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return column names and rows of a table.
 
-    `what` is ``steps``, ``episodes``, ``answers``, ``cells`` or ``origins``.
+    `what` is ``steps``, ``episodes``, ``answers`` or ``cells``.
     """
     mine = [cell.number for cell in run.cells]
     if what == "steps":
@@ -496,8 +495,6 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
     if what == "answers":
         columns, rows = run.store.asked(mine)
         return columns, run.publicly(rows)
-    if what == "origins":
-        return origins_table(run)
     if what == "cells":
         cells = run.rows()
         return list(cells[0]), (tuple(row[name] for name in cells[0]) for row in cells)
@@ -506,8 +503,8 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
 def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return every step as it is stored, and what it is worth, see `RunCell.judged`."""
-    columns, stored = run.store.step_records(numbers, PLACE_SQL)
-    cell_at, status_at, end = columns.index("cell"), columns.index("status"), -len(PLACE)
+    columns, stored = run.store.step_records(numbers)
+    cell_at, status_at = columns.index("cell"), columns.index("status")
     cells = {cell.number: cell for cell in run.cells}
     judged = run.cells[0].judged() if run.cells else {}
     names = [name for name in JUDGED if name in judged]
@@ -521,9 +518,9 @@ def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tu
                 judged = cells[number].judged()
                 worth = iter(list(zip(*(judged[name] for name in names), strict=True)))
             own = next(worth) if row[status_at] == COMPLETE else unknown_step
-            yield *row[:end], *own, *row[end:]
+            yield *row, *own
 
-    return [*columns[:end], *names, *columns[end:]], rows() if names else run.publicly(stored)
+    return [*columns, *names], rows() if names else run.publicly(stored)
 
 
 def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
@@ -533,17 +530,17 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """
     typed = list(run.domain.read.schema.episodes)
     names = run.metric_names
-    asked = ", ".join((PLACE_SQL, "episode", *typed, "status", "steps"))
+    asked = ("episode", *typed, "status", "steps")
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
     columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called, *typed, "status", "steps"]
-    columns += [*names, *PLACE]
+    columns += names
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
             values = {name: cell.totals(name).values for name in names}
             index = 0
-            for row in run.store.episode_records(cell.number, asked):
-                where, (episode, *own_number, status, steps) = row[: len(PLACE)], row[len(PLACE) :]
+            for row in run.store.read("episodes", asked, cell.number):
+                episode, *own_number, status, steps = row
                 said: list[Any] = [None] * len(names)
                 if status == COMPLETE:
                     said = [float(values[name][index]) for name in names]
@@ -552,6 +549,6 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
                 named = (*cell.columns.values(), *(cell.definition[key] for key in _SET))
                 own = (cell.number, *named, episode, *match[: len(called)])
-                yield (*own, *own_number, status, steps, *said, *where)
+                yield (*own, *own_number, status, steps, *said)
 
     return columns, rows()

@@ -187,11 +187,10 @@ class Rows:
         for name in ("episodes", "steps", "answers", "calls", "spent"):
             getattr(self, name).extend(getattr(other, name))
 
-    def tables(self, origin: int) -> dict[str, list[Row]]:
-        """Return what was played by table, the episodes' own rows with their origin."""
-        episodes = [(self.cell, *row, origin) for row in self.episodes]
+    def tables(self) -> dict[str, list[Row]]:
+        """Return what was played, by table."""
         return {
-            "episodes": episodes,
+            "episodes": [(self.cell, *row) for row in self.episodes],
             "steps": self.steps,
             "answers": self.answers,
             "calls": self.calls,

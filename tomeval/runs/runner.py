@@ -27,7 +27,6 @@ from tomeval.core.files import check_outside
 from tomeval.models import Ahead, all_backends, lacking, look_ahead
 from tomeval.models.naming import shown_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.allocation import Allocation
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
@@ -48,6 +47,7 @@ from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.schedule import without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
+from tomeval.runs.until import Looks
 
 
 class Part(Protocol):
@@ -140,14 +140,14 @@ def run_experiment(
         stopping = stack.enter_context(Stopping())
         stack.enter_context(locked(folder))
         store = Store(folder, get_domain(experiment.domain))
-        allocation = None
+        looks = None
         try:
             of = part.name if part else ""
             most = begin_or_resume(
                 store, folder, identity, experiment.per_cell, experiment.apart, of, limit
             )
             add_session(folder, experiment.stop_after_voids, of, None if experiment.until else most)
-            allocation = Allocation(experiment, store) if experiment.until else None
+            looks = Looks(experiment, store) if experiment.until else None
             startup, log = None, None
             if any(p.served for cell in experiment.cells for p in cell.seats.values() if p):
                 from tomeval.runs.startup import StartUp, StartUpLog
@@ -161,22 +161,21 @@ def run_experiment(
             how = How(engine, concurrency, budget, opening, {})
             played, before = 0, None
             while True:
-                each = None if allocation is None else allocation.episodes
+                each = None if looks is None else looks.episodes
                 wanted = _wanted(store, experiment, part, limit, counts=each)
-                if wanted == before and not (allocation and allocation.look(_whole(store, wanted))):
+                if wanted == before and not (looks and looks.look(_whole(store, wanted))):
                     return played
                 if wanted == before:
                     continue
-                # Also again if what seemed to be copies is not, see `episodes_to_play`.
                 _note_share(store, experiment, part, most)
                 filler = Filler(store, experiment, startup, stopping, told, wanted, before, go_on)
-                if allocation is None and any(map(len, filler.missing)):
+                if looks is None and any(map(len, filler.missing)):
                     store.note_until({})  # of an earlier session with a condition
                 filler.play(how)
                 played, before, startup = played + filler.played, wanted, None
         except BudgetExceeded as reached:
-            if allocation:
-                allocation.capped(str(reached))
+            if looks:
+                looks.capped(str(reached))
             again = "everything is kept: run the same command again to go on"
             raise BudgetExceeded(f"{reached}; {again}") from None
         finally:
@@ -215,16 +214,12 @@ def _wanted(
     """
     planned = counts or [most or experiment.per_cell] * len(experiment.cells)
     each = zip(experiment.cells, planned, strict=True)
-    wanted = [limited(cell.wanted(count), limit) for cell, count in each]
-    episodes_of = [
-        without(episodes_to_play(store, number, cell, wanted[number]))
-        for number, cell in enumerate(experiment.cells)
-    ]
+    wanted = [without(range(limited(cell.wanted(count), limit))) for cell, count in each]
     if part is None:
-        return episodes_of
+        return wanted
     return [
         without(part.among(number, episodes, store.domain.play.together(cell)))
-        for number, (cell, episodes) in enumerate(zip(experiment.cells, episodes_of, strict=True))
+        for number, (cell, episodes) in enumerate(zip(experiment.cells, wanted, strict=True))
     ]
 
 
@@ -241,37 +236,6 @@ def _note_share(store: Store, experiment: Experiment, part: Part | None, most: i
         folder = store.path.parent
         wanted = _wanted(store, experiment, part, planned(folder, LIMIT), most)
         note_share(folder, Share(part.name, [len(episodes) for episodes in wanted]))
-
-
-def episodes_to_play(store: Store, number: int, cell: Cell, count: int) -> Sequence[int]:
-    """Return which of the first `count` episodes a cell is to have, given what is stored of it.
-
-    A cell says which are certain copies of earlier ones (`Cell.originals`), but for one thing that
-    only the answers show: labels that are equally probable, between which an action is drawn. If
-    any original has such a tie, all episodes of its cell are played.
-    """
-    drawn_once, whole = cell.originals(count), range(count)
-    if len(drawn_once) == count:
-        return whole
-    drawn_once = list(drawn_once)
-    if any(episode not in drawn_once for episode in store.episodes(number) if episode < count):
-        return whole  # begun in full
-    drawn = any(
-        tied(record) for episode in drawn_once for *_, record in store.calls(number, episode)
-    )
-    return whole if drawn else drawn_once
-
-
-def tied(record: dict[str, Any]) -> bool:
-    """Tell whether a model call scored two labels as the most probable ones.
-
-    Examples
-    --------
-    >>> tied({"scores": {"logprobs": [-1.0, -1.0, -3.0]}}), tied({"scores": {"logprobs": [-1, -2]}})
-    (True, False)
-    """
-    logprobs = record.get("scores", {}).get("logprobs", [])
-    return len(logprobs) > 1 and logprobs.count(max(logprobs)) > 1
 
 
 def known_models(experiment: Experiment) -> dict[str, Ahead]:

@@ -129,19 +129,16 @@ def _inflating() -> Any:
     return zlib.decompressobj(_WINDOW, _vocabulary())
 
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 _EPISODE = "cell INTEGER NOT NULL, episode INTEGER NOT NULL"
 _TABLES = {
     "meta": "key TEXT PRIMARY KEY, value TEXT NOT NULL",
     "revisions": "model TEXT PRIMARY KEY, revision TEXT NOT NULL",
-    "origins": "origin INTEGER PRIMARY KEY, replica TEXT NOT NULL, host TEXT NOT NULL, "
-    "device TEXT NOT NULL, versions TEXT NOT NULL",
     "cells": "cell INTEGER PRIMARY KEY, seed INTEGER NOT NULL, on_invalid TEXT NOT NULL, "
     "definition TEXT NOT NULL{cells}",
     "episodes": f"{_EPISODE}, status TEXT NOT NULL, steps INTEGER NOT NULL{{episodes}}, "
-    "origin INTEGER NOT NULL, PRIMARY KEY (cell, episode), FOREIGN KEY (cell) REFERENCES cells, "
-    "FOREIGN KEY (origin) REFERENCES origins",
+    "PRIMARY KEY (cell, episode), FOREIGN KEY (cell) REFERENCES cells",
     "steps": f"{_EPISODE}, step INTEGER NOT NULL{{steps}}, PRIMARY KEY (cell, episode, step)",
     "answers": f"{_EPISODE}, step INTEGER NOT NULL, seat TEXT NOT NULL, question TEXT NOT NULL, "
     "outcome TEXT NOT NULL, attempts INTEGER NOT NULL, value TEXT, raw TEXT NOT NULL, "
@@ -154,12 +151,9 @@ _TABLES = {
     "sums": f"{_EPISODE}, sum INTEGER NOT NULL, PRIMARY KEY (cell, episode)",
     "marks": "name TEXT PRIMARY KEY, value INTEGER NOT NULL",
 }
-_WITH_ROWID = ("cells", "origins", "calls", "answered")
+_WITH_ROWID = ("cells", "calls", "answered")
 """Their key is the row's number, or rows can be long: without such a number SQLite gives each of
 those at least a page of its own."""
-
-UNKNOWN = 0
-"""The number of the origin that says nothing, of episodes from elsewhere."""
 
 
 @dataclass

@@ -31,9 +31,8 @@ from tomeval.runs.checksums import (
 )
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Block, Domain
-from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
-from tomeval.runs.schema import SCHEMA_VERSION, UNKNOWN, pack, schema_sql
+from tomeval.runs.schema import SCHEMA_VERSION, pack, schema_sql
 from tomeval.runs.stored import Stored, own_domain
 
 STORE = files.STORE
@@ -155,7 +154,6 @@ class Store(Stored):
         """Write the cells of a new run, once; `more` is noted beside its name."""
         meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
         with self._writing(small=True) as db:
-            db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (UNKNOWN, *Origin().row))
             rows = [(key, json.dumps(value)) for key, value in meta.items()]
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
             for number, cell in enumerate(identity["cells"]):
@@ -170,16 +168,13 @@ class Store(Stored):
         typed = [columns[name] for name in self.domain.read.schema.cells]
         return number, cell["seed"], cell["on_invalid"], json.dumps(cell), *typed
 
-    def add(self, cell: int, played: Block | Rows, origin: int = UNKNOWN) -> None:
-        """Write finished episodes of a cell, in place of earlier, failed attempts at them.
-
-        `origin` is where they were played, a number that `origin` gave; default: not recorded.
-        """
+    def add(self, cell: int, played: Block | Rows) -> None:
+        """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
         given = played if isinstance(played, Rows) else Rows.of(cell, played)
         assert given.cell == cell, f"rows of cell {given.cell}, not of {cell}"
         keys = {(cell, row[0]) for row in given.episodes}
         done = {(cell, row[0]) for row in given.episodes if row[1] != FAILED}
-        rows = given.tables(origin)
+        rows = given.tables()
         with self._writing() as db:
             earlier = sorted(keys & _present(db, "episodes", keys))
             for name in reversed(SUMMED):  # an episode's own row last
@@ -191,17 +186,6 @@ class Store(Stored):
             # The replies to a failed episode serve the next attempt.
             served = sorted(done & _present(db, "answered", keys))
             db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
-
-    def origin(self, replica: str, host: str, device: str, versions: Mapping[str, str]) -> int:
-        """Return the number of an origin, a new one if there is none like it; see `Origin`."""
-        row = Origin(replica, host, device, versions).row
-        where = "replica = ? AND host = ? AND device = ? AND versions = ?"
-        if same := self.query(f"SELECT origin FROM origins WHERE {where}", row):
-            return int(same[0][0])
-        with self._writing(small=True) as db:
-            number = db.execute("SELECT MAX(origin) + 1 FROM origins").fetchone()[0]
-            db.execute("INSERT INTO origins VALUES (?, ?, ?, ?, ?)", (number, *row))
-        return int(number)
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""

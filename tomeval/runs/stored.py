@@ -1,4 +1,4 @@
-"""What a run's store holds, read back: cells, episodes, steps, answers, model calls, origins.
+"""What a run's store holds, read back: cells, episodes, steps, answers, model calls.
 
 Domains and extensions read columns by name, with `Stored.read`.
 """
@@ -14,7 +14,6 @@ from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
 from tomeval.runs.checksums import SUMMED, rows_of
 from tomeval.runs.database import Database, NothingPlayed
 from tomeval.runs.domain import Domain, get_domain
-from tomeval.runs.origins import Origin
 from tomeval.runs.rows import Rows
 from tomeval.runs.schema import Unpackable, strange_part, unpack
 
@@ -95,32 +94,14 @@ class Stored:
         cells = [definition for _, definition in self.cells()]
         return {"name": self.meta()["name"], "cells": cells}
 
-    def origins(self) -> dict[int, Origin]:
-        """Return all origins by number, those that no episode has included."""
-        rows = self.query("SELECT origin, replica, host, device, versions FROM origins ORDER BY 1")
-        try:
-            return {number: Origin.of(row) for number, *row in rows}
-        except (TypeError, ValueError, RecursionError) as error:
-            raise self.damaged(error) from None
-
-    def by_origin(self, cells: Sequence[int]) -> list[tuple[int, int]]:
-        """Return how many episodes of some cells each origin has, by number."""
-        return self.query(
-            f"SELECT origin, COUNT(*) FROM episodes WHERE cell IN ({_numbers(cells)}) "
-            "GROUP BY origin ORDER BY 1"
-        )
-
     def revisions(self) -> dict[str, str]:
         """Return the revision of every model that was used; empty if unknown."""
         return dict(self.query("SELECT model, revision FROM revisions"))
 
-    def played(self, cell: int, episode: int) -> tuple[Rows, int]:
-        """Return a stored episode as `add` takes it, and the number of its origin."""
-        ((_, *own, origin),), *others = (
-            rows_of(self.query, name, (cell, episode)) for name in SUMMED
-        )
-        rows = Rows(cell, [tuple(own)], *others)
-        return rows, origin
+    def played(self, cell: int, episode: int) -> Rows:
+        """Return a stored episode as `add` takes it."""
+        ((_, *own),), *others = (rows_of(self.query, name, (cell, episode)) for name in SUMMED)
+        return Rows(cell, [tuple(own)], *others)
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""
@@ -206,7 +187,7 @@ class Stored:
 
         ``condition``, the number of comparisons in its ``family``, and by number ``cells`` with
         ``episodes``, how many each is to have, and why it was ``stopped``; see
-        `tomeval.runs.allocation.Allocation`.
+        `tomeval.runs.until.Looks`.
         """
         return dict(self.meta().get("until", {}))
 
@@ -242,11 +223,10 @@ class Stored:
         except Unpackable as error:
             raise self.damaged(error) from None
 
-    def step_records(self, cells: Sequence[int], columns: str) -> Table:
-        """Return all of every step of some cells, and `columns` of its origin ``o``."""
+    def step_records(self, cells: Sequence[int]) -> Table:
+        """Return all of every step of some cells."""
         return self.iterate(
-            f"SELECT r.*, {columns} FROM step_records r JOIN episodes e USING (cell, episode) "
-            f"LEFT JOIN origins o USING (origin) WHERE cell IN ({_numbers(cells)}) "
+            f"SELECT * FROM step_records WHERE cell IN ({_numbers(cells)}) "
             "ORDER BY cell, episode, step"
         )
 
@@ -256,11 +236,6 @@ class Stored:
         return self.iterate(
             f"SELECT * FROM asked WHERE cell IN ({_numbers(cells)}) ORDER BY {order}"
         )
-
-    def episode_records(self, cell: int, columns: str) -> list[Any]:
-        """Return `columns` of every episode of a cell and of its origin ``o``, in order."""
-        sql = f"SELECT {columns} FROM episodes LEFT JOIN origins o USING (origin)"
-        return self.query(f"{sql} WHERE cell = ? ORDER BY episode", (cell,))
 
 
 _ORDER: dict[str, tuple[str, ...]] = {

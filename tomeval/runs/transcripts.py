@@ -9,19 +9,11 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import LENIENT
 from tomeval.core.text import in_line, lines_of
-from tomeval.runs import tallies
 from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
-from tomeval.runs.selection import Numbers, parse_where, select, spelled
+from tomeval.runs.selection import Numbers, spelled
 from tomeval.strategies.asking import replaced
-
-
-def cell_lines(run: Run, cells: Sequence[RunCell] | None = None) -> Iterator[str]:
-    """Yield one line per cell: who plays what, and how many episodes there are; default: all."""
-    counts = tallies.episodes(run.store)
-    for cell in run.cells if cells is None else cells:
-        yield f"{_about(cell)}: {sum(counts.get(cell.number, {}).values())} episodes"
 
 
 def _about(cell: RunCell) -> str:
@@ -33,24 +25,6 @@ def _about(cell: RunCell) -> str:
 def about_episode(cell: RunCell, episode: int) -> str:
     """Return the line above a transcript that is one of several."""
     return f"#### {_about(cell)}; episode {episode}"
-
-
-def choose_cells(
-    run: Run, where: Iterable[str] = (), subject: str = "", game: str = ""
-) -> list[RunCell]:
-    """Return the cells that meet conditions, see `tomeval.runs.selection.WHERE`.
-
-    `subject` is who is measured, `game` a value of that column; empty: any.
-    """
-    conditions = [*where]
-    if subject and run.cells:
-        known = run.cells[0].columns
-        conditions.append(
-            f"{'subject' if 'subject' in known else run.domain.compare.by[0]}={subject}"
-        )
-    if game:
-        conditions.append(f"game={game}")
-    return select(run.cells, parse_where(conditions))
 
 
 def choose_episodes(

@@ -1,12 +1,19 @@
-"""What a run must know to stop: the goals of its cells, by a condition (`conditions.py`).
+"""A run that stops when it knows: ``width(MEASURE) < NUMBER`` or ``decided(A, B)``.
 
-Comparisons are of paired episodes; all of a condition are one family, see `FAMILY`.
+``width``: the 95 % sequence of every cell is this narrow. ``decided(A, B[, MEASURE])``: in every
+task that both play, the sequence of the paired difference leaves 0 out; with several tasks all of
+these hold together. Names with commas stand in double quotes.
+
+Every cell that the condition asks more of gets another batch, as large as the first, and a run
+looks at it when its batch is complete. So what is played next is a function of the rows, and not of
+when or where they were played.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import SimpleNamespace
@@ -14,12 +21,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.runs.conditions import Kind, Statement, parse
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.runs.domain import get_domain
+from tomeval.runs.notes import NOT_MET
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics.estimates import SEQUENCE
-from tomeval.statistics.sequences import e_value
+from tomeval.statistics.sequences import CONFIDENCE, mean_sequence
 
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
@@ -27,152 +34,69 @@ if TYPE_CHECKING:
     from tomeval.runs.measures import FloatArray, Measure
     from tomeval.runs.store import Store
 
-FAMILY = 0.95
-"""With at least this probability every sequence of a condition's comparisons holds, at all looks:
-each has a share of the rest, a union over them."""
+FORMS = "width(MEASURE) < NUMBER or decided(A, B)"
+AT_MOST = 10
+"""How many batches a cell gets at most, unless `max_episodes` says otherwise."""
+_EXACT = 1e-12  # what rounding can make of equal means
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What a statement asks of one cell, or of cells that are compared.
+    """What a condition asks of one cell, or of two that are compared.
 
     Attributes
     ----------
-    kind : {"width", "decided", "best"}
     text : str
-        The statement.
+        The condition.
     measure : Measure
     cells : tuple of int
-        One cell; two that are compared; or all players of a task.
-    number : float
-        The width that the interval of a cell is to have; or by how much a player may be worse than
-        the best and be taken for it, 0: by nothing.
+    names : tuple of str
+        Of two players, in the order of their cells.
+    width : float
+        That the interval of one cell is to have.
     confidence : float
-        Of each sequence of paired differences; 0: there is none.
+        Of the sequence of the paired difference of two.
     """
 
-    kind: Kind
     text: str
     measure: Measure
     cells: tuple[int, ...]
-    number: float = 0.0
-    confidence: float = 0.0
+    names: tuple[str, ...] = ()
+    width: float = 0.0
+    confidence: float = CONFIDENCE
 
     @property
     def key(self) -> str:
-        """What tells it from other goals of its experiment, in text."""
-        return f"{self.text}: {', '.join(map(str, self.cells))}"
+        """What tells it from other goals of its experiment."""
+        return ", ".join(map(str, self.cells))
 
-    def met(self, cells: Mapping[int, RunCell], done: Mapping[int, str]) -> dict[int, str]:
-        """Return which cells it asks no more of, each with why, by all that they hold now.
+    def met(self, cells: Mapping[int, RunCell]) -> str:
+        """Say why it asks no more of its cells, by all that they hold now; empty: it does."""
+        mine = [cells[number] for number in self.cells]
+        if not all(np.isfinite(cell.totals(self.measure.name).values).any() for cell in mine):
+            return f"it has no value for {self.measure.words}"
+        if len(mine) == 2:
+            return self._decided(*mine)
+        (cell,) = mine
+        half = float(cell.estimate([self.measure.name], SEQUENCE).half[0])
+        return self.text if cell.each_once or 2 * half < self.width else ""
 
-        `done` has those of which that was known before.
-        """
-        left = [number for number in self.cells if number not in done]
-        gone = {n: _LACKS.format(self.measure.words) for n in left if not _valued(cells[n], self)}
-        if self.kind == "width":
-            whole = [n for n in left if n not in gone and width(cells[n], self) < self.number]
-            return gone | dict.fromkeys(whole, self.text)
-        if self.kind == "decided" and gone:
-            return dict.fromkeys(left, next(iter(gone.values())))
-        left = [number for number in left if number not in gone]
-        better = {(a, b): self.compare(cells[a], cells[b]) for a, b in combinations(left, 2)}
-        worse = {a if sign < 0 else b for (a, b), sign in better.items() if sign}
-        rest = [number for number in left if number not in worse]
-        equal = all(better[pair] == 0 for pair in combinations(rest, 2))
-        how = f"{self.text}: equal in every episode" if equal and len(rest) > 1 else self.text
-        if self.kind == "decided":
-            return dict.fromkeys(left, how) if worse or equal else {}
-        gone |= dict.fromkeys(worse, f"{self.text}: not the best")
-        if equal or not self.number:
-            return gone | (dict.fromkeys(rest, how) if equal else {})
-        near = [a for a in rest if all(self.near(cells[a], cells[b]) for b in rest if b != a)]
-        means = {a: self.side * self.mean(cells[a]) for a in near}
-        if near:
-            gone |= dict.fromkeys(rest, f"{self.text}: within the margin")
-            gone[max(means, key=means.__getitem__)] = self.text
-        return gone
-
-    def soonest(self, cells: Mapping[int, RunCell], done: Mapping[int, str]) -> float:
-        """Return at how many times as many episodes it is expected to ask less, at the soonest.
-
-        Evidence grows as exp(n) once the largest bet is paid for, a width falls between as n^(-1/2)
-        and as 1 / n.
-        """
-        left = [number for number in self.cells if number not in done]
-        if self.kind == "width":
-            ratio = max((width(cells[n], self) / self.number for n in left), default=1.0)
-            return math.pow(ratio, 1.5)
-        enough = -math.log1p(-self.confidence) + BET
-
-        def times(a: int, b: int, null: float = 0.0) -> float:
-            known = self.evidence(cells[a], cells[b], null)
-            return enough / (math.log(max(known, 1.0)) + BET)
-
-        apart = [known for a, b in combinations(left, 2) if (known := times(a, b))]  # 0: no sample
-        margin = -self.side * self.number
-        near = [[times(a, b, margin) for b in left if b != a] for a in left] if margin else []
-        return min([*apart, *(max(one) for one in near if one)], default=1.0)
-
-    def compare(self, a: RunCell, b: RunCell) -> int | None:
-        """Return 1 if a cell is better than another, -1 if worse, 0 if equal; None: not known.
-
-        The sequence of the paired difference leaves 0 out if and only if its e-value is that large.
-        """
+    def _decided(self, a: RunCell, b: RunCell) -> str:
+        """Say by how much one is better; equal are only cells in which nothing is sampled."""
         values = paired(a, b, self.measure.name)
         mean = float(values.mean()) if len(values) else math.nan
-        if a.each_once and b.each_once and abs(mean) < EXACT:  # nothing is sampled
-            return 0
-        known = self.evidence(a, b) >= 1 / (1 - self.confidence)
-        return round(math.copysign(1, mean * self.side)) if known else None
-
-    def near(self, a: RunCell, b: RunCell) -> bool:
-        """Tell whether a cell is known to be worse than another by less than the margin."""
-        values, margin = paired(a, b, self.measure.name), -self.side * self.number
-        above = len(values) and (float(values.mean()) - margin) * self.side > 0
-        return bool(above and self.evidence(a, b, margin) >= 1 / (1 - self.confidence))
-
-    def evidence(self, a: RunCell, b: RunCell, null: float = 0.0) -> float:
-        """Return the e-value against an expected difference; infinite where nothing is sampled."""
-        values = paired(a, b, self.measure.name)
-        if a.each_once and b.each_once and len(values):
-            return math.inf
-        bounds = self.difference_bounds(a, b)
-        return e_value(values, null, bounds=bounds, confidence=self.confidence)
-
-    def mean(self, cell: RunCell) -> float:
-        """Return the mean of a cell's episodes."""
-        return float(np.nanmean(cell.totals(self.measure.name).parts))
-
-    def difference_bounds(self, a: RunCell, b: RunCell) -> tuple[float, float]:
-        """Return between what the expected difference of two cells lies."""
         (low_a, high_a), (low_b, high_b) = (cell.limits(self.measure.name) for cell in (a, b))
-        return low_a - high_b, high_a - low_b
-
-    @property
-    def side(self) -> int:
-        """1 if more is better, -1 if less is; 1 of a measure without a better side."""
-        return self.measure.better or 1
-
-
-BET = math.log(6)
-"""What it takes before evidence grows: a sixth of the capital is on the largest bet, each way."""
-EXACT = 1e-12
-"""What rounding can make of equal means."""
-
-_LACKS = "it has no value for {}"
-
-
-def _valued(cell: RunCell, goal: Goal) -> bool:
-    return bool(np.isfinite(cell.totals(goal.measure.name).values).any())
-
-
-def width(cell: RunCell, goal: Goal) -> float:
-    """Return the width of a cell's 95 % sequence; 0 where nothing is sampled, inf where none is."""
-    if cell.each_once:
-        return 0.0
-    half = float(cell.estimate([goal.measure.name], SEQUENCE).half[0])
-    return math.inf if math.isnan(half) else 2 * half
+        bounds = low_a - high_b, high_a - low_b
+        low, high = mean_sequence(values, self.confidence, bounds=bounds)
+        if a.each_once and b.each_once:
+            low = high = mean
+            if abs(mean) < _EXACT:
+                return f"{self.text}: equal in every episode"
+        if not (low > 0 or high < 0):
+            return ""
+        better = self.names[mean * (self.measure.better or 1) < 0]
+        ends = sorted((abs(low), abs(high)))
+        return f"{self.text}: {better} is better, by {ends[0]:.3g} to {ends[1]:.3g}"
 
 
 def paired(a: RunCell, b: RunCell, measure: str) -> FloatArray:
@@ -197,91 +121,182 @@ def paired(a: RunCell, b: RunCell, measure: str) -> FloatArray:
 
 
 def goals(experiment: Experiment) -> list[Goal]:
-    """Return what the condition `until` of an experiment asks of its cells; empty without one.
+    """Return what the condition of an experiment asks of its cells.
 
     Raises
     ------
     TomevalError
         It cannot be read, names what the experiment has not, or can never hold.
     """
-    cells = unplayed_cells(experiment)
-    if not cells:
-        raise TomevalError("every cell has a fixed number of episodes: nothing can be stopped")
-    asked = [goal for said in parse(experiment.until) for goal in _goals(said, cells)]
-    sizes = (len(goal.cells) - 1 for goal in asked)
-    share = 1 - (1 - FAMILY) / max(1, sum(sizes))
-    return [
-        Goal(*(g.kind, g.text, g.measure, g.cells, g.number, share if len(g.cells) > 1 else 0.0))
-        for g in asked
-    ]
-
-
-def unplayed_cells(experiment: Experiment) -> dict[int, RunCell]:
-    """Return the cells that a condition may be about, by number; they hold no episode."""
-    domain = get_domain(experiment.domain)
+    domain, text = get_domain(experiment.domain), " ".join(experiment.until.split())
     store = cast("Store", SimpleNamespace(domain=domain))  # of which nothing else is read
-    apart = experiment.apart
-    return {
+    cells = {
         number: domain.read.cell(store, number, cell.definition)
         for number, cell in enumerate(experiment.cells)
-        if number not in apart
+        if number not in experiment.apart
     }
+    if not cells:
+        raise TomevalError("every cell has a fixed number of episodes: nothing can be stopped")
+    width = re.fullmatch(r"width\s*\(([^()]+)\)\s*<\s*(\S+)", text)
+    decided = re.fullmatch(r"decided\s*\((.*)\)", text)
+    if width:
+        measure, number = _measure(domain, width[1]), _number(width[2])
+        every = (cell.limits(measure.name) for cell in cells.values())
+        low, high = max(every, key=lambda ends: ends[1] - ends[0])
+        if number > high - low:
+            raise TomevalError(
+                f"{text}: always holds, as {measure.words} lies between {low:g} and {high:g}"
+            )
+        asked = [Goal(text, measure, (cell,), width=number) for cell in cells]
+    elif decided:
+        parts = [part.strip(' "') for part in re.findall(r'\s*"[^"]*"|[^,"]+', decided[1])]
+        if len(parts) not in (2, 3) or not all(parts):
+            raise TomevalError(f"{text!r} must name two players: write decided(A, B)")
+        measure = _measure(domain, *parts[2:])
+        pairs = list(_pairs(text, parts[0], parts[1], cells))
+        share = 1 - (1 - CONFIDENCE) / max(1, len(pairs))  # a union over all sequences
+        names = (parts[0], parts[1])
+        asked = [Goal(text, measure, pair, names, confidence=share) for pair in pairs]
+    else:
+        head = text.partition("(")[0].strip()
+        near = "" if head in ("width", "decided") else did_you_mean(head, ("width", "decided"))
+        raise TomevalError(f"unknown condition {text!r}{near}; write {FORMS}")
+    if not all(np.isfinite(cell.limits(measure.name)).all() for cell in cells.values()):
+        raise TomevalError(f"{text}: {measure.words} has no bounds, and so no sequence")
+    return asked
 
 
-def _goals(said: Statement, cells: Mapping[int, RunCell]) -> Iterator[Goal]:
-    """Yield what one statement asks."""
-    domain = next(iter(cells.values())).domain
-    chosen = choose_measures(domain.measures, [said.measure] if said.measure else [])
-    measure = domain.measures[(chosen or list(domain.show.headline))[0]]
-    if said.unit and said.unit != measure.unit:
-        raise unknown(f"unit of {measure.words}", said.unit, [measure.unit])
-    every = (cell.limits(measure.name) for cell in cells.values())
-    low, high = max(every, key=lambda ends: ends[1] - ends[0])
-    if said.number > high - low:
-        raise TomevalError(
-            f"{said.text}: always holds, as {measure.words} lies between {low:g} and {high:g}"
-        )
-    if said.kind == "width":
-        yield from (Goal("width", said.text, measure, (n,), said.number) for n in cells)
-        return
-    if said.kind == "best" and not measure.better:
-        raise TomevalError(f"{said.text}: {measure.words} has no better side")
-    by, wanted = _column(said, cells)
-    tasks: dict[tuple[Any, ...], list[int]] = {}
-    for number, cell in cells.items():
-        if not wanted or str(cell.columns[by]) in wanted:
-            task = (*domain.compare.task_of(cell, by).values(), cell.seed)
-            tasks.setdefault(task, []).append(number)
-    members = [tuple(mine) for mine in tasks.values() if len(mine) > 1]
-    if wanted:
-        pairs = [pair for mine in members for pair in combinations(mine, 2)]
-        members = [(a, b) for a, b in pairs if _meet(cells[a], cells[b], by)]
-    if not members:
-        who = " and ".join(wanted) or "two players"
-        raise TomevalError(f"{said.text}: {who} have no task in common, so it can never hold")
-    yield from (Goal(said.kind, said.text, measure, mine, said.number) for mine in members)
+def _measure(domain: Any, name: str = "") -> Measure:
+    chosen = choose_measures(domain.measures, [name.strip()] if name else [])
+    measure: Measure = domain.measures[(chosen or list(domain.show.headline))[0]]
+    return measure
 
 
-def _meet(a: RunCell, b: RunCell, by: str) -> bool:
-    """Tell whether two cells of a task are compared, see `tomeval.comparing.pairing`."""
-    held = [cell.domain.compare.held(cell, by) for cell in (a, b)]
-    return a.columns[by] != b.columns[by] and ("" in held or held[0] == held[1])
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise TomevalError(f"a width must be compared with a finite number above 0, not {text!r}")
+    return number
 
 
-def _column(said: Statement, cells: Mapping[int, RunCell]) -> tuple[str, tuple[str, ...]]:
-    """Return the column that the players of a statement stand in, and their names."""
-    first = next(iter(cells.values()))
-    columns = [by for by in first.domain.compare.by if by in first.columns]
-    levels = {by: {str(cell.columns[by]) for cell in cells.values()} for by in columns}
-    if not said.names:
-        return columns[0], ()
-    if said.names[0] == said.names[1]:
-        raise TomevalError(f"{said.text}: compares {said.names[0]} with itself; it can never hold")
-    for by, names in levels.items():
-        if names >= set(said.names):
-            return by, said.names
+def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> Iterator[tuple[int, int]]:
+    """Yield the cells of two players in every task that both play, as comparisons pair them."""
+    compare = next(iter(cells.values())).domain.compare
+    levels = {
+        by: {str(cell.columns[by]) for cell in cells.values()}
+        for by in compare.by
+        if all(by in cell.columns for cell in cells.values())
+    }
     known = sorted({name for names in levels.values() for name in names if name})
-    for name in said.names:
+    for name in (a, b):
         if name not in known:
-            raise unknown("player", name, known, said.text)
-    raise TomevalError(f"{said.text}: {' and '.join(said.names)} are not in the same column")
+            raise unknown("player", name, known, text)
+    if a == b:
+        raise TomevalError(f"{text}: compares {a} with itself; it can never hold")
+    by = next((by for by, names in levels.items() if names >= {a, b}), "")
+    if not by:
+        raise TomevalError(f"{text}: {a} and {b} are not in the same column")
+    some = False
+    for (one, cell), (other, like) in combinations(cells.items(), 2):
+        tasks = [(compare.task_of(each, by), each.seed) for each in (cell, like)]
+        held = [compare.held(each, by) for each in (cell, like)]
+        same = tasks[0] == tasks[1] and ("" in held or held[0] == held[1])
+        if same and {str(cell.columns[by]), str(like.columns[by])} == {a, b}:
+            some = True
+            yield (one, other) if str(cell.columns[by]) == a else (other, one)
+    if not some:
+        raise TomevalError(f"{text}: {a} and {b} have no task in common, so it can never hold")
+
+
+def most_episodes(experiment: Experiment) -> int:
+    """Return how many episodes a cell of an experiment with a condition gets at most."""
+    return experiment.max_episodes or AT_MOST * experiment.episodes
+
+
+def check(experiment: Experiment) -> None:
+    """Raise `TomevalError` for a condition that an experiment cannot stop by."""
+    if not experiment.until:
+        raise TomevalError("max_episodes: needs until, the condition that stops a run")
+    if most_episodes(experiment) < experiment.episodes:
+        raise TomevalError(
+            f"max_episodes: {experiment.max_episodes} is less than the first batch, episodes = "
+            f"{experiment.episodes}"
+        )
+    try:
+        goals(experiment)
+    except TomevalError as error:
+        raise TomevalError(f"until: {error}") from None
+
+
+class Looks:
+    """How many episodes each cell of a run with a condition has, and why it got no more.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With a condition, which was checked.
+    store : Store
+        Of the run, open for writing. What was found is kept in it, so that a run that was killed
+        goes on from the last look.
+    """
+
+    def __init__(self, experiment: Experiment, store: Store) -> None:
+        self._store, self._goals, self._text = store, goals(experiment), experiment.until
+        self._batch, self._most = experiment.episodes, most_episodes(experiment)
+        before = store.until()
+        same = before.get("condition") == self._text
+        self._met: dict[str, str] = dict(before["met"]) if same else {}
+        known = before["cells"] if same else {}
+        held = {cell: last + 1 for cell, (_, last) in store.most_finished().items()}
+        self._mine = [n for n in range(len(experiment.cells)) if n not in experiment.apart]
+        self.episodes = [0] * len(experiment.cells)
+        for cell in self._mine:
+            told = known.get(str(cell), {}).get("episodes", 0)
+            self.episodes[cell] = told or max(self._batch, held.get(cell, 0))
+        self._keep("")
+
+    def _left(self, cell: int) -> list[Goal]:
+        """Return the goals that ask more of a cell."""
+        return [goal for goal in self._goals if cell in goal.cells and goal.key not in self._met]
+
+    def look(self, complete: Sequence[bool]) -> bool:
+        """Look at what was played; return whether any cell is to get more.
+
+        `complete` tells of each cell whether it holds the episodes that it was given; others wait.
+        """
+        definitions = dict(self._store.cells())
+        read: dict[int, RunCell] = {}
+        for goal in self._goals:
+            if goal.key in self._met or not all(complete[cell] for cell in goal.cells):
+                continue
+            for cell in set(goal.cells) - set(read):
+                read[cell] = self._store.domain.read.cell(self._store, cell, definitions[cell])
+            if why := goal.met(read):
+                self._met[goal.key] = why
+        before = list(self.episodes)
+        for cell in self._mine:
+            if complete[cell] and self._left(cell):
+                more = max(self.episodes[cell], min(self._most, self.episodes[cell] + self._batch))
+                self.episodes[cell] = more
+        self._keep("" if self.episodes != before else "at the maximum number of episodes")
+        return self.episodes != before
+
+    def capped(self, why: str) -> None:
+        """Note that a cap ended the session before the condition held."""
+        self._keep(why)
+
+    def _keep(self, cap: str) -> None:
+        """Keep in the store what is known, in one piece."""
+        cells = {}
+        for cell in self._mine:
+            met = [self._met[g.key] for g in self._goals if cell in g.cells and g.key in self._met]
+            why = "; ".join(dict.fromkeys(met)) or "the condition does not involve it"
+            if self._left(cell):
+                why = f"{cap}, {NOT_MET}: {self._text}" if cap else ""
+            cells[str(cell)] = {"episodes": self.episodes[cell], "stopped": why}
+        family = sum(len(goal.cells) - 1 for goal in self._goals)
+        said: dict[str, Any] = {"condition": self._text, "family": family, "cells": cells}
+        self._store.note_until(said | {"met": self._met})

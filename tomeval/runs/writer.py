@@ -138,7 +138,7 @@ def _touch(holder: Path, who: str, ended: threading.Event) -> None:
             if (other := holder.read_text(encoding="utf-8")) != who:
                 logger.warning(
                     "%s: %s has taken this folder, because %s did not update its file for a "
-                    "while; both are writing: stop one of them, and check with tomeval verify",
+                    "while; both are writing: stop one of them, and check with tomeval status",
                     *(holder.parent, other, who),
                 )
                 return

@@ -11,7 +11,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.arena.cells import schedule_sha256
 from tomeval.domains.arena.seating import play_one
-from tomeval.extensions.ratings.tables import rating_tables
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -94,7 +93,7 @@ def test_only_the_newcomer_is_rated(tmp_path):
     data["pool"] = {"sha256": sha256, "ratings": {"old": 150.0}}
     run_experiment(make_experiment(data), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        [table] = rating_tables(run, ["ratings"])
-    ratings = {row["player"]: row["rating"] for row in table.rows if row["subset"] == "all"}
+        rows = run.table_of("ratings").rows(run, ())
+    ratings = {row["player"]: row["rating"] for row in rows if row["subset"] == "all"}
     assert ratings["old"] == pytest.approx(150.0)
     assert abs(ratings["new"] - 150.0) > 1

@@ -10,15 +10,12 @@ from support import ROOT
 
 from tomeval.domains.arena.tables import result_rows
 from tomeval.domains.arena.transcripts import game_lines
-from tomeval.extensions.ratings.tables import RATED, rating_tables
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 
-# Not of clean games, which all are; the board is computed again in test_league.py.
-RATINGS = [name for name in RATED if name != "board"]
 CLOSE = 1e-8
 
 FEW = {0: 18, 1: 6, 2: 1, 3: 24}
@@ -38,7 +35,7 @@ def written(run, folder):
                 boards += [line.text for line in game_lines(run, cell, episode)]
     (folder / "boards.txt").write_text("\n".join(boards), encoding="utf-8")
     tables = {"results": result_rows(run, ()), "all": run.rows()}
-    tables |= {table.name: table.rows for table in rating_tables(run, RATINGS)}
+    tables |= {name: run.table_of(name).rows(run, ()) for name in ("ratings", "errors")}
     for name, rows in tables.items():
         (folder / f"{name}.csv").write_text(render(rows, "csv"), encoding="utf-8")
 
@@ -69,5 +66,5 @@ def test_a_second_program_agrees(tmp_path, few):
     with Run(tmp_path / "run") as run:
         written(run, tmp_path / "export")
     found = differences(tmp_path / "export")
-    assert set(found) == {"decisions", "all", "results", *RATINGS}
+    assert set(found) == {"decisions", "all", "results", "ratings", "errors"}
     assert max(found.values()) < CLOSE, found

@@ -33,7 +33,6 @@ from tomeval.domains.matrix.answer import (
     WELL,
     Ends,
     answer,
-    beyond_notes,
     plain,
     words,
 )
@@ -119,13 +118,6 @@ def test_partners_that_draw(tmp_path) -> None:
         assert wrong.estimate(SCORES).mean == pytest.approx([-125, 100, -127], abs=8)
         assert answer(best) == USES
         assert best.estimate(SCORES).mean == pytest.approx([98, 100, 95], abs=6)
-
-
-def test_knowing_draws_before_they_fall_is_said(tmp_path) -> None:
-    data = {"games": "stag_hunt", "partners": "mixture(0.2,0.8)", "subjects": [PERFECT]}
-    with tomeval.run(data | {"episodes": 20, "horizon": 40}, tmp_path / "run") as run:
-        (note,) = beyond_notes(run)
-    assert "draws that nobody can foresee (perfect, stag_hunt" in note
 
 
 def test_players_of_known_truth_in_sixty_drawn_games(tmp_path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import ALL_GAMES, random_partner
 
 import tomeval
-from tomeval.domains.matrix.ceilings import (
+from tomeval.domains.matrix.bounds import (
     CEILINGS,
     attainable_as_played,
     most_attainable,

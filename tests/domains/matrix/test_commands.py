@@ -77,7 +77,7 @@ def test_bad_input_is_one_message(tomeval, log) -> None:
     assert not (log.parent / "run").exists()
     code, out, errors = tomeval("import", log, *HOW, "--skip-bad", "--out", log.parent / "run")
     assert code == 0
-    assert "left out: 1 match, 3 of 72 rows of games.csv" in errors
+    assert "left out: 1 match\n" in errors
     assert "line 2, match '0' (3 rows): their 'X' is neither" in errors
 
 
@@ -125,8 +125,6 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
         ("export", "--what", "episodes", "--format", "csv"),
         ("export", "--what", "steps", "--format", "jsonl"),
         ("export", "--what", "answers", "--format", "csv"),
-        ("export", "--format", "inspect", "--out", tmp_path / "inspect"),
-        ("export", "--format", "lm-eval", "--out", tmp_path / "lm-eval"),
         ("export", "--format", "hub", "--set", "repo=a/b", "--out", tmp_path / "hub"),
     ):
         verb, *options = command

@@ -283,7 +283,7 @@ def test_an_interrupted_episode_asks_neither_seat_twice(tmp_path):
 def test_a_player_that_leaves_nothing_to_chance_meets_another_once(tmp_path):
     seat = {"strategy": "LM", "model": "pocket", "decide": "argmax"}
     cells = make_experiment(DATA | {"subjects": [seat, "random"], "partners": [seat]}).cells
-    assert [list(cell.originals(6)) for cell in cells] == [[0], list(range(6))]
+    assert [cell.wanted(6) for cell in cells] == [1, 6]
 
 
 def test_what_another_model_replaces():

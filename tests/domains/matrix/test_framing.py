@@ -203,12 +203,12 @@ def test_previews_show_them(capsys, monkeypatch, tmp_path):
         "QA",
         "--game",
         "IPD",
-        "--frame",
-        "sport",
-        "--persona",
-        "a judge",
+        "--set",
+        "frame=sport",
+        "--set",
+        "persona=a judge",
     ]
-    command += ["--partner-persona", "a thief"]
+    command += ["--set", "partner_persona=a thief"]
     monkeypatch.setattr("sys.argv", command)
     with pytest.raises(SystemExit, match=r"^0$"):
         cli.main()

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, make_game, random_partner, setup_of
 
-from tomeval.domains.matrix.attained import _all_the_same
+from tomeval.domains.matrix.bounds import all_the_same
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import (
     best_response,
@@ -143,7 +143,7 @@ def test_subjects_play_the_same_after_a_shift(kind, name) -> None:
 
 
 def test_what_is_attainable_is_judged_by_the_payoffs_own_size() -> None:
-    assert not _all_the_same(1e9, 1e9 + 1e-4)  # a real difference of large payoffs
-    assert not _all_the_same(0.0, 1e-13)  # and of small ones
-    assert _all_the_same(0.1 + 0.2, 0.3)
-    assert _all_the_same(0.0, 0.0)
+    assert not all_the_same(1e9, 1e9 + 1e-4)  # a real difference of large payoffs
+    assert not all_the_same(0.0, 1e-13)  # and of small ones
+    assert all_the_same(0.1 + 0.2, 0.3)
+    assert all_the_same(0.0, 0.0)

@@ -175,7 +175,7 @@ def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
         lines = "\n".join(transcript_lines(run, number, 0))
         assert "predicted nothing (not asked)" in lines
         write_report(run, tmp_path / "report.html")
-        for form in ("csv", "jsonl", "inspect", "lm-eval", "hub"):
+        for form in ("csv", "jsonl", "hub"):
             for what in ("steps", "episodes", "answers", "cells") if form == "jsonl" else (None,):
                 out = tmp_path / f"{form}{what}"
                 settings = {"repo": "a/b"} if form == "hub" else {}

@@ -135,7 +135,7 @@ def test_what_was_left_out_is_listed(people, caplog) -> None:
     row = tomeval.score(people, "IPD", skip_bad=True, **HOW)[0]
     assert (row["episodes"], row["delta_functional_per_step"]) == (1, 0)
     listed = [note for note in caplog.messages if note.startswith(("left", "  "))]
-    assert listed[0] == "left out: 2 matches, 4 of 14 rows of people.csv"
+    assert listed[0] == "left out: 2 matches"
     assert listed[1].startswith("  line 8, match '2' (3 rows): choice 'Defct' is neither")
     assert listed[2].startswith("  line 15, match '1' (1 row): points '8' is not the payoff 10 of")
     assert len(listed) == 3
@@ -166,7 +166,7 @@ def test_other_forms_of_tables_are_pointed_to_what_reads_them(tmp_path, ending) 
 def test_nothing_left(tmp_path) -> None:
     text = "episode,step,own_action,partner_action\n1,1,x,0\n"
     path = written(tmp_path / "log.csv", text)
-    with pytest.raises(TomevalError, match="no rows are left\nleft out: 1 match, 1 of 1 row"):
+    with pytest.raises(TomevalError, match="no rows are left\nleft out: 1 match"):
         tomeval.score(path, "IPD", "unknown", skip_bad=True)
 
 
@@ -187,11 +187,10 @@ def test_columns_that_are_not_there(people, columns, message) -> None:
 
 def test_all_that_lacks_is_said_at_once(tmp_path) -> None:
     path = written(tmp_path / "log.csv", "match,round,own_action,other\n1,1,0,0\n")
-    said = "missing column 'episode'.*--map FIELD=COLUMN: episode, step, partner_action$"
-    with pytest.raises(TomevalError, match=said):
+    said = "missing column 'episode'.*--map FIELD=COLUMN: episode, step, partner_action"
+    with pytest.raises(TomevalError, match=f"{said};"):
         tomeval.score(path, "IPD", "unknown")
-    said = f"{said[:-1]}; and the game, with --game or --map; and the partner, with"
-    with pytest.raises(TomevalError, match=said):
+    with pytest.raises(TomevalError, match=f"{said}, game, partner; .* --game and --partner"):
         tomeval.score(path)
 
 
@@ -374,16 +373,13 @@ def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
     log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
     tomeval.score(log, "IPD", "unknown")
     assert [record.getMessage() for record in caplog.records] == [
-        "note: actions 0 and 1 were read as Cooperate and Defect, in the game's order; "
-        "--value 1=Cooperate changes this"
+        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect; see --value"
     ]
 
 
-@pytest.mark.parametrize(
-    ("separator", "words"), [(";", "semicolons"), ("\t", "tabs"), ("|", "|"), (",", "")]
-)
+@pytest.mark.parametrize("separator", [";", "\t", "|", ","])
 @pytest.mark.parametrize("begin", ["", "\ufeff"])
-def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, words, begin) -> None:
+def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, begin) -> None:
     point = "." if separator == "," else ","
     rows = ["episode,step,own_action,partner_action,own_reward,subject"]
     rows += [f"1,1,Cooperate,Cooperate,8{point}0,Ann", "1,2,Defect,Cooperate,10,Ann"]
@@ -392,8 +388,7 @@ def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, words, be
     log = written(tmp_path / "moves.csv", begin + text)
     [row] = tomeval.score(log, "IPD", "unknown")
     assert (row["subject"], row["reward_per_step"]) == ("Ann", 9)
-    told = [f"note: cells are separated by {words}"] * bool(words)
-    assert [record.getMessage() for record in caplog.records] == told
+    assert not caplog.records
 
 
 def test_another_separator_is_told(tmp_path) -> None:

@@ -19,10 +19,10 @@ from support import (
 )
 
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.bounds import bounds
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import (
     best_response,
-    bounds,
     dynamics,
     possible_totals,
     reference_rewards,

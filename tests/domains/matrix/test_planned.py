@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support import ALL_GAMES, TWO_BY_THREE, brute_force_values, make_game, random_partner
 
+from tomeval.domains.matrix.bounds import bounds
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.measures import MEASURES, ONE_STEP, PLANNED
-from tomeval.domains.matrix.optima import bounds
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.planned import answers_last_move, planned_regret

@@ -106,7 +106,7 @@ def test_command_line(capsys, monkeypatch):
         return capsys.readouterr().out
 
     text = tomeval(
-        *("prompt", "S2A + CoT", "--game", "IBS", "--labels", "neutral"),
+        *("prompt", "S2A + CoT", "--game", "IBS", "--set", "labels=neutral"),
         *("--form", "act", "--round", "5"),
     )
     assert text.count("--- call") == 2

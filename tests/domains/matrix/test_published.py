@@ -9,8 +9,8 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.domain import MATRIX
-from tomeval.domains.matrix.published import beside
-from tomeval.domains.matrix.published_form import METRIC_OF, as_published, hub_names
+from tomeval.domains.matrix.published import BEST_OF, METRIC_OF, as_published, beside, best_rows
+from tomeval.domains.matrix.published_rows import hub_names
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.experiment import load_experiment, make_experiment
 
@@ -57,17 +57,13 @@ def test_the_shipped_results_stand_beside_the_tabular_baseline(run) -> None:
         == ("RPS", "tit_for_tat", "delta_functional_per_step")
     ]
     assert both == [0.224, 0.211]
-    assert any(note.startswith("tit_for_tat: published ΔFunctional") for note in notes)
-    assert any("mean_misprediction" in note for note in notes)
+    assert any(
+        note.startswith("tit_for_tat: published ΔToM") and "stationary optimum" in note
+        for note in notes
+    )
     assert "4 cells: no published results for random" in notes
-    quiet = beside(run, shipped("experiments") / "reported_results.csv", reference="stationary")[1]
-    assert not any(note.startswith("tit_for_tat: published ΔFunctional") for note in quiet)
-
-
-def test_published_delta_tom_is_the_misprediction_rule(run) -> None:
-    rows, _ = beside(run, shipped("experiments") / "reported_results.csv")
-    names = {row["metric"] for row in rows}
-    assert names == {
+    # published ΔToM follows the misprediction rule
+    assert {row["metric"] for row in rows} == {
         "delta_functional_per_step",
         "delta_tom_misprediction_per_step",
         "tom_percent",
@@ -101,11 +97,7 @@ def test_models_go_by_their_names_on_the_hub(tmp_path, played_model) -> None:
         reported = {row["model"] for row in csv.DictReader(file)}
     assert reported - {"Tabular RMax"} == set(names)
     path = tmp_path / "published.csv"
-    path.write_text(
-        HEADER
-        + "1,Falcon 40B,QA,RPS,single_action,tom_percent,50.0,\n"
-        + "1,Falcon 40B,reasoning,RPS,single_action,tom_percent,60.0,1\n"
-    )
+    path.write_text(HEADER + "1,Falcon 40B,QA,RPS,single_action,tom_percent,50.0,\n")
     rows, notes = beside(played_model, path)
     assert rows == []
     assert "not a published model; choose one with --as-model (Falcon 40B)" in notes[0]
@@ -154,13 +146,6 @@ def test_rows_have_the_names_and_the_order_of_each_published_table(table) -> Non
         of_task = printed.setdefault((line["game"], line["partner"]), [])
         of_task += [who] * (who not in of_task)
     run, given = unplayed(load_experiment(f"table_{table}"))
-    if "Reflexion" in {line["prompting"] for line in lines}:  # as --best-of Reflexion
-        best = {"subject": "Reflexion (best of 1, 2, 3)", "best": "Reflexion 2"}
-        given = [
-            row | (best if row["strategy"] == "Reflexion 2" else {"best": ""})
-            for row in given
-            if row["strategy"] not in ("Reflexion 1", "Reflexion 3")
-        ]
     rows, measures, notes = as_published(run, given)
     for (game, partner), wanted in printed.items():
         labels = {row["labels"] for row in rows if row["game"] == game}
@@ -173,8 +158,7 @@ def test_rows_have_the_names_and_the_order_of_each_published_table(table) -> Non
             assert [who for who in ours if who in wanted] == wanted
             assert {who for who in ours if who not in wanted} <= {("Tabular RMax", "")}
     assert measures == [METRIC_OF[m] for m in dict.fromkeys(line["metric"] for line in lines)]
-    assert bool(notes) == any("best" in row for row in given)
-    assert not any("best" in row for row in rows)
+    assert bool(notes) == ("Reflexion" in {line["prompting"] for line in lines})
 
 
 def test_subjects_that_would_share_a_name_keep_their_own() -> None:
@@ -215,10 +199,77 @@ def test_the_eighteen_numbers_of_the_reasoning_model_are_met(reasoning) -> None:
 
 def test_numbers_of_other_labels_are_told(reasoning) -> None:
     notes = beside(reasoning, "reported_results", model="LLAMA-3 70B Instruct")[1]
-    told = "tables 3, 8, 10: published with the labels J, F, B; this run's labels are canonical"
+    told = "table 3, 8, 10: published with the labels J, F, B; this run's labels are canonical"
     assert told in notes
     notes = beside(reasoning, "reported_results", model="Mistral Large 2")[1]
     assert (
         "table 9: published without saying with which labels; this run's labels are canonical"
         in notes
     )
+
+
+def lessons(regrets) -> tuple[SimpleNamespace, list[dict]]:
+    """Return the rows of Reflexion 1 to 3 in RPS and IPD with these ΔFunctional/T, ToM % by k."""
+    subjects = ["random", *({"strategy": name} for name in BEST_OF["Reflexion"])]
+    loaded = make_experiment({"games": ["RPS", "IPD"], "subjects": subjects, "model": "pocket"})
+    run, rows = unplayed(loaded)
+    told = iter(regrets)
+    for row in rows:
+        if row["strategy"]:
+            row |= {"delta_functional_per_step": next(told), "tom_percent": row["strategy"][-1]}
+            row["tom_percent"] = float(row["tom_percent"])
+    return run, rows
+
+
+def test_the_best_of_several_stands_for_them_in_every_task() -> None:
+    run, given = lessons([0.9, 0.4, 0.7, 1.5, 2.5, 1.25])
+    rows, _, [note] = as_published(run, given)
+    assert [(row["subject"], row["game"]) for row in rows] == [
+        *(("random", "RPS"), ("Reflexion", "RPS"), ("random", "IPD"), ("Reflexion", "IPD"))
+    ]
+    best = [row for row in rows if row["subject"] == "Reflexion"]
+    # the whole row is the winner's, not only the measure that was chosen by
+    values = [(row["delta_functional_per_step"], row["tom_percent"]) for row in best]
+    assert values == [(0.4, 2.0), (1.25, 3.0)]
+    assert "Reflexion 2 (RPS, single_action); Reflexion 3 (IPD, single_action)" in note
+    assert "its mean is too good" in note
+
+
+def test_ties_are_named_and_groups_are_whole() -> None:
+    run, given = lessons([0.9, 0.4, 0.1 + 0.3, 1.5, float("nan"), 1.25])
+    [best] = best_rows(run, given)
+    assert best.best == "Reflexion 2 = Reflexion 3"
+    assert given[best.winner]["strategy"] == "Reflexion 2"
+    rows, *_ = as_published(run, given)  # where one has no value, all keep their rows
+    assert [row["subject"] for row in rows if row["game"] == "IPD"][1:] == [*BEST_OF["Reflexion"]]
+
+
+def learner(request) -> str:
+    """Defect once two lessons are shown, and cooperate before."""
+    question = request.prompt.messages[-1].content
+    if "Final answer:" not in question:
+        return "a lesson"
+    return f"Final answer: {'F' if question.count('- a lesson') >= 2 else 'J'}"
+
+
+def test_published_best_of_rows_stand_beside_the_best(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(SCRIPTS, "learner", learner)
+    subjects = [{"strategy": [*BEST_OF["Reflexion"]]}]
+    experiment = {"games": "IPD", "labels": "neutral", "subjects": subjects, "episodes": 4}
+    experiment |= {"model": "scripted:learner", "partners": ["single_action"], "horizon": 4}
+    path = tmp_path / "published.csv"
+    path.write_text(
+        HEADER
+        + "2,Falcon 40B,Reflexion,IPD,single_action,delta_functional_per_step,1.0,0.1\n"
+        + "10,Falcon 40B,Reflexion 1,IPD,single_action,delta_functional_per_step,3.0,0.5\n",
+        encoding="utf-8",
+    )
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        own = [row["delta_functional_per_step"] for row in run.rows()]
+        rows, notes = beside(run, path, model="Falcon 40B")
+    assert own[0] > own[1] == own[2]
+    assert [(row["subject"], row["best"], row["ours"], row["reported"]) for row in rows] == [
+        ("Reflexion 1", "", own[0], 3.0),
+        ("Reflexion", "Reflexion 2 = Reflexion 3", own[1], 1.0),
+    ]
+    assert any("the best of several" in note for note in notes)

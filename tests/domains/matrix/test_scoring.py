@@ -126,7 +126,7 @@ def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
         ("1,2,1,1,1", "1,2,1,1", "line 3: the number of fields differs"),
         ("1,2,1,1,1", "1,2,1,1,1,9", "line 3: the number of fields differs"),
         ("1,2,1,1,1", ",2,1,1,1", "episode is empty"),
-        ("1,2,1,1,1", "2,1,1,0,1", "are not contiguous: another began"),
+        ("1,2,1,1,1", "2,1,1,0,1", "line 4: a gap in episode '1': step 3 after step 1"),
         ("1,2,1,1,1", '1,2,"1,1,1', "not valid CSV"),
         ("1,2,1,1,1", "1,2,1,0,1", "'tit_for_tat' cannot have played action 0 in step 2"),
     ],

@@ -278,11 +278,6 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
     (asked,), (expected,) = live.models.values(), one.models.values()
     assert asked == expected
     assert asked.asked.answers == 9 * 3 * 2
-    with Run(tmp_path / "run") as run:
-        origins = run.store.origins()
-        found = {row[0] for row in run.store.query("SELECT DISTINCT origin FROM episodes")}
-        assert {origins[number].replica for number in found} <= {"replica 1", "replica 2"}
-        assert all(origins[number].versions["numpy"] for number in found)
 
 
 def test_many_replicas_have_eight_lines_those_in_trouble_first() -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.optima import known_best_response
-from tomeval.extensions.environments.matrix import advantages
+from tomeval.extensions.environments.games import advantages
 
 T = 6
-ALL = "payoff + regret + stepwise + advantage + literal + format"
+ALL = dict.fromkeys(("payoff", "regret", "advantage", "literal", "format"), 1.0)
 
 
 def play(env, seed, replies):
@@ -25,7 +25,7 @@ def play(env, seed, replies):
     sums, total, infos, done = dict.fromkeys(env.task.weights, 0.0), 0.0, [], False
     replies = iter(replies)
     while not done:
-        _, reward, done, info = env.step(next(replies))
+        _, reward, done, _, info = env.step(next(replies))
         total += reward
         infos.append(info)
         sums = {name: value + info["rewards"][name] for name, value in sums.items()}
@@ -70,7 +70,6 @@ def test_the_sums_are_those_of_the_run(tmp_path, game, partner) -> None:
         for name, column, factor in [
             ("payoff", "reward_per_step", T),
             ("regret", "delta_functional_per_step", -T),
-            ("stepwise", "stepwise_regret_per_step", -T),
         ]:
             measured = factor * cell.totals(column).values
             assert np.abs(measured - [one[name] for one in sums]).max() < 1e-9, name
@@ -134,7 +133,7 @@ def test_a_seed_is_an_episode() -> None:
         return env.info["episode"], [play(env, seed, said)[1] for _ in range(2)]
 
     assert seen(5) == seen(5)
-    assert env.reset() == env.reset(3)
+    assert env.reset()[0] == env.reset(3)[0]
     assert env.info["episode"] == 3
     env.reset()
     assert env.info["episode"] == 4
@@ -164,7 +163,7 @@ def test_any_text_is_an_action(texts, policy) -> None:
     env = tomeval.environment("IPD", "tit_for_tat", horizon=4, on_invalid=policy)
     env.reset(0)
     for text in texts:
-        _, reward, done, info = env.step(text)
+        _, reward, done, _, info = env.step(text)
         assert np.isfinite(reward)
         if done:
             break
@@ -187,7 +186,7 @@ def test_the_policy_for_what_cannot_be_read_is_the_games_own() -> None:
 
 def test_a_round_that_is_not_played_to_its_end_pays_nothing() -> None:
     env = tomeval.environment(
-        "IPD", "tit_for_tat", horizon=2, reward="payoff + literal", on_invalid="void"
+        "IPD", "tit_for_tat", horizon=2, reward={"payoff": 1, "literal": 1}, on_invalid="void"
     )
     env.reset(0)
     assert env.step("Final answer: Defect")[1:3] == (0.0, False)
@@ -202,7 +201,7 @@ def test_what_is_observed_is_the_prompt_of_a_run(tmp_path) -> None:
     env.reset(0)
     for text in ("Final answer: Rock", "Because.\nFinal answer: Paper") * 2:
         asked.append(env.info["question"])
-        _, _, done, _ = env.step(text)
+        done = env.step(text)[2]
     assert done
     assert asked == ["predict", "act"] * 2
 
@@ -214,19 +213,17 @@ def test_what_is_observed_is_the_prompt_of_a_run(tmp_path) -> None:
         ({"partner": "tit_for_tatt"}, "did you mean 'tit_for_tat'"),
         ({"partner": {"subject": "rmax"}}, "has no table, so the optimal reward is unknown"),
         ({"reward": "regrets"}, "unknown reward 'regrets' .did you mean 'regret'"),
-        ({"reward": "regret - 1"}, "'regret - 1' is not a reward"),
-        ({"reward": "regret + regret"}, "is given twice"),
         ({"reward": {"regret": float("nan")}}, "must be finite, not nan"),
         ({"reward": {"regret": "1"}}, "must be finite"),
         ({"reward": {}}, "must name at least one of payoff"),
         ({"horizon": 0}, "horizon: must be from 1"),
         ({"strategy": "LM"}, "scores labels"),
         ({"labels": "neutrl"}, "neutral"),
-        ({"rules": {"preset": "small"}}, "only decrypto and games of the arena have rules"),
+        ({"rules": {"preset": "small"}}, "rules: not for IPD, which has horizon and labels"),
         ({"temperatur": 1}, "temperatur"),
         ({"on_invalid": "ask_again"}, "unknown policy"),
         ({"game": "blotto", "partner": "uniform", "horizon": 3}, "horizon: not for blotto"),
-        ({"game": "blotto", "partner": "uniform", "reward": "stepwise"}, "unknown reward"),
+        ({"game": "blotto", "partner": "uniform", "reward": "advantage"}, "unknown reward"),
         ({"game": "codenames", "partner": "random"}, "no values are known in codenames"),
     ],
 )
@@ -268,7 +265,9 @@ def test_a_game_of_the_arena_pays_what_its_run_measures(tmp_path) -> None:
         "on_invalid": "random",
     }
     rules = {"preset": "small"}
-    env = tomeval.environment("blotto", "uniform", reward="regret + 0 payoff", rules=rules, seed=2)
+    env = tomeval.environment(
+        "blotto", "uniform", reward={"regret": 1, "payoff": 0}, rules=rules, seed=2
+    )
     sums = [play(env, k, said)[0] for k in range(4)]
     with tomeval.run(experiment, tmp_path / "run") as run:
         (cell,) = run.cells
@@ -286,9 +285,9 @@ def test_a_game_of_the_arena_pays_what_its_run_measures(tmp_path) -> None:
 
 def test_who_is_asked_nothing_ends_with_the_first_step() -> None:
     env = tomeval.environment("mafia", "random", reward="payoff")
-    silent = next(k for k in range(60) if not env.reset(k))
+    silent = next(k for k in range(60) if not env.reset(k)[0])
     env.reset(silent)
-    observation, reward, done, _ = env.step("")
+    observation, reward, done, *_ = env.step("")
     assert (observation, done) == ("", True)
     assert reward != 0
     with pytest.raises(TomevalError, match="call reset first"):

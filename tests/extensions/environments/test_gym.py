@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from tomeval.core.extras import installed
-from tomeval.extensions.environments.gym import gym_env
+from tomeval.extensions.environments.environment import gym_env
 
 
 @pytest.mark.skipif(

@@ -114,13 +114,11 @@ def test_what_is_written_is_what_is_uploaded(run, hub, tmp_path) -> None:
     assert hub.tokens == {f"Bearer {TOKEN}"}
 
 
-def test_the_tables_are_those_of_the_run_without_hosts(run, tmp_path) -> None:
+def test_the_tables_are_those_of_the_run(run, tmp_path) -> None:
     yaml = pytest.importorskip("yaml")
     export(run, "hub", out=tmp_path, settings={"repo": REPO})
     with (tmp_path / "cells.csv").open(encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == len(run.cells)
-    with (tmp_path / "steps.csv").open(encoding="utf-8", newline="") as file:
-        assert "host" not in next(csv.reader(file))
     _, front, body = (tmp_path / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     assert yaml.safe_load(front)["pretty_name"] == f"tomeval run: a run of {NASTY}"
     assert NASTY not in body

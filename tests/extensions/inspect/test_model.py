@@ -1,8 +1,6 @@
 """Providers of inspect_ai as models, on its mock provider."""
 
 import asyncio
-import json
-import math
 import sys
 
 import pytest
@@ -19,8 +17,6 @@ from tomeval.models.base import (
     Opening,
     Prompt,
     Sampling,
-    ScoreRequest,
-    Unlisted,
     Usage,
 )
 from tomeval.models.served.limits import Budget, BudgetExceeded
@@ -60,8 +56,7 @@ class Mock:
         self.asked.append((messages, config))
         if self.answer is not None and "Play." in messages[-1].text:
             return self.answer(messages, config)
-        text = f"word{config.seed}" if "words" in messages[-1].text else "11"
-        return output(text, logprobs=tops(messages) if config.logprobs else None)
+        return output("word")
 
 
 def output(text, stop="stop", usage=(7, 3, 2), reasoning=None, **more):
@@ -69,29 +64,18 @@ def output(text, stop="stop", usage=(7, 3, 2), reasoning=None, **more):
     if reasoning is not None:
         content = [api.ContentReasoning(reasoning=reasoning), api.ContentText(text=text)]
     message = api.ChatMessageAssistant(content=content, model="mock-1", source="generate")
-    choice = api.ChatCompletionChoice(
-        message=message, stop_reason=stop, logprobs=more.get("logprobs")
-    )
+    choice = api.ChatCompletionChoice(message=message, stop_reason=stop)
     counts = usage and api.ModelUsage(
         input_tokens=usage[0], output_tokens=usage[1], input_tokens_cache_read=usage[2]
     )
     return api.ModelOutput(model="mock-1", choices=[choice], usage=counts, error=more.get("error"))
 
 
-def tops(messages, table=None):
-    """Return log-probabilities that depend on the prompt."""
-    share = 0.3 + 0.001 * len(messages[-1].text)
-    table = table or {"A": share, "B": 0.3 - share / 2, "J": 0.1, "F": 0.05}
-    entries = [api.TopLogprob(token=t, logprob=math.log(p), bytes=None) for t, p in table.items()]
-    first = api.Logprob(token="A", logprob=math.log(share), bytes=None, top_logprobs=entries)
-    return api.Logprobs(content=[first])
-
-
-def with_model(mock, work, *, scores=False, budget=None, **options):
+def with_model(mock, work, *, budget=None, **options):
     fields = {"model_args": {"custom_outputs": mock}, **options}
 
     async def run():
-        model = InspectModel(NAME, InspectOptions(**fields), budget=budget, scores=scores)
+        model = InspectModel(NAME, InspectOptions(**fields), budget=budget)
         await model.start()
         try:
             return await work(model)
@@ -117,8 +101,7 @@ def test_it_is_opened_by_its_name():
         return reply
 
     assert asyncio.run(run()).text == "J"
-    assert (model.revision, model.capabilities.seeded) == ("model=mock-1", True)
-    assert (model.facts["sampled"], model.facts["thinks"]) == (True, False)
+    assert (model.revision, model.facts["thinks"]) == ("model=mock-1", False)
 
 
 def test_sampling_reaches_the_provider_and_is_recorded():
@@ -243,7 +226,7 @@ def test_an_unknown_provider_is_an_error():
 
 
 def test_caps_count_calls_and_tokens():
-    budget = Budget(max_calls=5)
+    budget = Budget(max_calls=2)
 
     async def two(model):
         request = GenerateRequest(PROMPT, Sampling(), 1)
@@ -253,15 +236,8 @@ def test_caps_count_calls_and_tokens():
 
     mock = Mock()
     with_model(mock, two, budget=budget)
-    assert (budget.calls, len(mock.asked)) == (5, 5)
-    assert budget.tokens == 5 * 12
-
-
-def test_costs_follow_the_users_prices(tmp_path):
-    file = tmp_path / "prices.toml"
-    file.write_text('["mockllm/model"]\nprompt = 10\ncompletion = 100\ncached = 1\n')
-    reply = generate(Mock(), options={"prices": str(file)})
-    assert reply.details["cost"] == pytest.approx((7 * 10 + 2 * 1 + 3 * 100) / 1e6)
+    assert (budget.calls, len(mock.asked)) == (2, 2)
+    assert budget.tokens == 2 * 12
 
 
 INSTEAD = Prompt((Message("user", "Play."),), prefill="I choose", instead="Answer J or F only.")
@@ -276,29 +252,6 @@ def test_a_prefill_is_left_out_and_the_message_says_what_to_answer():
         generate(mock, prompt=Prompt(INSTEAD.messages, prefill="I choose"))
 
 
-def score(mock, labels=("J", "F"), prompt=INSTEAD):
-    return with_model(mock, lambda model: model.score(ScoreRequest(prompt, labels)), scores=True)
-
-
-def test_labels_are_scored_among_the_likeliest_tokens():
-    scores = score(Mock(lambda messages, _: output("J", logprobs=tops(messages))))
-    assert scores.logprobs == pytest.approx((math.log(0.1), math.log(0.05)))
-    assert scores.mass == pytest.approx(0.15)
-    assert scores.method == "top_k_inspect"
-    assert scores.details["argmax_is_label"] is False
-    assert score(Mock(), ("A", "B"), PROMPT).details["argmax_is_label"] is True
-
-
-def test_a_label_outside_the_list_is_reported_as_that():
-    with pytest.raises(Unlisted, match="'Z' is not among the 4 likeliest"):
-        score(Mock(lambda messages, _: output("J", logprobs=tops(messages))), ("J", "Z"))
-
-
-def test_a_provider_without_log_probs_cannot_be_scored():
-    with pytest.raises(TomevalError, match="no log-probs"):
-        score(lambda messages, tools, choice, config: output(f"word{config.seed}"))
-
-
 def test_replies_at_the_same_time_keep_to_their_requests():
     mock = Mock(lambda messages, config: output(f"seed {config.seed}"))
 
@@ -308,26 +261,6 @@ def test_replies_at_the_same_time_keep_to_their_requests():
 
     replies = with_model(mock, many)
     assert [reply.text for reply in replies] == [f"seed {seed}" for seed in range(20)]
-
-
-def test_a_resumed_run_asks_one_question_of_its_self_test():
-    class Kept(dict):
-        kept_answer = dict.get
-
-        def keep_answers(self, model, answers):
-            self.update(json.loads(json.dumps(answers)))
-
-    kept, facts, asked = Kept(), [], []
-    for _ in range(2):
-        mock = Mock()
-        options = InspectOptions(model_args={"custom_outputs": mock})
-        one = InspectModel(NAME, options, scores=True, kept=kept)
-        asyncio.run(one.start())
-        facts.append((one.revision, one.facts, one.capabilities))
-        asked.append(len(mock.asked))
-    assert facts[0] == facts[1]
-    assert asked[0] >= 5
-    assert asked[1] == 1
 
 
 def test_a_model_that_was_closed_opens_again_when_it_is_started():

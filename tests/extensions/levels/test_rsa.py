@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from itertools import pairwise
 
@@ -11,24 +10,28 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.game import CODES, DecoderView, EncoderView, InterceptorView, Turn
+from tomeval.domains.decrypto.game import (
+    CODES,
+    DecoderView,
+    EncoderView,
+    InterceptorView,
+    Rules,
+    Turn,
+)
 from tomeval.domains.decrypto.players import player_from_table, table_from_spec
 from tomeval.domains.seated.seats import Chair
 from tomeval.extensions.levels.ladder import (
     COST,
     IMAGINED,
     PLACES,
-    PREFIXES,
     SHARPNESS,
     Scores,
     guesses,
     softmax,
     worths_of,
 )
-from tomeval.extensions.levels.scores import worths
-from tomeval.extensions.levels.seats import RSASpec, drawn
+from tomeval.extensions.levels.seats import drawn, spec_of
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.lexicon.words import shipped_lists
 
@@ -89,12 +92,12 @@ def test_alice_is_her_definition(toy, level) -> None:
     bob, eve, told = toy
     for code in CODES[::5]:
         for place in range(3):
-            sequence = PLACES[place][[CODES.index(code)]]
-            found = worths_of(level, both(bob, told), both(eve, told), place, sequence)[0]
+            sequence = PLACES[place][CODES.index(code)]
+            worths = worths_of(level, both(bob, told), both(eve, told), place)[sequence]
             given_b, given_e = [bob[h] for h in told[:place]], [eve[h] for h in told[:place]]
             truth = [worth(level, bob, eve, given_b, given_e, h, code[: place + 1])
                      for h in range(WORDS)]  # fmt: skip
-            np.testing.assert_allclose(found, truth, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(worths, truth, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("level", [1, 2])
@@ -124,8 +127,7 @@ def test_before_any_history_eve_knows_nothing_and_alice_has_nothing_to_hide(toy)
     for level in (0, 1, 2):
         np.testing.assert_allclose(guesses(level, nothing, nothing, legal), -math.log(24))
     for place in range(3):
-        every = np.arange(len(PREFIXES[place]))
-        one, two = (worths_of(n, both(bob, told), nothing, place, every) for n in (1, 2))
+        one, two = (worths_of(n, both(bob, told), nothing, place) for n in (1, 2))
         np.testing.assert_allclose(softmaxes(one), softmaxes(two), atol=1e-12)
 
 
@@ -157,7 +159,7 @@ def seated(role, seed=0, **options):
 def test_alice_draws_by_her_probabilities() -> None:
     view = EncoderView(KEYS, (2, 4, 1), PAST)
     words = shipped_lists().hints
-    worth = worths(shipped_embedding("minilm"), 2, view, (), words)
+    worth = seated("encoder").worths(2, view, ())
     chance = softmax(2.0 * worth)
     likely = np.argsort(chance)[-8:]
     said = [asyncio.run(seated("encoder", seed, level=2, alpha=2.0).answer(view)).value[0]
@@ -205,24 +207,22 @@ def test_alice_predicts_only_whom_she_reasons_about() -> None:
 
 def test_eve_of_level_0_is_what_alice_2_expects() -> None:
     """A repeated hint, which Eve reads, is for level 1 only; in the first turn there is none."""
-    embedding, words = shipped_embedding("minilm"), shipped_lists().hints
+    words, alice = shipped_lists().hints, seated("encoder")
     view = EncoderView(KEYS, (1, 2, 3), PAST)
-    one, two = (softmax(4 * worths(embedding, n, view, (), words)) for n in (1, 2))
+    one, two = (softmax(4 * alice.worths(n, view, ())) for n in (1, 2))
     repeated = words.index("stream")
     assert two[repeated] < one[repeated] / 10
     first = EncoderView(KEYS, (1, 2, 3))
-    one, two = (softmax(4 * worths(embedding, n, first, (), words)) for n in (1, 2))
+    one, two = (softmax(4 * alice.worths(n, first, ())) for n in (1, 2))
     np.testing.assert_allclose(one, two, atol=1e-12)
 
 
 def test_a_repeated_hint_is_only_barred_by_the_rule() -> None:
-    from tomeval.domains.decrypto.game import Rules
-
-    embedding, words = shipped_embedding("minilm"), shipped_lists().hints
+    words = shipped_lists().hints
     place = words.index("stream")
     for barred in (False, True):
         view = EncoderView(KEYS, (1, 2, 3), PAST, Rules(no_repeat_hints=barred))
-        worth = worths(embedding, 0, view, (), words)
+        worth = seated("encoder").worths(0, view, ())
         assert np.isfinite(worth[place]) != barred
         assert not np.isfinite(worth[words.index("river")])
 
@@ -247,41 +247,10 @@ def test_drawn_follows_the_numbers() -> None:
 )
 def test_options_out_of_range(options, says) -> None:
     with pytest.raises(TomevalError, match=says):
-        RSASpec(shipped_embedding("minilm"), **options)
+        spec_of(shipped_embedding("minilm"), **options)
 
 
 def test_the_command_line_names_levels() -> None:
     assert table_from_spec("rsa:1:wordnet") == {"kind": "rsa", "level": 1, "embedding": "wordnet"}
     with pytest.raises(TomevalError, match="the level is 0, 1 or 2"):
         table_from_spec("rsa:3")
-
-
-LONG = {"turns": 5, "miscommunications": 5, "interceptions": 5}
-EXPERIMENT = {
-    "domain": "decrypto",
-    "episodes": 9,
-    "rules": LONG,
-    "players": {
-        "zero": {"kind": "rsa", "level": 0, "alpha": 1.5},
-        "two": {"kind": "rsa", "level": 2, "alpha": 1.5},
-        "chance": {"kind": "random"},
-        "script": {"model": "scripted:decrypto"},
-    },
-    "pairings": [
-        {"encoder": "zero", "decoder": "two", "interceptor": "zero"},
-        {"encoder": "two", "decoder": "zero", "interceptor": "two"},
-        {"encoder": "chance", "decoder": "chance", "interceptor": "chance"},
-        {"encoder": "script", "decoder": "script", "interceptor": "script"},
-    ],
-}
-
-
-def test_rsa_players_are_resumed_with_the_same_rows(tmp_path) -> None:
-    made = {**EXPERIMENT, "pairings": EXPERIMENT["pairings"][:1], "episodes": 1}
-    with tomeval.run(made, tmp_path / "a") as run:
-        first = json.dumps(run.cells[0].moves(0))
-    with tomeval.run({**made, "episodes": 2}, tmp_path / "a") as run:
-        assert json.dumps(run.cells[0].moves(0)) == first
-        more = json.dumps(run.cells[0].moves(1))
-    with tomeval.run({**made, "episodes": 2}, tmp_path / "b") as run:
-        assert json.dumps(run.cells[0].moves(1)) == more

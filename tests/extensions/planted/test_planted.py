@@ -14,20 +14,22 @@ from support import ALL_GAMES, ODD_GAMES, edit, episodes_of, make_game, scripts,
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.copies import only_partner_drawn
+from tomeval.domains.matrix.copies import nothing_drawn
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.play import Setup, play_episode
 from tomeval.domains.matrix.preview import example_cell, prompts_of_round
 from tomeval.domains.matrix.responses import best_responses, rational_responses
-from tomeval.extensions.planted.measures import Statements, compliance, regrets, use_slopes
-from tomeval.extensions.planted.tables import accuracy_rows, families, told_cells
-from tomeval.extensions.planted.trust import (
+from tomeval.extensions.planted.measures import (
+    Statements,
+    compliance,
     contrast,
     rational_regret,
+    regrets,
     slope_ceiling,
     trust_threshold,
+    use_slopes,
 )
-from tomeval.plots import draw
+from tomeval.extensions.planted.tables import accuracy_rows
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
 from tomeval.strategies.beliefs import propensity
@@ -89,12 +91,9 @@ def test_hand_values() -> None:
     told = Statements(0.5, np.array([0, 0]))
     slopes = use_slopes(episodes_of(RPS, [1, 1], [0, 1]), told)
     assert slopes.tolist() == pytest.approx([2 / 3, 4 / 3])
-
-
-@pytest.mark.parametrize("accuracy", [0.0, 1.0])
-def test_where_some_statements_cannot_occur_there_is_no_slope(accuracy) -> None:
-    told = Statements(accuracy, np.array([0, 0]))
-    assert np.isnan(use_slopes(episodes_of(RPS, [1, 1], [0, 0]), told)).all()
+    for accuracy in (0.0, 1.0):  # some statements cannot occur
+        told = Statements(accuracy, np.array([0, 0]))
+        assert np.isnan(use_slopes(episodes_of(RPS, [1, 1], [0, 0]), told)).all()
 
 
 # Rational believers and the threshold
@@ -173,14 +172,6 @@ def test_compliance_counts_only_steps_that_could_show_it() -> None:
     assert hits.tolist() == [0, 0, 1, 0, 0, 1]
 
 
-def test_where_all_statements_have_one_best_response_no_step_counts() -> None:
-    ipd = get_game("IPD")
-    told = Statements(0.5, np.array([0, 1, 0, 1]))
-    for right in (True, False):
-        _, among = compliance(episodes_of(ipd, [1, 1, 0, 0], [0, 1, 1, 0]), told, right)
-        assert not among.any()
-
-
 def test_regret_beside_that_of_a_rational_believer_by_hand() -> None:
     # At 50 % it follows: told Rock it plays Paper. Truth Rock: 0 lost; Scissors: 2; Paper: 1.
     told = Statements(0.5, np.array([0, 0, 0]))
@@ -256,13 +247,6 @@ def test_statements_are_the_same_for_all_subjects_and_nested_in_the_accuracy() -
     assert steps.told.all()
 
 
-def test_a_belief_takes_no_draw_of_anything_else() -> None:
-    with_it, without = setup(accuracy=0.5), setup(kind="random")
-    for episode in range(3):
-        one, two = play_episode(with_it, episode), play_episode(without, episode)
-        assert (one.partner_action == two.partner_action).all()
-
-
 # Language models
 
 
@@ -326,19 +310,12 @@ def test_certain_and_always_right_reads_as_the_oracle() -> None:
 def test_episodes_with_beliefs_are_no_copies() -> None:
     options = {"model": "pocket", "strategy": "LM"}
     cell = setup(kind="llm", partners="single_action", **options)
-    assert only_partner_drawn(cell)
+    assert nothing_drawn(cell)
     belief = {**options, "strategy": "Belief 50% (own) + LM"}
-    assert not only_partner_drawn(replace(cell, options=belief))
+    assert not nothing_drawn(replace(cell, options=belief))
 
 
-def test_templates_of_runs_without_beliefs_are_what_they_were() -> None:
-    plain = setup(kind="llm", model="pocket", strategy="QA").templates()
-    told = setup(kind="llm", model="pocket", strategy="Belief 50% (own)").templates()
-    assert plain == setup(kind="llm", model="pocket", strategy="CoT").templates()
-    assert told != plain
-
-
-# Tables, notes and the figure
+# The table
 
 
 @pytest.fixture(scope="module")
@@ -362,14 +339,12 @@ def test_the_table_holds_a_row_per_accuracy_and_from_where_following_pays(folder
     with Run(folder) as run:
         assert "planted" in run.tables
         rows = accuracy_rows(run)
-        notes = run.tables["planted"].notes(run)
         cells = {row["subject"]: row for row in run.rows() if row["game"] == "RPS"}
     assert len(rows) == 2 * 2 * 4
     rational = [row for row in rows if "rational" in row["subject"] and row["game"] == "RPS"]
     assert [row["accuracy_percent"] for row in rational] == [0, 25, 50, 100]
     assert all(row["excess_regret_per_step"] == 0 for row in rational)  # RPS: no ties
     assert {row["use_slope_ceiling"] for row in rows if row["game"] == "IPD"} == {0.0}
-    assert any("IPD: every statement has the same best responses" in note for note in notes)
     assert all(row["pays_from_percent"] == pytest.approx(100 / 3) for row in rational)
     # In the table of cells: as a measure like any other, empty where nothing is told.
     assert cells["believer(accuracy=0.5, use=rational)"]["use_slope"] > 0.5
@@ -388,12 +363,12 @@ def test_seeds_and_names_keep_subjects_apart_and_accuracies_together(tmp_path) -
         "subjects": [{**belief, "use": 0.5}, {**belief, "use": 1.0, "name": "follower"}],
     }
     with tomeval.run(data, tmp_path / "run") as run:
-        subjects = [
-            (members[0].name, members[0].columns["seed"], [told.accuracy for told in members])
-            for members in families(told_cells(run))
-        ]
+        rows = accuracy_rows(run)
+    subjects = [(row["subject"], row["seed"], row["accuracy_percent"]) for row in rows]
     names = ("believer(use=0.5)", "follower")
-    assert sorted(subjects) == [(name, seed, [0.25, 0.75]) for name in names for seed in (1, 2)]
+    told = [(name, seed, share) for name in names for seed in (1, 2) for share in (25, 75)]
+    assert sorted(subjects) == told
+    assert [share for *_, share in subjects] == [25, 75] * 4
 
 
 def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:
@@ -405,19 +380,6 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
     )
     with Run(copy) as run, pytest.raises(TomevalError, match="contradicts itself"):
         run.rows()
-
-
-def test_the_figure_shows_every_subject_beside_the_rational_believer(folder) -> None:
-    with Run(folder) as run:
-        drawing, other = draw(run, ["planted"])
-    legend = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
-    assert legend[:2] == ["believer(use=rational)", "believer(use=0.0)"]
-    assert "believer(use=rational): 0 %:" in drawing.description
-    regret, _, slope = drawing.figure.axes
-    # One that is told the truth loses nothing.
-    assert regret.get_lines()[-1].get_ydata()[-1] == 0
-    assert len(slope.containers) == 2
-    assert not other.figure.axes[2].containers  # in the prisoner's dilemma nothing shows it
 
 
 def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:

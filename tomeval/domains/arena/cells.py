@@ -125,14 +125,9 @@ class ArenaCell(Cell):
         )
 
     def wanted(self, planned: int) -> int:
-        """Return how many games the line-up plays."""
-        return planned if self.episodes is None else self.episodes
-
-    def originals(self, count: int) -> Sequence[int]:
-        """Return one game for every seating if nothing is left to chance; else all."""
-        if not self.without_chance:
-            return range(count)
-        return range(min(count, len(self.game.rotations)))
+        """Return how many games the line-up plays: one for every seating if nothing is drawn."""
+        planned = planned if self.episodes is None else self.episodes
+        return min(planned, len(self.game.rotations)) if self.without_chance else planned
 
     def check(self, where: str) -> None:
         """Raise a `TomevalError` if the line-up cannot play this game."""

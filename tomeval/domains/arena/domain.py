@@ -11,7 +11,6 @@ from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.players import together
-from tomeval.domains.arena.records import game_records
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.scripts import SCRIPTS
 from tomeval.domains.arena.seating import play_one
@@ -23,7 +22,6 @@ from tomeval.domains.seated.play import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Rate,
     Read,
     Score,
     Show,
@@ -34,7 +32,6 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import FloatArray
-from tomeval.runs.results import Run
 
 
 def _won(cell: RunCell) -> FloatArray:
@@ -68,12 +65,6 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     """Return the parameters of the game by its name."""
     game = cell.definition["game"]
     return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
-
-
-def _frozen(run: Run) -> Mapping[str, float | Mapping[str, float]] | None:
-    """Return the ratings of a frozen pool."""
-    pool = run.cells[0].definition.get("pool")
-    return pool["ratings"] if pool else None
 
 
 _PREVIEW = "tomeval.domains.arena.preview"
@@ -118,7 +109,6 @@ ARENA = Domain(
         worded=_worded,
         content=_content,
     ),
-    rate=Rate(game_records, _frozen),
     describe=Describe(
         forms=later(f"{_PREVIEW}:forms_of"),
         prompts=later(f"{_PREVIEW}:prompts_of"),

@@ -125,21 +125,6 @@ class GameRecord:
         """Return the errors of others."""
         return [error for error in self.errors if self.players[error.seat] != player]
 
-    def sides(self) -> list[str]:
-        """Return what each seat plays: its role, or its seat if all roles of the game are equal."""
-        if len(set(self.roles)) > 1:
-            return list(self.roles)
-        return [f"seat {seat}" for seat in range(len(self.players))]
-
-    def team_sides(self) -> list[str]:
-        """Return what each team plays: its roles if teams differ in them, else its seats."""
-        named = [" + ".join(sorted({self.roles[seat] for seat in team})) for team in self.teams]
-        if len(set(named)) == len(named):
-            return named
-        return [
-            f"seat{'s' if len(team) > 1 else ''} {', '.join(map(str, team))}" for team in self.teams
-        ]
-
 
 Records = Sequence[GameRecord]
 

@@ -41,13 +41,6 @@ from tomeval.runs.results import Run
 
 TEAM = "team"
 
-_SETTINGS = (
-    *("hint_rank", "hint_bank", "keyword_bank", "most_turns", "miscommunications_to_lose"),
-    *("interceptions_to_lose", "games_per_seed", "seeds", "temperature", "probe_temperature"),
-    *("new_tokens", "chance_on_turn_1"),
-)
-"""The columns of ``reported_decrypto`` that are settings and not measures."""
-
 _PREVIEW = "tomeval.domains.decrypto.preview"
 _DESCRIBED = "tomeval.domains.decrypto.described"
 
@@ -166,7 +159,6 @@ DECRYPTO = Domain(
         },
         first_figures=("forest", "perspective", "probes"),
         facts=later(f"{_DESCRIBED}:run_facts"),
-        answers=lambda: dict.fromkeys(_SETTINGS, "a run's settings are in its report"),
     ),
     compare=Compare(
         by=(*ROLES, TEAM),

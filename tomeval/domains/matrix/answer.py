@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.domains.matrix.scores import scores
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.capabilities import Verdict
 from tomeval.runs.columns import flat
@@ -262,29 +261,6 @@ def _answered(cells: list[MatrixRunCell]) -> str:
         f"{text} ({', '.join(names) if few else f'{len(names)} of {len(cells)}'})"
         for text, names in ordered
     )
-
-
-def missing_notes(run: Run) -> list[str]:
-    """Say how many steps lack a prediction, so that *knows* and *uses* leave them out."""
-    lack = total = 0
-    for cell in matrix_cells(run):
-        predicted = cell.played.predicted
-        if predicted is not None and (predicted != NONE).any():
-            lack, total = lack + int((predicted == NONE).sum()), total + len(predicted)
-    return [f"knows and uses leave out {lack:,} of {total:,} steps: no prediction"] if lack else []
-
-
-def beyond_notes(run: Run) -> list[str]:
-    """Say which players knew draws before they fell: *knows* above 100 for certain."""
-    beyond = [
-        cell.name
-        for cell in matrix_cells(run)
-        if scores(cell.played).knows.score > 1 and float(cell.estimate([SCORES[0]]).low[0]) > 100
-    ]
-    if not beyond:
-        return []
-    more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
-    return [f"knows above 100: predicted draws that nobody can foresee ({beyond[0]}{more})"]
 
 
 SPARE = (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.optima import best_response, worst_response
-from tomeval.domains.matrix.partners import Partner
+from tomeval.domains.matrix.bounds import all_the_same, ends
 from tomeval.domains.matrix.played import FloatArray
-from tomeval.domains.matrix.responses import ROUNDING
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.runs.cell import RunCell
 
@@ -34,17 +29,17 @@ def attained(cell: RunCell) -> FloatArray:
     partners, weights = played.opponents()
     table = np.column_stack([weights, played.lengths])
     kinds, inverse = np.unique(table, axis=0, return_inverse=True)
-    ends = np.zeros((len(kinds), 2))
+    between = np.zeros((len(kinds), 2))
     for kind, (*shares, length) in enumerate(kinds.tolist()):
         for k in np.flatnonzero(shares).tolist():
-            worst_and_best = _ends(played.game, partners[k], int(length))
-            if _all_the_same(*worst_and_best):
+            worst_and_best = ends(played.game, partners[k], int(length))
+            if all_the_same(*worst_and_best):
                 raise TomevalError(
                     f"game {played.game.name}, partner {partners[k].name}: every policy earns the "
                     "same, so no share of the attainable range is defined"
                 )
-            ends[kind] += shares[k] * np.array(worst_and_best)
-    low, high = ends[inverse.ravel()].T
+            between[kind] += shares[k] * np.array(worst_and_best)
+    low, high = between[inverse.ravel()].T
     result: FloatArray = (cell.totals("reward_per_step").values - low) / (high - low)
     return result
 
@@ -59,16 +54,4 @@ def is_attainable(cell: RunCell) -> bool:
     else:
         lengths = set(task.played.lengths.tolist())
         pairs = [(one, length) for one in task.played.opponents()[0] for length in lengths]
-    ends = (_ends(task.game, *pair) for pair in pairs)
-    return not any(_all_the_same(*pair) for pair in ends)
-
-
-@lru_cache(maxsize=4096)
-def _ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
-    """Return the mean reward per step of the worst and of the best policy."""
-    worst = worst_response(game, partner, horizon).value / horizon
-    return worst, best_response(game, partner, horizon).value / horizon
-
-
-def _all_the_same(worst: float, best: float) -> bool:
-    return best - worst <= ROUNDING * max(abs(best), abs(worst))
+    return not any(all_the_same(*ends(task.game, *pair)) for pair in pairs)

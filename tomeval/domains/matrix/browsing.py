@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.domains.matrix.games import Labels
-from tomeval.domains.matrix.log_matches import counted
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.steps import ACT, BELIEF, PREDICT
 from tomeval.domains.matrix.storing import (
@@ -14,6 +13,7 @@ from tomeval.domains.matrix.storing import (
     draws_of_episode,
     other_answers,
 )
+from tomeval.report.facts import counted
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
 

@@ -1,4 +1,4 @@
-"""Bounds, and what ``import`` and ``verify`` do with matrix games."""
+"""Bounds, and what ``import`` does with matrix games."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def bounds(
     reference: ReferenceOption = "horizon",
     form: TableFormat = "text",
 ) -> None:
-    """Show what is attainable: best, worst and stationary reward per step, ΔFunctional/T.
+    """Show what is attainable: best, worst, stationary reward.
 
     Of an experiment of another domain, such as arena_quickstart: what its line-ups can attain.
     """
     if not partner_set:
         _bounds_of_experiment(game, form)
         return
-    from tomeval.domains.matrix.ceilings import CEILINGS
+    from tomeval.domains.matrix.bounds import CEILINGS
     from tomeval.domains.matrix.listing import bounds_rows
 
     rows, told = bounds_rows(game, partner_set, horizon, reference)

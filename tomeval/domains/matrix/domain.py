@@ -11,7 +11,7 @@ from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.answer import VERDICT
 from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
-from tomeval.domains.matrix.blind_spots import blind_sentences
+from tomeval.domains.matrix.bounds import blind_sentences
 from tomeval.domains.matrix.browsing import episode_lines
 from tomeval.domains.matrix.data import (
     has_changes,
@@ -137,11 +137,11 @@ def _beside(
     from tomeval.domains.matrix.published import beside
 
     interval = "normal" if interval == "auto" else interval  # as published
-    return beside(run, path, model=model, interval=interval, reference=reference)
+    return beside(run, path, model, interval, reference)
 
 
 def _published(run: Run, rows: Rows) -> tuple[Rows, list[str], list[str]]:
-    from tomeval.domains.matrix.published_form import as_published
+    from tomeval.domains.matrix.published import as_published
 
     return as_published(run, rows)
 

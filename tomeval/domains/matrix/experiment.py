@@ -14,7 +14,6 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named, part
-from tomeval.domains.matrix.copies import originals
 from tomeval.domains.matrix.duel import check_players
 from tomeval.domains.matrix.game_sets import GameSets
 from tomeval.domains.matrix.games import Labels, MatrixGame, check_keys, get_game
@@ -246,8 +245,8 @@ class MatrixCell(Cell):
         return not subject_class(self.spec.kind).by_run
 
     def wanted(self, planned: int) -> int:
-        """Return how many episodes a run is to play: none of people's."""
-        return 0 if self.by_people else planned
+        """Return how many episodes a run is to play: none of people's, else see `Setup`."""
+        return 0 if self.by_people else self.setup.enumerated or planned
 
     @property
     def seats(self) -> Mapping[str, Player]:
@@ -277,10 +276,6 @@ class MatrixCell(Cell):
         if player.options.get("literal", True):
             return True
         return bool(player.strategy) and parse_strategy(player.strategy).predicts_first
-
-    def originals(self, count: int) -> list[int]:
-        """Return the episodes to play."""
-        return originals(self.setup, count)
 
     @property
     def subject(self) -> str:

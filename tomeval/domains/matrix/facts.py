@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from tomeval.core.outcomes import COMPLETE, UNFINISHED
-from tomeval.domains.matrix.blind_spots import blind_sentences
+from tomeval.domains.matrix.bounds import blind_sentences
 from tomeval.domains.matrix.measures import ONE_STEP, PLANNED
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells

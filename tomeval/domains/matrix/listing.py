@@ -10,11 +10,10 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import parts, resolved
 from tomeval.core.resources import read_toml
-from tomeval.domains.matrix.blind_spots import blind_sentences
-from tomeval.domains.matrix.ceilings import CEILINGS
+from tomeval.domains.matrix.bounds import CEILINGS, blind_sentences, bounds
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.games import GAMES, MatrixGame, get_game
-from tomeval.domains.matrix.optima import bounds, relevance
+from tomeval.domains.matrix.optima import relevance
 from tomeval.domains.matrix.partner_files import partner_file, partner_names
 from tomeval.domains.matrix.partner_specs import SETS, get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet

@@ -1,8 +1,8 @@
-"""What the columns of a log mean, and how its cells are read."""
+"""What the columns of a log of matches mean, and how its cells are read."""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -10,34 +10,34 @@ from pathlib import Path
 
 import numpy as np
 
-from tomeval.core.csv_files import check_columns
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.outcomes import NOT_ASKED, VALID
+from tomeval.core.resources import check_columns
 from tomeval.core.text import ascii_signs, excerpt
-from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored
+from tomeval.domains.matrix.games import Labels, MatrixGame, get_game, mirrored
+from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.steps import NONE
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
-OPTIONAL = ("predicted_action", "game", "partner", "seat", "own_reward", "partner_reward")
 WHO_PLAYED = ("participant", "seed")
 """Who played a match, and what chance it met: what comparisons take as one sampling unit."""
 
-FIELDS = (*REQUIRED, *OPTIONAL, *WHO_PLAYED)
-WHO = ("subject", "condition")
-"""Columns that tell rows of tables apart, if no others are named."""
-
 _ACTIONS = ("own_action", "partner_action", "predicted_action")
+_REWARDS = ("own_reward", "partner_reward")
+FIELDS = (*REQUIRED, "predicted_action", "game", "partner", "seat", *_REWARDS, *WHO_PLAYED)
 NAMING = (*_ACTIONS, "game", "partner", "seat")
 """Fields that hold names, for which a file may have texts of its own."""
 
-NUMERIC = (*_ACTIONS, "step", "own_reward", "partner_reward")
-"""Fields that may hold numbers, with decimal commas where no comma separates cells."""
+WHO = ("subject", "condition")
+"""Columns that tell rows of tables apart, if no others are named."""
+
+INVALID = "unparsable"
+"""The outcome of an answer that a log calls invalid; it does not say in which way."""
 
 UNKNOWN = "unknown"
 SEATS = {"row": False, "1": False, "column": True, "2": True}
 """Words for seats, and whether the subject chooses columns of the payoff table."""
-
-_WHOLE = re.compile(r"([0-9]+)\.0+")
-_DECIMAL_COMMA = re.compile(r"([+-]?[0-9]+),([0-9]+)")
 
 
 class CellError(Exception):
@@ -83,64 +83,173 @@ class Reading:
     skip_bad: bool = False
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a file: by field, and those that name the subject and the condition."""
+def _find_columns(
+    path: Path, header: Sequence[str], reading: Reading
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the column of each field that the file has, and those that tell rows apart.
 
-    of: Mapping[str, str]
-    subject: str  # empty: the file's name is the subject
-    condition: tuple[str, ...]
-
-
-def find_columns(path: Path, header: Sequence[str], reading: Reading) -> Columns:
-    """Return where each field stands; raise `TomevalError` with the near match for what lacks."""
-    for name in reading.columns:
+    Raises
+    ------
+    TomevalError
+        With what lacks: a column that is named or needed (with the near match), the game or the
+        partner; or both are given and named as a column.
+    """
+    for name, column in reading.columns.items():
         if name not in FIELDS:
             raise unknown("field", name, FIELDS, "--map")
-    named = {name: column for name, column in reading.columns.items() if column}
-    dropped = {name for name, column in reading.columns.items() if not column}
-    if lacking := [name for name in REQUIRED if name in dropped]:
-        raise TomevalError(f"--map: the field {lacking[0]!r} is required: name its column")
-    column_of = {name: named.get(name, name) for name in REQUIRED}
-    try:
-        check_columns(path, header, [*column_of.values(), *named.values(), *(reading.by or ())])
-    except TomevalError as error:
-        lacking = [name for name, column in column_of.items() if column not in header]
-        told = f"; name with --map FIELD=COLUMN: {', '.join(lacking)}" if lacking else ""
-        for name, given in (("game", reading.game), ("partner", reading.partners)):
-            if lacking and given is None and named.get(name, name) not in header:
-                told += f"; and the {name}, with --{name} or --map"
-        raise TomevalError(f"{error}{told}") from None
-    for name in (*OPTIONAL, *WHO_PLAYED):
-        if name in named or (name in header and name not in dropped):
-            column_of[name] = named.get(name, name)
+        if not column and name in REQUIRED:
+            raise TomevalError(f"--map: the field {name!r} is required: name its column")
+    columns = {name: name for name in FIELDS if name in header or name in REQUIRED}
+    columns = {name: column for name, column in (columns | {**reading.columns}).items() if column}
+    lacks = [name for name in REQUIRED if columns[name] not in header]
     for name, given in (("game", reading.game), ("partner", reading.partners)):
-        if given is None and name not in column_of:
-            raise TomevalError(
-                f"{path}: the {name} is missing: give it with --{name}, or its column with --map "
-                f"{name}=COLUMN; the file has: {', '.join(header)}"
-            )
-        if given is not None and name in named:
+        if given is not None and reading.columns.get(name):
             raise TomevalError(f"--{name} and --map {name}=COLUMN cannot be combined")
         if given is not None:
-            column_of.pop(name, None)
-    by = reading.by
-    if by is None:
-        by = tuple(name for name in WHO if name in header)
-        subject = "subject" if "subject" in by else ""
-        return Columns(column_of, subject, tuple(name for name in by if name != subject))
-    return Columns(column_of, by[0] if by else "", tuple(by[1:]))
+            columns.pop(name, None)
+        elif name not in columns:
+            lacks.append(name)
+    hint = f"; name with --map FIELD=COLUMN: {', '.join(lacks)}" if lacks else ""
+    hint += "; the game and the partner also with --game and --partner" if lacks else ""
+    try:
+        check_columns(path, header, [*columns.values(), *(reading.by or ())])
+    except TomevalError as error:
+        raise TomevalError(f"{error}{hint}") from None
+    if lacks:
+        raise TomevalError(f"{path}: the {lacks[0]} is missing{hint}")
+    by = tuple(name for name in WHO if name in header) if reading.by is None else reading.by
+    return columns, by if reading.by is not None or "subject" in by else ("", *by)
+
+
+class Rows:
+    """Reads the cells of a log's rows; what cannot be read is a `CellError`.
+
+    `columns` has the column of each field that the file has, `by` those that tell rows apart (the
+    subject's, may be empty, then the condition's), `indices` the games with actions by index.
+    """
+
+    def __init__(self, path: Path, header: Sequence[str], reading: Reading) -> None:
+        self.reading = reading
+        self.columns, self.by = _find_columns(path, header, reading)
+        self._values = {text.casefold(): meant for text, meant in reading.values.items()}
+        self._invalid = {text.casefold() for text in reading.invalid}
+        self.indices: dict[MatrixGame, None] = {}
+
+    def text(self, row: dict[str, str], name: str) -> str:
+        """Return the text of a field; empty if the file does not have it."""
+        column = self.columns.get(name)
+        return "" if column is None else _meaning(name, row[column], self._values)
+
+    def who(self, row: dict[str, str]) -> list[str]:
+        """Return subject and conditions; the subject is empty where the file has none."""
+        said = [_meaning("", row[name], self._values) if name else "" for name in self.by] or [""]
+        if self.by and self.by[0] and not said[0]:
+            raise CellError(self.by[0], "", "is empty, but every row needs a subject")
+        return said
+
+    def _named(self, row: dict[str, str], name: str) -> str:
+        """Return a cell that names a game or a partner.
+
+        Whoever wrote a log must not choose what is read here: only the user may mean a file by it,
+        or a table, which could name one in another spelling.
+        """
+        text, column = self.text(row, name), self.columns[name]
+        if row[column].strip().casefold() in self._values:
+            return text
+        if ".toml" in text.casefold() or "{" in text:
+            raise CellError(column, text, f"is a file or a table: give it with --{name}")
+        return text if ":" in text else text.casefold()  # players of a library have capitals
+
+    def game(self, row: dict[str, str]) -> MatrixGame:
+        """Return the game of a row, as the subject sees it."""
+        game = self.reading.game
+        if game is None:
+            text = self._named(row, "game")
+            try:
+                game = get_game(text)
+            except TomevalError as error:
+                raise CellError(self.columns["game"], text, f"is not a game: {error}") from None
+        if "seat" not in self.columns:
+            return game
+        text = self.text(row, "seat")
+        if (column_seat := SEATS.get(text.casefold())) is None:
+            why = f"is not a seat{did_you_mean(text, SEATS)}; known: row, column"
+            raise CellError(self.columns["seat"], text, why)
+        return _seen_from(game) if column_seat else game
+
+    def partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
+        """Return the partner set of a row; None: nobody knows."""
+        given = self.reading.partners
+        if isinstance(given, PartnerSet):
+            if (given.partners[0].n, given.partners[0].m) != (game.n, game.m):
+                raise TomevalError(
+                    f"partner set {given.name!r} is for another number of actions than {game.name}"
+                )
+            return given
+        text = self._named(row, "partner") if given is None else given
+        try:
+            return None if text in ("", UNKNOWN) else get_partner_set(text, game)
+        except TomevalError as error:
+            if given is not None:
+                raise
+            column = self.columns["partner"]
+            raise CellError(column, text, f"is not a partner: {error}") from None
+
+    def number(self, row: dict[str, str]) -> int:
+        """Return the number of a row's step."""
+        text = self.text(row, "step")
+        try:
+            return int(text.removesuffix(".0"))
+        except ValueError:
+            raise CellError(self.columns["step"], text, "is not a whole number") from None
+
+    def step(self, game: MatrixGame, row: dict[str, str]) -> tuple[int, int, int, str, str]:
+        """Return both moves and the prediction, and what became of the subject's questions."""
+        own, act = self._action(game, row, "own_action", "own")
+        partner, _ = self._action(game, row, "partner_action", "partner")
+        predicted, predict = NONE, NOT_ASKED
+        asked = "" in self._invalid and "predicted_action" in self.columns
+        if asked or self.text(row, "predicted_action"):
+            predicted, predict = self._action(game, row, "predicted_action", "partner")
+        if act == VALID:
+            self._check_rewards(game, row, own, partner)
+        return own, partner, predicted, act, predict
+
+    def _action(
+        self, game: MatrixGame, row: dict[str, str], name: str, side: str
+    ) -> tuple[int, str]:
+        """Return an action and what became of the question."""
+        column, text = self.columns[name], self.text(row, name)
+        if text.casefold() in self._invalid and name != "partner_action":
+            return NONE, INVALID
+        labels = game.label_set(self.reading.labels) if self.reading.labels else None
+        action = _read_action(column, text, _action_names(game, labels, side))
+        label = getattr(labels or game.label_set(), side)[action]
+        by_index = text[:1].isdigit() and text.casefold() != label.casefold()
+        if by_index and row[column].strip().casefold() not in self._values:
+            self.indices[game] = None
+        return action, VALID
+
+    def _check_rewards(self, game: MatrixGame, row: dict[str, str], own: int, partner: int) -> None:
+        """Raise unless recorded rewards are those of the game; it finds wrong seats and labels."""
+        for side, name in enumerate(("own_reward", "partner_reward")):
+            payoff = float(game.payoffs[own, partner, side])
+            if not (text := self.text(row, name)):
+                continue
+            try:
+                reward = float(text.replace(",", "."))  # a decimal comma
+            except ValueError:
+                reward = math.nan
+            if not math.isclose(reward, payoff, rel_tol=1e-9, abs_tol=1e-9):
+                labels = game.label_set(self.reading.labels)
+                pair = f"({labels.own[own]}, {labels.partner[partner]}) in {game.name}"
+                why = f"is not the payoff {payoff:g} of {pair}"
+                raise CellError(self.columns[name], text, why)
 
 
 @cache
-def seen_from(game: MatrixGame, column_seat: bool) -> MatrixGame:
-    """Return a game as the player in a seat sees it.
-
-    The column player's payoffs are transposed, which has a name of its own unless that changes
-    nothing.
-    """
-    if not column_seat:
-        return game
+def _seen_from(game: MatrixGame) -> MatrixGame:
+    """Return a game as the column player sees it, with a name of its own unless it is the same."""
     seen = mirrored(game)
     if np.array_equal(seen.payoffs, game.payoffs) and seen.labels == game.labels:
         return game
@@ -149,14 +258,13 @@ def seen_from(game: MatrixGame, column_seat: bool) -> MatrixGame:
 
 
 @cache
-def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str, int]:
+def _action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str, int]:
     """Return every way to write an action: indices, and labels but for case and kinds of quotes.
 
     Where a named label set uses numbers as labels, they are labels and indices are not read.
     """
     sets = [labels] if labels else list(game.labels.values())
-    count = game.n if side == "own" else game.m
-    names = {str(index): index for index in range(count)}
+    names = {str(index): index for index in range(game.n if side == "own" else game.m)}
     if labels and any(label in names for label in getattr(labels, side)):
         names = {}
     for label_set in sets:
@@ -170,7 +278,7 @@ def action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[str
     return names
 
 
-def meaning(name: str, raw: str, values: Mapping[str, str]) -> str:
+def _meaning(name: str, raw: str, values: Mapping[str, str]) -> str:
     """Return what the text of a field stands for; `values` have texts regardless of case."""
     text = raw.strip()
     meant = values.get(text.casefold(), text)
@@ -179,75 +287,12 @@ def meaning(name: str, raw: str, values: Mapping[str, str]) -> str:
     return meant
 
 
-def with_point(text: str) -> str:
-    """Return a number that has a decimal comma with a point, and any other text as it is.
-
-    Examples
-    --------
-    >>> with_point("-2,50"), with_point("a,b")
-    ('-2.50', 'a,b')
-    """
-    return _DECIMAL_COMMA.sub(r"\1.\2", text) if _DECIMAL_COMMA.fullmatch(text) else text
-
-
-def in_words(values: Sequence[object]) -> str:
-    """Return values as a list in a sentence."""
-    *first, last = map(str, values)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def index_note(read: Mapping[int, str]) -> str:
-    """Return a note on actions, with their labels, that a log has by index.
-
-    Examples
-    --------
-    >>> index_note({1: "Defect", 0: "Cooperate"}).partition(";")[0]
-    "note: actions 0 and 1 were read as Cooperate and Defect, in the game's order"
-    """
-    indices = sorted(read)
-    many, labels = (in_words(part) for part in (indices, [read[index] for index in indices]))
-    said = f"actions {many} were read as {labels}, in the game's order"
-    return f"note: {said}; --value {indices[-1]}={read[indices[0]]} changes this"
-
-
-def read_action(column: str, text: str, names: Mapping[str, int]) -> int:
+def _read_action(column: str, text: str, names: Mapping[str, int]) -> int:
     """Read one action; ``1.0`` is how tables with empty cells write the index 1."""
     folded = ascii_signs(text).casefold()
-    action = names.get(folded)
-    if action is None and (whole := _WHOLE.fullmatch(folded)):
-        action = names.get(whole[1])
+    action = names.get(folded, names.get(folded.removesuffix(".0")))
     if action is None:
-        raise CellError(
-            column,
-            text,
-            f"is neither a label nor an index of the game{did_you_mean(text, names)}; "
-            f"known: {', '.join(names)}",
-        )
+        near, known = did_you_mean(text, names), ", ".join(names)
+        why = f"is neither a label nor an index of the game{near}; known: {known}"
+        raise CellError(column, text, why)
     return action
-
-
-def read_number(column: str, text: str) -> int:
-    """Read a whole number."""
-    whole = _WHOLE.fullmatch(text)
-    try:
-        return int(whole[1] if whole else text)
-    except ValueError:
-        raise CellError(column, text, "is not a whole number") from None
-
-
-def read_seat(column: str, text: str) -> bool:
-    """Return whether the subject chooses columns."""
-    seat = SEATS.get(text.casefold())
-    if seat is None:
-        near = did_you_mean(text, SEATS)
-        raise CellError(column, text, f"is not a seat{near}; known: row, column")
-    return seat
-
-
-def check_opens_nothing(column: str, text: str, field: str) -> None:
-    """Raise if a cell names a file, or holds a table, which could name one in another spelling.
-
-    Whoever wrote a log must not choose what is read here.
-    """
-    if ".toml" in text.casefold() or "{" in text:
-        raise CellError(column, text, f"is a file or a table: give it with --{field}")

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.matrix.ceilings import most_attainable
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.responses import (
     ROUNDING,
     gains,
-    misjudgement_cost,
     payoff_rounding,
     stationary_reward,
 )
@@ -181,76 +179,6 @@ def possible_sums(game: MatrixGame, partner: Partner, horizon: int) -> NDArray[n
             sums[step, end] = sign * value[partner.start]
     sums.setflags(write=False)  # shared by all who ask
     return sums
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What is attainable against one partner, per step."""
-
-    partner: str
-    weight: float  # probability of the partner in its set
-    # Expected reward per step of the best and of the worst T-step response.
-    best: float
-    worst: float
-    stationary: float  # best mean reward per step in the long run
-    # Smallest and largest expected ΔFunctional/T under the chosen reference. Under ``horizon`` the
-    # smallest is 0; under ``stationary`` it may be negative.
-    regret_min: float
-    regret_max: float
-    # What one wrong prediction can cost under the `misprediction` rule, over the actions that the
-    # partner can play.
-    misprediction_min: float
-    misprediction_max: float
-    # The most ToM % and the least ΔToM/T, under both rules, that a subject can expect who knows the
-    # partner's table and state but not its draws: 100, 0 and 0 for a deterministic partner.
-    tom_percent_attainable: float
-    delta_tom_best_response_attainable: float
-    delta_tom_misprediction_attainable: float
-
-
-def bounds(
-    game: MatrixGame, partners: PartnerSet, horizon: int = 100, reference: str = "horizon"
-) -> list[Bounds]:
-    """Return the attainable values of a cell, one row per partner of the set.
-
-    Regret is measured from `reference`, see `reference_rewards`; the horizon T is at least 1. For a
-    stochastic partner these are bounds on expected values; a single episode can fall outside.
-
-    Examples
-    --------
-    >>> from tomeval.domains.matrix.games import get_game
-    >>> from tomeval.domains.matrix.partner_specs import get_partner_set
-    >>> ipd = get_game("IPD")
-    >>> round(bounds(ipd, get_partner_set("tit_for_tat", ipd))[0].regret_max, 2)
-    3.02
-    """
-    if reference not in REFERENCES:
-        raise unknown("reference", reference, REFERENCES)
-    cost = misjudgement_cost(game, "misprediction")
-    wrong = ~np.eye(game.m, dtype=bool)
-    rows = []
-    for partner, weight in zip(partners.partners, partners.weights, strict=True):
-        best = best_response(game, partner, horizon).value / horizon
-        worst = worst_response(game, partner, horizon).value / horizon
-        stationary = stationary_reward(*dynamics(game, partner), partner.start)
-        start = best if reference == "horizon" else stationary
-        played = (partner.emissions > 0).any(axis=0)
-        costs = cost[wrong & played]
-        rows.append(
-            Bounds(
-                partner=partner.name,
-                weight=weight,
-                best=best,
-                worst=worst,
-                stationary=stationary,
-                regret_min=start - best,
-                regret_max=start - worst,
-                misprediction_min=float(costs.min()),
-                misprediction_max=float(costs.max()),
-                **most_attainable(game, partner, horizon),
-            )
-        )
-    return rows
 
 
 def relevance(game: MatrixGame, partners: PartnerSet, horizon: int = 100) -> float:

@@ -24,6 +24,7 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
+from tomeval.domains.matrix.copies import nothing_drawn
 from tomeval.domains.matrix.framing import prompts_of
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation
@@ -133,10 +134,19 @@ class Setup:
             return ""
         return prompts_of(self.options, self.base).sha256()
 
+    @cached_property
+    def enumerated(self) -> int:
+        """How many episodes it has, one for each partner, if nothing is drawn; else 0."""
+        if not nothing_drawn(self):
+            return 0
+        return 1 if isinstance(self.partners, PartnerPlayer) else len(self.partners.partners)
+
     def draw_partners(self, first: int, count: int) -> NDArray[np.int64]:
         """Return which partner each of `count` episodes from `first` on draws, shape (count,)."""
         if isinstance(self.partners, PartnerPlayer):
             return np.zeros(count, dtype=np.int64)
+        if self.enumerated:
+            return np.arange(first, first + count) % self.enumerated
         u = self.stream("partner choice").block(first, count, 1)
         chosen: NDArray[np.int64] = (u >= self.choice_bounds).sum(axis=1)
         return chosen

@@ -123,3 +123,22 @@ def by_episode(played: Played, values: FloatArray | BoolArray) -> FloatArray:
         return np.empty(0)
     sums: FloatArray = np.add.reduceat(values, starts, dtype=np.float64)
     return sums
+
+
+def states_of(played: Played, partner: Partner, episodes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return a partner's state in every step of some episodes, followed along the moves.
+
+    The states have shape (sum of the episodes' lengths,); the second array says where each episode
+    begins in it.
+    """
+    lengths = played.lengths[episodes]
+    from_ = (np.cumsum(played.lengths) - played.lengths)[episodes]
+    starts = np.cumsum(lengths) - lengths
+    states = np.empty(int(lengths.sum()), dtype=np.int64)
+    state = np.full(len(episodes), partner.start)
+    for t in range(int(lengths.max(initial=0))):
+        going = lengths > t
+        at = from_[going] + t
+        states[starts[going] + t] = state[going]
+        state[going] = partner.next_state[state[going], played.own[at], played.partner[at]]
+    return states, starts

@@ -1,50 +1,164 @@
-"""Published results beside a run's own."""
+"""The published tables of matrix games: a run in their form, and their numbers beside a run's."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import results_path
-from tomeval.domains.matrix.log_matches import counted
-from tomeval.domains.matrix.published_form import (
-    METRIC_OF,
-    REASONING,
-    TABULAR,
-    paper_order,
+from tomeval.core.resources import results_path, shipped
+from tomeval.domains.matrix.published_rows import (
+    FUNCTIONAL,
+    LITERAL,
+    TOM,
+    hub_names,
     published_name,
-    row_names,
+    read_results,
 )
-from tomeval.domains.matrix.published_rows import LITERAL, read_results
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.runs.best_of import Choice, bias_note, choose, matches, measure_of
+from tomeval.report.facts import counted
+from tomeval.runs.columns import ANSWER
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
+Rows = list[dict[str, Any]]
+
+METRIC_OF = {
+    FUNCTIONAL: FUNCTIONAL,
+    TOM: "delta_tom_misprediction_per_step",  # the rule that every published row follows
+    LITERAL: LITERAL,
+}
+TABULAR = ("Tabular RMax", "Tabular")
+"""Model and prompting of the published tabular learner, tomeval's subject ``rmax``."""
+REASONING = "reasoning"
+"""The published prompting of a model that reasons by itself: it is simply asked, as by QA."""
+BEST_OF = {"Reflexion": ("Reflexion 1", "Reflexion 2", "Reflexion 3")}
+"""Published strategies that are the best of several, in tables 2, 3, 8 and 9."""
 _HORIZON = 100  # of all published results
-_SHIPPED = "reported_results.csv"
 _LABELS = {"1": "letters", "2": "letters", "3": "neutral", "4": "canonical", "10": "neutral"}
 """The label sets of the shipped tables that state them; letters are those of RPS alone."""
 _ACTIONS = {"letters": "R, P, S", "neutral": "J, F, B", "canonical": "the games' own names"}
 
 
+class Best(NamedTuple):
+    """The best of several players in a task: group, who it is (and who ties), places in a table."""
+
+    name: str
+    best: str
+    winner: int
+    members: list[int]
+
+
+def best_rows(run: Run, table: Rows) -> list[Best]:
+    """Return whose ΔFunctional/T is lowest of each group of `BEST_OF`, task by task.
+
+    That is in every task in which all of the group have a value; of a tie the first one.
+    """
+    task = sorted({"run", "seed", "on_invalid", *run.cells[0].columns} - {"subject", "strategy"})
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for number, row in enumerate(table):
+        name = next((name for name, of in BEST_OF.items() if row["strategy"] in of), "")
+        if name and not math.isnan(row[FUNCTIONAL]):
+            options = row["subject"].removeprefix(row["strategy"])
+            key = (name, options, *(row.get(column) for column in task))
+            groups.setdefault(key, []).append(number)
+    bests = []
+    for (name, *_), members in groups.items():
+        if {table[m]["strategy"] for m in members} == set(BEST_OF[name]):
+            least = min(table[m][FUNCTIONAL] for m in members)
+            tied = [m for m in members if math.isclose(table[m][FUNCTIONAL], least, rel_tol=1e-12)]
+            best = " = ".join(table[m]["strategy"] for m in tied)
+            bests.append(Best(name, best, tied[0], members))
+    return bests
+
+
+def _best_note(table: Rows, bests: Sequence[Best]) -> list[str]:
+    told = [(one.best, table[one.winner]) for one in bests]
+    each = "; ".join(f"{best} ({row['game']}, {row['partners']})" for best, row in told)
+    return [
+        f"the best of several: {each}: the lowest ΔFunctional/T of each task, chosen on the "
+        "episodes that it reports; its mean is too good and its interval too narrow"
+    ] * bool(bests)
+
+
+def as_published(run: Run, table: Rows) -> tuple[Rows, list[str], list[str]]:
+    """Return a run's table in the form of the published ones.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows of `tomeval.Run.rows`.
+
+    Returns
+    -------
+    rows : list of dict
+        A language model goes by its prompting (``QA``, not ``QA(literal=false)``) and its published
+        name, `rmax` by ``Tabular RMax``; subjects whose names would be equal so keep their own. In
+        each task stand players without a model, then model by model; the best of `BEST_OF` stands
+        for all of them.
+    measures : list of str
+        ΔFunctional/T, ΔToM/T by the rule that published rows follow, and ToM %; the first alone
+        unless all were asked to predict.
+    notes : list of str
+        Which player is the best of several, by task.
+    """
+    bests = best_rows(run, table)
+    best_at = {one.members[0]: one for one in bests}
+    gone = {member for one in bests for member in one.members[1:]}
+    names, rows = row_names(run, table), []
+    for number in paper_order(table):
+        if number in gone:
+            continue
+        one = best_at.get(number)
+        row, name = table[one.winner if one else number], one.name if one else names[number]
+        model = published_name(row["model"], hub_names()) or row["model"]
+        named = {"subject": name, "strategy": row["strategy"] and name, "model": model}
+        rows.append({key: named.get(key, row[key]) for key in row if key != ANSWER})
+    played = [row for row in rows if row["episodes"]]
+    measures = [m for m in METRIC_OF.values() if not any(math.isnan(row[m]) for row in played)]
+    return rows, measures or [FUNCTIONAL], _best_note(table, bests)
+
+
+def row_names(run: Run, table: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what published tables call each row's subject, unless two would be called the same."""
+    rmax = {cell.columns["subject"] for cell in run.cells if cell.definition["kind"] == "rmax"}
+    names = []
+    owners: dict[tuple[str, str], set[str]] = {}
+    for row in table:
+        asked = row["strategy"] and row["subject"] != REASONING
+        name = row["strategy"] if asked else row["subject"]
+        names.append(TABULAR[0] if row["subject"] in rmax else name)
+        owners.setdefault((names[-1], row["model"]), set()).add(row["subject"])
+    return [
+        row["subject"] if len(owners[name, row["model"]]) > 1 else name
+        for row, name in zip(table, names, strict=True)
+    ]
+
+
+def paper_order(table: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the places of a table's rows: task by task, players without a model, then models."""
+    names = ("game", "labels", "partners", "horizon", "seed")
+    tasks = [tuple(row[name] for name in names) for row in table]
+    models = ["", *(row["model"] for row in table)]
+    keys = [(tasks.index(t), models.index(r["model"])) for t, r in zip(tasks, table, strict=True)]
+    return sorted(range(len(table)), key=lambda number: keys[number])
+
+
 def beside(
     run: Run,
     path: str | Path,
-    *,
     model: str | None = None,
     interval: str = "normal",
     reference: str | None = None,
-) -> tuple[list[dict[str, Any]], list[str]]:
+) -> tuple[Rows, list[str]]:
     """Return published numbers beside a run's, where both exist.
 
     Parameters
     ----------
     path : path
-        A CSV as `published_rows` reads it, or the name of one that ships: ``reported_results``.
+        A CSV as `read_results` reads it, or the name of one that ships: ``reported_results``.
     model : str, optional
         The file's model to show beside every language model of the run, whatever its name.
         Default: the model that the run's model is by its name on the Hub.
@@ -54,13 +168,11 @@ def beside(
     Returns
     -------
     rows : list of dict
-        One per cell, metric and published number, in the order of `as_published`; a language model
-        goes by its prompting. The cell's labels, ``metric``, ``ours``,
+        One per cell, metric and published number: the cell's labels, ``metric``, ``ours``,
         ``reported``, ``difference`` (ours - reported), each with its ``_ci95`` half-width, the
         ``reported_model`` and the ``tables`` it stands in. The difference's half-width is the root
-        of the sum of squares: the two samples are independent. A published strategy that stands for
-        the best of several, such as ``Reflexion``, has the best of the run's beside it, which the
-        column ``best`` names; see `tomeval.runs.best_of`.
+        of the sum of squares: the two samples are independent. A strategy of `BEST_OF` has the best
+        of the run's beside it, which ``best`` names.
     notes : list of str
         Cells without a published number and why, and where the two are not of one kind.
 
@@ -69,183 +181,124 @@ def beside(
     TomevalError
         A file that cannot be read, or a model that is not in it.
     """
-    published = read_results(results_path(path))
+    path = results_path(path)
+    published = read_results(path)
     names = sorted({row["model"] for row in published} - {TABULAR[0]})
     if model is not None and model not in names:
         raise unknown("model of the published results", model, names)
-    index: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    index: dict[tuple[str, ...], dict[tuple[str, str, str], list[str]]] = {}
     for row in published:
         key = (row["model"], _strategy(row["prompting"]), row["game"], row["partner"])
-        index.setdefault(key, []).append(row)
-    for name, prompting, *cell_of in [*index]:
-        if prompting == REASONING:
-            index.setdefault((name, "QA", *cell_of), index[name, prompting, *cell_of])
-    rows: list[dict[str, Any]] = []
-    unmatched: dict[str, int] = {}
-    notes: list[str] = []
+        metric = METRIC_OF.get(row["metric"], row["metric"])
+        numbers = index.setdefault(key, {})
+        numbers.setdefault((metric, row["mean"], row["ci95"]), []).append(row["table"])
     table, cells = run.rows(interval, reference), matrix_cells(run)
-    printed = row_names(run, table)
-    bests = _bests(run, table, {row["prompting"] for row in published})
-    compared: list[tuple[MatrixRunCell, Mapping[str, str]]] = []
+    printed, bests = row_names(run, table), {one.winner: one for one in best_rows(run, table)}
+    rows: Rows = []
+    told: dict[str, int] = {}
     for number in paper_order(table):
-        cell, ours = cells[number], {**table[number], "subject": printed[number]}
-        who, why = _reported_subject(cell, model, names)
-        task = (ours["game"], ours["partners"])
-        theirs = index.get((*who, *task), []) if who else []
-        new = _rows(cell, ours, theirs)
-        compared += [(cell, row) for row in theirs]
-        for group, choice in bests:
-            reported = (
-                index.get((who[0], group, *task), []) if who and number in choice.members else []
-            )
-            if not reported:
-                continue
-            why = f"only the best of their group is compared with {group}"
-            if number == choice.winner:
-                new += _rows(cell, ours, reported, choice)
-                compared += [(cell, row) for row in reported]
-                told = [bias_note(measure_of(run)), *choice.notes]
-                notes += [note for note in told if note not in notes]
-        if not new:
-            if who and not why:
-                why = f"no published value of {', '.join(who)} in this task"
-            unmatched[why] = unmatched.get(why, 0) + 1
-        rows += new
-        if new:
-            notes += [note for note in _differ(cell, ours) if note not in notes]
-    if results_path(path).name == _SHIPPED:
-        notes += _other_labels(compared)
-    notes += [f"{counted(count, 'cell')}: {why}" for why, count in unmatched.items()]
-    return rows, notes
-
-
-def _bests(
-    run: Run, table: Sequence[dict[str, Any]], promptings: Iterable[str]
-) -> list[tuple[str, Choice]]:
-    """Return the best of those of the run's players that a published strategy may stand for.
-
-    These are published names that are no strategy themselves but begin the names of several, such
-    as ``Reflexion``.
-    """
-    bests = []
-    for name in sorted(promptings):
-        own = {cell.columns["strategy"] for cell in run.cells}
-        if _strategy(name) not in own and sum(matches(name, str(other)) for other in own) > 1:
-            bests += [(name, choice) for choice in choose(run, table, name).values()]
-    return bests
+        cell, ours, before = cells[number], table[number], len(rows)
+        theirs, why = _published_player(cell, model, names)
+        players = [(printed[number], "", cell.definition["strategy"] or TABULAR[1])]
+        if one := bests.get(number):
+            players.append((one.name, one.best, one.name))
+        for subject, best, strategy in players:
+            found = index.get((theirs, strategy, ours["game"], ours["partners"]), {})
+            of = ours | {"subject": subject, "best": best}
+            rows += [row for key, tables in found.items() for row in _row(of, theirs, key, tables)]
+        if len(rows) == before:
+            why = why or f"no published value of {theirs}, {players[0][-1]} in this task"
+            told[why] = told.get(why, 0) + 1
+    notes = [*_differ(run, rows), *_best_note(table, [b for b in bests.values() if _in(rows, b)])]
+    notes += _other_labels(rows) if path.parent == shipped("experiments") else []
+    return rows, notes + [f"{counted(count, 'cell')}: {why}" for why, count in told.items()]
 
 
 def _strategy(prompting: str) -> str:
     """Return one spelling of a published strategy; other text stays as it is."""
     try:
-        return parse_strategy(prompting).name
+        return parse_strategy("QA" if prompting == REASONING else prompting).name
     except TomevalError:
         return prompting
 
 
-def _reported_subject(
+def _published_player(
     cell: MatrixRunCell, model: str | None, names: Sequence[str]
-) -> tuple[tuple[str, str] | None, str]:
-    """Return the published model and strategy to compare a cell with, or why there is none."""
+) -> tuple[str, str]:
+    """Return the published model to compare a cell with, or why there is none."""
     data = cell.definition
     if data["kind"] == "rmax":
-        return TABULAR, ""
+        return TABULAR[0], ""
     if not data["model"]:
-        return None, f"no published results for {data['subject']}"
-    model = model or published_name(data["model"], names)
-    if not model:
-        return None, (
-            f"{data['model']} is not a published model; choose one with --as-model "
-            f"({', '.join(names)})"
-        )
-    return (model, data["strategy"]), ""
+        return "", f"no published results for {data['subject']}"
+    if known := model or published_name(data["model"], names):
+        return known, ""
+    known = ", ".join(names)
+    return "", f"{data['model']} is not a published model; choose one with --as-model ({known})"
 
 
-def _rows(
-    cell: MatrixRunCell,
-    ours: Mapping[str, Any],
-    found: Sequence[Mapping[str, str]],
-    choice: Choice | None = None,
-) -> list[dict[str, Any]]:
-    """Return a row for every published number of a cell; equal ones of several tables are one.
-
-    `choice` says of which players the cell is the best, if the number is that of a best one.
-    """
-    result: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in found:
-        metric = METRIC_OF.get(row["metric"], row["metric"])
-        if metric not in ours or (ours["episodes"] and math.isnan(ours[metric])):
-            continue
-        key = (metric, row["mean"], row["ci95"])
-        if key in result:
-            result[key]["tables"] += f", {row['table']}"
-            continue
-        mean, half = float(row["mean"]), float(row["ci95"] or "nan")
-        columns = cell.columns
-        result[key] = {
-            "subject": choice.name if choice else ours["subject"],
-            "best": choice.best if choice else "",
-            **{k: columns[k] for k in ("model", "game", "labels", "partners", "horizon")},
-            "seed": ours["seed"],
-            "reference": ours["reference"],
-            "metric": metric,
-            "ours": ours[metric],
-            "ours_ci95": ours[f"{metric}_ci95"],
-            "reported": mean,
-            "reported_ci95": half,
-            "difference": ours[metric] - mean,
-            "difference_ci95": math.hypot(ours[f"{metric}_ci95"], half),
-            "reported_model": row["model"],
-            "tables": row["table"],
-        }
-    return list(result.values())
-
-
-def _other_labels(compared: Sequence[tuple[MatrixRunCell, Mapping[str, str]]]) -> list[str]:
-    """Tell which published numbers are of other labels than the run's, or of unknown ones."""
-    tables: dict[tuple[str, str], dict[str, None]] = {}
-    for cell, row in compared:
-        own, theirs = str(cell.columns["labels"]), _labels_of(row)
-        if cell.definition["model"] and own != theirs:
-            tables.setdefault((own, theirs), {})[row["table"]] = None
+def _row(
+    ours: dict[str, Any], theirs: str, reported: tuple[str, str, str], tables: Sequence[str]
+) -> Rows:
+    """Return a row beside a published number; none where the run has no such measure."""
+    metric, mean, half = reported[0], float(reported[1]), float(reported[2] or "nan")
+    if metric not in ours or (ours["episodes"] and math.isnan(ours[metric])):
+        return []
+    labels = ("subject", "best", "model", "game", "labels", "partners", "horizon", "seed")
+    own, own_half = ours[metric], ours[f"{metric}_ci95"]
     return [
-        f"{'tables' if len(those) > 1 else 'table'} {', '.join(those)}: published "
+        {name: ours[name] for name in (*labels, "reference")}
+        | {"metric": metric, "ours": own, "ours_ci95": own_half}
+        | {"reported": mean, "reported_ci95": half}
+        | {"difference": own - mean, "difference_ci95": math.hypot(own_half, half)}
+        | {"reported_model": theirs, "tables": ", ".join(tables)}
+    ]
+
+
+def _in(rows: Rows, one: Best) -> bool:
+    return any(row["subject"] == one.name and row["best"] == one.best for row in rows)
+
+
+def _other_labels(rows: Rows) -> list[str]:
+    """Tell which shipped numbers are of other labels than the run's, or of unknown ones."""
+    tables: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        for table in row["tables"].split(", ") if row["model"] else ():
+            theirs = _labels_of(table, row)
+            if theirs != row["labels"]:
+                tables.setdefault((row["labels"], theirs), {})[table] = None
+    return [
+        f"table {', '.join(those)}: published "
         + (f"with the labels {_ACTIONS[theirs]}" if theirs else "without saying with which labels")
         + f"; this run's labels are {own}"
         for (own, theirs), those in tables.items()
     ]
 
 
-def _labels_of(row: Mapping[str, str]) -> str:
+def _labels_of(table: str, row: Mapping[str, Any]) -> str:
     """Return the label set of a shipped number; empty: not stated.
 
     The rows that table 8 shares with others tell its labels in RPS: those of table 3 for LLAMA-3,
     and of table 1 for LLAMA-2.
     """
-    table = row["table"]
     if table == "8":
-        table = "3" if row["model"].startswith("LLAMA-3") else "1"
+        table = "3" if row["reported_model"].startswith("LLAMA-3") else "1"
     labels = _LABELS.get(table, "")
     return "" if labels == "letters" and row["game"] != "RPS" else labels
 
 
-def _differ(cell: MatrixRunCell, ours: Mapping[str, Any]) -> list[str]:
-    """Return how a cell differs in kind from the published ones."""
-    notes = []
-    if ours["horizon"] != _HORIZON:
-        notes.append(f"published episodes have {_HORIZON} steps, these {ours['horizon']}")
-    if ours["episodes"] and math.isnan(ours[METRIC_OF[LITERAL]]):
-        notes.append("published ToM % and ΔToM/T are left out where this run asked no predictions")
-    reacts = any(len(partner.emissions) > 1 for partner in cell.partners)
-    if reacts:
+def _differ(run: Run, rows: Rows) -> list[str]:
+    """Return how the run differs in kind from what is published."""
+    horizons = {row["horizon"] for row in rows} - {_HORIZON}
+    notes = [f"published episodes have {_HORIZON} steps, these {n}" for n in sorted(horizons)]
+    cells = matrix_cells(run)
+    reacting = {
+        c.columns["partners"] for c in cells if any(len(p.emissions) > 1 for p in c.partners)
+    }
+    if names := sorted({row["partners"] for row in rows} & reacting):
         notes.append(
-            f"{ours['partners']}: published ΔToM against partners that react is the share of wrong "
-            "predictions times their mean cost (mean_misprediction in docs/reproducing.md); "
-            "here every wrong prediction counts by its own cost"
-        )
-    if reacts and ours["reference"] == "horizon":
-        notes.append(
-            f"{ours['partners']}: published ΔFunctional against partners that react is measured "
-            "from the stationary optimum; --reference stationary does the same here"
+            f"{', '.join(names)}: published ΔToM against partners that react is the share of wrong "
+            "predictions times their mean cost (mean_misprediction in docs/reproducing.md), and "
+            "ΔFunctional is measured from the stationary optimum"
         )
     return notes

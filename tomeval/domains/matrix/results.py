@@ -15,17 +15,16 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.once import held
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.attribution import mixture_of
-from tomeval.domains.matrix.ceilings import attainable_as_played
-from tomeval.domains.matrix.copies import each_once, originals
-from tomeval.domains.matrix.game_sets import Disguise
-from tomeval.domains.matrix.games import Labels, MatrixGame
-from tomeval.domains.matrix.limits import (
+from tomeval.domains.matrix.bounds import (
     REGRETS,
     Attainable,
     attainable,
+    attainable_as_played,
     game_limits,
     regret_limits,
 )
+from tomeval.domains.matrix.game_sets import Disguise
+from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.measures import curves, step_metrics
 from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
@@ -190,8 +189,8 @@ class MatrixRunCell(RunCell):
 
     @cached_property
     def each_once(self) -> bool:
-        """Whether episodes of one partner would be copies, and none was met twice."""
-        if self.recorded or not each_once(self.setup):
+        """Whether nothing is drawn, and it has one episode for each partner."""
+        if self.recorded or not self.setup.enumerated:
             return False
         if self.read_anew and self.reading == "drawn":
             return False  # alike as played, and not as read
@@ -199,10 +198,10 @@ class MatrixRunCell(RunCell):
         return 0 < len(which) == len(set(which))
 
     def wanted(self, planned: int) -> int:
-        """Return how many of the planned episodes are to be played: distinct ones, if so few."""
+        """Return how many episodes are to be played: one for each partner if nothing is drawn."""
         if self.by_people:
             return 0
-        return len(originals(self.setup, planned)) if self.each_once else planned
+        return planned if self.recorded else self.setup.enumerated or planned
 
     @property
     def by_people(self) -> bool:

@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tomeval.domains.matrix.ceilings import states_of
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import (
     known_best_response,
@@ -16,7 +15,14 @@ from tomeval.domains.matrix.optima import (
     reference_rewards,
 )
 from tomeval.domains.matrix.partners import Partner
-from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played, by_episode
+from tomeval.domains.matrix.played import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Played,
+    by_episode,
+    states_of,
+)
 from tomeval.domains.matrix.responses import ROUNDING, gains, payoff_rounding
 from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Totals

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.bounds import Bounds
+from tomeval.domains.matrix.bounds import bounds as _bounds
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.log_fields import Reading
-from tomeval.domains.matrix.optima import Bounds
-from tomeval.domains.matrix.optima import bounds as _bounds
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.recording import import_matches
@@ -75,7 +75,7 @@ def import_log(
     Raises
     ------
     TomevalError
-        As for `tomeval.domains.matrix.logs.read_log`; or the folder exists.
+        As for `tomeval.domains.matrix.recording.import_matches`; or the folder exists.
     """
     notes = import_matches(Path(path), Path(out), log_reading(game, partner, **how), reference)
     for line in notes[1:]:  # the first one counts matches
@@ -114,7 +114,7 @@ def bounds(
     horizon: int = 100,
     reference: str = "horizon",
 ) -> list[Bounds]:
-    """Return what is attainable against each partner of a set; see `optima.bounds`.
+    """Return what is attainable against each partner of a set; see `bounds.bounds`.
 
     Examples
     --------

@@ -7,8 +7,7 @@ EXTENSION = Extension(
     about="adaptation to partners that change their policy: when it is noticed and acted on",
     measures={"matrix": "tomeval.extensions.adaptation.measures:GROUPS"},
     tables={"matrix": "tomeval.extensions.adaptation.tables:TABLES"},
-    figures={"matrix": {"adaptation": "tomeval.extensions.adaptation.figure:adaptation_figures"}},
-    subjects={"detector": "tomeval.extensions.adaptation.detector:Detector"},
+    figures={"matrix": {"adaptation": "tomeval.extensions.adaptation.tables:adaptation"}},
     partner_sets={"switch": "tomeval.extensions.adaptation.partners:SETS"},
     docs="docs/measures/adaptation.md",
 )

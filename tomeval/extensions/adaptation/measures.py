@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Partner, change_of
 from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
-from tomeval.extensions.adaptation.around_change import Around, Side, around, nominal
+from tomeval.domains.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
@@ -23,26 +20,83 @@ MARGIN = 3
 """By how many right answers must outnumber wrong ones, from the turn on, to count as a turn."""
 
 
-class Window(NamedTuple):
-    """What all episodes of a cell can be compared over; it depends on its partners alone."""
+class Side(NamedTuple):
+    """Predictions, or actions: which are right, and where that tells anything; (E, T) each.
 
-    # Lags above this many steps count as this many: as far as the episodes with the latest change
-    # can show one. NaN if that is less than one step, or nothing can be shown.
-    after: float
-    before: int  # steps before the change that every episode has, at most `after`
+    A right prediction is an action that is most probable in the partner's state, a right action one
+    that is optimal for the rest of the episode against this partner. `asked`: steps from the change
+    on with an answer; those tell in which no answer is right for both policies.
+    """
+
+    right: BoolArray
+    tells: BoolArray
+    asked: BoolArray
 
 
-@dataclass(frozen=True, eq=False)
-class Adaptation:
-    """All that is measured of a cell around the change."""
+class Around(NamedTuple):
+    """The E complete episodes of a cell, of at most T steps, around the partner's change.
 
-    steps: Around
-    window: Window
-    # When answers turned right, in steps since the change, shape (E,): infinite if it was not
-    # found, NaN if it cannot be; None if nothing was predicted.
-    knows: FloatArray | None
-    acts: FloatArray
-    totals: Mapping[str, Totals]  # by name of a measure
+    `change`, (E,), is the first step of the second policy, from 1; 0 if that is beyond the episode
+    or there is none. `most` is the longest lag that all episodes can show: as far as the latest
+    change of the cell's partners leaves `MARGIN` steps; NaN if that is less than one step.
+    """
+
+    change: IntArray
+    most: float
+    predicted: Side
+    acted: Side
+
+
+@lru_cache(maxsize=4)
+def around(played: Played) -> Around:
+    """Return what `Around` holds of a cell; no change where partners are known by chances only."""
+    count, length = played.episodes, int(played.lengths.max(initial=0))
+    change = np.zeros(count, dtype=np.int64)
+    sides = np.zeros((2, 3, count, length), dtype=bool)
+    starts = np.cumsum(played.lengths) - played.lengths
+    pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
+    for index, steps in pairs if played.partners and played.mixture is None else ():
+        told = change_of(played.partners[index])
+        if told is None or told.step > steps:
+            continue
+        rows = np.flatnonzero((played.which == index) & (played.lengths == steps))
+        change[rows] = told.step
+        places = starts[rows][:, None] + np.arange(steps)
+        sides[:, :, rows, :steps] = _judged(played, played.partners[index], places)
+    shortest = int(played.lengths.min(initial=length))
+    changes = [told.step for one in played.partners if (told := change_of(one))]
+    latest = max((step for step in changes if step <= shortest), default=shortest)
+    most = shortest - MARGIN - (latest - 1)
+    return Around(change, most if most >= 1 else np.nan, Side(*sides[0]), Side(*sides[1]))
+
+
+def _judged(played: Played, partner: Partner, places: IntArray) -> BoolArray:
+    """Return both sides of episodes against one partner, given the places of their steps."""
+    own, theirs, steps = played.own[places], played.partner[places], np.arange(places.shape[1])
+    said = np.full_like(own, NONE) if played.predicted is None else played.predicted[places]
+    change = change_of(partner)
+    assert change is not None
+    likely, best = [], []  # what is right for the partner as it is, and for its first policy
+    for machine in (partner, change.first):
+        state = follow(machine, own, theirs)
+        table = machine.emissions
+        likely.append((table >= table.max(axis=1, keepdims=True) - 1e-12)[state])
+        best.append(known_best_response(played.game, machine, len(steps)).optimal[steps, state])
+    judged = []
+    for (now, first), answer in ((likely, said), (best, own)):
+        given = answer != NONE
+        hit = np.take_along_axis(now, np.where(given, answer, 0)[..., None], axis=2)[..., 0]
+        asked = (steps >= change.step - 1) & given
+        judged.append([hit & given, asked & ~(now & first).any(axis=2), asked])
+    return np.array(judged)
+
+
+def follow(machine: Partner, own: IntArray, theirs: IntArray) -> IntArray:
+    """Return the state of a machine in every step, if it saw these moves from step 1; (E, T)."""
+    states = np.full(own.shape, machine.start)
+    for t in range(1, own.shape[1]):
+        states[:, t] = machine.next_state[states[:, t - 1], own[:, t - 1], theirs[:, t - 1]]
+    return states
 
 
 def last_split(
@@ -80,175 +134,59 @@ def last_split(
     return np.where(turned, last, np.inf)
 
 
-@lru_cache(maxsize=4)
-def adaptation(played: Played) -> Adaptation:
-    """Return what is measured of a cell's complete episodes; see docs/measures/adaptation.md."""
-    laid = around(played)
-    shortest = int(played.lengths.min()) if played.episodes else 0
-    window = window_of(played.game, tuple(played.partners), shortest)
-    knows = None if laid.predicted is None else _lags(laid, laid.predicted)
-    acts = _lags(laid, laid.acted)
-    return Adaptation(laid, window, knows, acts, _totals(laid, window, knows, acts))
+def lags(change: IntArray, side: Side) -> FloatArray:
+    """Return when answers of one kind turned right, in steps since the change, shape (E,).
 
-
-@lru_cache(maxsize=256)
-def window_of(game: MatrixGame, partners: tuple[Partner, ...], length: int) -> Window:
-    """Return the window of a cell with these partners and at least `length` steps an episode."""
-    lags: list[int] = []
-    changes: list[int] = []
-    for one in partners:
-        change = change_of(one)
-        if change is None or change.step > length:
-            continue
-        changes.append(change.step - 1)
-        after = np.arange(length)[None] >= change.step - 1
-        telling = nominal(game, one, change, length)
-        # Which steps tell of a partner that reacts or draws depends on the play: perhaps all.
-        last = (
-            [length - MARGIN]
-            if telling is None
-            else [int(_last_start(tells, after)[0]) for tells in telling]
-        )
-        lags += [place - changes[-1] for place in last if place >= 0]
-    most = min(lags, default=0)
-    return Window(most, min(most, *changes)) if most >= 1 else Window(math.nan, 0)
-
-
-def _last_start(tells: BoolArray, asked: BoolArray) -> IntArray:
-    """Return the last place at which a turn can begin, per row; -1 if there is none."""
+    Infinite if they did not, NaN if no step that leaves `MARGIN` answers could show it.
+    """
+    tells, asked = (steps & (change > 0)[:, None] for steps in (side.tells, side.asked))
     ahead = np.cumsum(asked[:, ::-1], axis=1)[:, ::-1]
-    places = np.arange(tells.shape[1])
-    last: IntArray = np.where(tells & (ahead >= MARGIN), places, -1).max(axis=1, initial=-1)
-    return last
-
-
-def _lags(laid: Around, side: Side) -> FloatArray:
-    """Return when answers of one kind turned right, as `Adaptation` has it."""
-    switched = laid.switched[:, None]
-    tells, asked = side.tells & switched, side.asked & switched
-    turn = last_split(side.right, tells, asked) - (laid.change - 1)
-    return np.where(_last_start(tells, asked) >= 0, turn, np.nan)
-
-
-def _totals(
-    laid: Around, window: Window, knows: FloatArray | None, acts: FloatArray
-) -> dict[str, Totals]:
-    """Return the measures by episode."""
-    detected = np.full(len(acts), np.nan) if knows is None else np.minimum(knows, window.after)
-    adapted = np.minimum(acts, window.after)
-    since = np.arange(laid.loss.shape[1]) - (laid.change[:, None] - 1)
-    inside = (since + laid.change[:, None] <= laid.lengths[:, None]) & laid.switched[:, None]
-    # Both false where it is not known when it adapted.
-    waits, acted = since < acts[:, None], since >= acts[:, None]
-    return {
-        "detection_steps": Totals.known(detected),
-        "adaptation_steps": Totals.known(adapted),
-        "knowing_lead_steps": Totals.known(adapted - detected),
-        "regret_before_change_per_step": _mean(laid.loss, inside & (since < 0)),
-        "regret_until_adapted_per_step": _mean(laid.loss, inside & (since >= 0) & waits),
-        "regret_once_adapted_per_step": _mean(laid.loss, inside & acted),
-        "change_cost": Totals.known(_cost(laid, window)),
-    }
-
-
-def _cost(laid: Around, window: Window) -> FloatArray:
-    """Return what the change cost within the window: regret beyond that at the rate before it."""
-    cost = np.full(len(laid.change), np.nan)
-    if math.isnan(window.after):
-        return cost
-    for row in np.flatnonzero(laid.switched).tolist():
-        start, loss = int(laid.change[row]) - 1, laid.loss[row]
-        if start + window.after > laid.lengths[row]:
-            continue  # it changed too late to show a turn, and the window does not fit either
-        rate = loss[start - window.before : start].mean()
-        cost[row] = loss[start : start + int(window.after)].sum() - window.after * rate
-    return cost
-
-
-def _mean(loss: FloatArray, among: BoolArray) -> Totals:
-    """Return each episode's mean over some of its steps; episodes without any have none."""
-    steps = among.sum(axis=1).astype(np.float64)
-    if not steps.any():
-        return Totals(np.full(len(steps), np.nan))
-    return Totals((loss * among).sum(axis=1), steps)
+    turn = last_split(side.right, tells, asked) - (change - 1)
+    return np.where((tells & (ahead >= MARGIN)).any(axis=1), turn, np.nan)
 
 
 def _of(name: str, played: Played, reference: str) -> Totals:
-    return adaptation(played).totals[name]
-
-
-_LIMIT = "Longer ones count as the longest that all episodes can show."
+    laid = around(played)
+    sides = (laid.predicted, laid.acted)
+    detected, adapted = (np.minimum(lags(laid.change, side), laid.most) for side in sides)
+    steps = {"detection": detected, "adaptation": adapted, "knowing_lead": adapted - detected}
+    return Totals.known(steps[name])
 
 
 def _measure(
-    name: str,
-    heading: str,
-    better: Literal[1, 0, -1],
-    meaning: str,
-    unit: str = "steps",
-    bounds: Bounds = FROM_ZERO,
+    name: str, heading: str, better: Literal[0, -1], meaning: str, ends: Bounds
 ) -> Measure:
     source = 'this project, docs/measures/adaptation.md, "Adaptation"'
     of = partial(_of, name)
-    return Measure(name, heading, meaning, unit, better, source, of, bounds=bounds)
+    return Measure(f"{name}_steps", heading, meaning, "steps", better, source, of, bounds=ends)
 
+
+_LIMIT = "Longer ones count as the longest that all episodes can show. Lower is better."
 
 MEASURES = (
     _measure(
-        "detection_steps",
+        "detection",
         "steps to detection",
         -1,
         "Steps from the change of the partner's policy until the predictions are mostly right "
-        f"again, among steps that tell the policies apart. {_LIMIT} Lower is better.",
+        f"again, among steps that tell the policies apart. {_LIMIT}",
+        FROM_ZERO,
     ),
     _measure(
-        "adaptation_steps",
+        "adaptation",
         "steps to adaptation",
         -1,
         "Steps from the change of the partner's policy until the actions are mostly optimal again, "
-        f"among steps that tell the policies apart. {_LIMIT} Lower is better.",
+        f"among steps that tell the policies apart. {_LIMIT}",
+        FROM_ZERO,
     ),
     _measure(
-        "knowing_lead_steps",
+        "knowing_lead",
         "knowing before doing",
         0,
         "Steps to adaptation minus steps to detection, per episode: above 0 the change was "
         "predicted before it was acted upon.",
-        bounds=UNBOUNDED,
-    ),
-    _measure(
-        "regret_before_change_per_step",
-        "regret before change",
-        -1,
-        "What the actions lost per step before the change, compared with the best response to the "
-        "partner at that time. In payoff units; lower is better.",
-        unit="payoff",
-    ),
-    _measure(
-        "regret_until_adapted_per_step",
-        "regret until adapted",
-        -1,
-        "The same from the change until the actions are mostly optimal again, or to the end if "
-        "they never are. Missing in episodes that adapted at once.",
-        unit="payoff",
-    ),
-    _measure(
-        "regret_once_adapted_per_step",
-        "regret once adapted",
-        -1,
-        "The same from there to the end, in episodes that adapted.",
-        unit="payoff",
-    ),
-    _measure(
-        "change_cost",
-        "cost of change",
-        -1,
-        "Total regret caused by the change: in the window after it, beyond that of as many steps "
-        "before. In payoff units, any sign; lower is better.",
-        unit="payoff",
-        bounds=UNBOUNDED,
+        UNBOUNDED,
     ),
 )
-
-
 GROUPS = (Group("adaptation", MEASURES),)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import MatrixGame, check_keys
@@ -16,138 +16,100 @@ from tomeval.domains.matrix.partner_specs import PartnerSets, get_partner, get_p
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.runs.file_schema import Json, table
 
-KEYS = ("switch", "at", "name")
-"""The keys of a partner set that switches."""
-
-RANGE = ("from", "to")
-
 SET_STATES = 20_000
 """States of all partners of a set together; they are stored with every cell."""
 
 
 def switching(first: Partner, second: Partner, step: int) -> Partner:
-    """Return the partner that plays `first`, and `second` from a step on.
+    """Return the partner that plays `first`, and `second` from a step on, at least the second.
 
-    `second` begins anew at that step, in its start state, whatever was played before. The table is
-    that of both machines with a counter of steps, so optima against it are exact. They know the
-    change: a best response prepares for it.
-
-    `step` is the first of `second`, counted from 1, at least 2.
+    `second` begins anew at that step, in its start state. The table is that of both machines with a
+    counter of steps, so optima against it are exact; they know the change and prepare for it.
 
     Examples
     --------
     >>> from tomeval.domains.matrix.games import get_game
-    >>> from tomeval.domains.matrix.partner_specs import get_partner
-    >>> game = get_game("IPD")
-    >>> both = [get_partner(text, game) for text in ("tit_for_tat", "always(1)")]
+    >>> both = [get_partner(text, get_game("IPD")) for text in ("tit_for_tat", "always(1)")]
     >>> late = switching(*both, step=3)
     >>> late.name, late.states
     ('tit_for_tat > always(1) at 3', ('1: start', '2: after 0', '2: after 1', 'then turn 1'))
     """
-    name = f"{first.name} > {second.name} at {step}"
-    layers = _layers(first, step)
-    starts = np.cumsum([0, *map(len, layers)])
-    size = int(starts[-1]) + len(second.emissions)
+    name, layers = f"{first.name} > {second.name} at {step}", [[first.start]]
+    while len(layers) < step - 1 and sum(map(len, layers)) <= MAX_STATES:
+        reached = [first.next_state[s][:, first.emissions[s] > 0] for s in layers[-1]]
+        layers.append(np.unique(np.concatenate(reached, axis=None)).tolist())
+    places = [(t, s) for t, layer in enumerate(layers) for s in layer]
+    size = len(places) + len(second.emissions)
     if size > MAX_STATES:
         raise TomevalError(f"partner {name!r}: has {size:,} states (limit: {MAX_STATES:,})")
-    emissions = np.concatenate([*(first.emissions[layer] for layer in layers), second.emissions])
-    next_state = np.empty((size, first.n, first.m), dtype=np.int64)
-    number = np.zeros(len(first.emissions), dtype=np.int64)
-    for t, layer in enumerate(layers):
-        mine = slice(starts[t], starts[t + 1])
-        if t + 1 < len(layers):
-            number[layers[t + 1]] = np.arange(starts[t + 1], starts[t + 2])
-            # What no play reaches leads anywhere; it is the state's own place that counts.
-            possible = first.emissions[layer] > 0
-            reached = number[first.next_state[layer]]
-            next_state[mine] = np.where(possible[:, None, :], reached, starts[t + 1])
-        else:
-            next_state[mine] = starts[-1] + second.start
-    next_state[starts[-1] :] = second.next_state + starts[-1]
-    names = [f"{t + 1}: {first.states[s]}" for t, layer in enumerate(layers) for s in layer]
+    number = {place: n for n, place in enumerate(places)}
+    next_state = np.full((size, first.n, first.m), len(places) + second.start)
+    next_state[len(places) :] = second.next_state + len(places)
+    for n, (t, s) in enumerate(places[: -len(layers[-1])]):
+        # What no play reaches leads anywhere; it is the state's own place that counts.
+        anywhere = number[t + 1, layers[t + 1][0]]
+        goes = [[number.get((t + 1, to), anywhere) for to in row] for row in first.next_state[s]]
+        next_state[n] = np.where(first.emissions[s] > 0, goes, anywhere)
     return Partner(
         name,
-        emissions,
+        np.concatenate([first.emissions[[s for _, s in places]], second.emissions]),
         next_state,
-        int(starts[-1]) + second.start if not layers else 0,
-        (*names, *(f"then {state}" for state in second.states)),
+        0,
+        (
+            *(f"{t + 1}: {first.states[s]}" for t, s in places),
+            *(f"then {state}" for state in second.states),
+        ),
         title=f"{first.title}; from step {step} on: {second.title}",
         source="two policies joined, docs/partners.md",
         change=Change(step, first, second),
     )
 
 
-def _layers(first: Partner, step: int) -> list[NDArray[np.int64]]:
-    """Return the states that `first` can be in, for every step before the change."""
-    layers = [np.array([first.start])]
-    for _ in range(step - 2):
-        layer = layers[-1]
-        possible = first.emissions[layer] > 0
-        following = first.next_state[layer].swapaxes(1, 2)[possible]
-        layers.append(np.unique(following))
-        if sum(map(len, layers)) > MAX_STATES:
-            break
-    return layers
-
-
-def change_points(at: Any) -> tuple[list[int], str]:
-    """Read the key `at`: one step, a list of steps, or a range; return the steps and their words.
-
-    Examples
-    --------
-    >>> change_points({"from": 20, "to": 23})
-    ([20, 21, 22, 23], '20-23')
-    >>> change_points([21, 61])
-    ([21, 61], '21, 61')
-    """
-    if isinstance(at, Mapping):
-        check_keys("partner set: at", at, RANGE, RANGE)
-        low, high = (_step(at[key], f"at.{key}") for key in RANGE)
-        if high < low:
-            raise TomevalError(f"partner set: at.to must be at least {low}, is {high}")
-        return list(range(low, high + 1)), f"{low}-{high}"
-    steps = [_step(step, "at") for step in (at if isinstance(at, list) else [at])]
-    if not steps:
-        raise TomevalError("partner set: at is an empty list")
-    if len(set(steps)) < len(steps):
-        raise TomevalError(f"partner set: at names a step twice: {', '.join(map(str, steps))}")
+def _change_points(at: Any) -> tuple[list[int], str]:
+    """Read `at`, one step, a list of steps, or a range; return the steps and their words."""
+    span = isinstance(at, Mapping)
+    if span:
+        check_keys("partner set: at", at, ("from", "to"), ("from", "to"))
+    steps = [at["from"], at["to"]] if span else at if isinstance(at, list) else [at]
+    for step in steps:
+        if type(step) is not int or not 2 <= step <= MAX_STATES:
+            raise TomevalError(
+                f"partner set: at: a step is a whole number from 2 to {MAX_STATES}, not {step!r}"
+            )
+    if span:
+        if steps[1] < steps[0]:
+            raise TomevalError(f"partner set: at.to must be at least {steps[0]}, is {steps[1]}")
+        return list(range(steps[0], steps[1] + 1)), f"{steps[0]}-{steps[1]}"
+    if not steps or len(set(steps)) < len(steps):
+        raise TomevalError(f"partner set: at is empty or names a step twice: {steps}")
     return steps, ", ".join(map(str, steps))
-
-
-def _step(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= MAX_STATES:
-        raise TomevalError(
-            f"partner set: {where} must be a whole number from 2 to {MAX_STATES}, is {value!r}"
-        )
-    return value
 
 
 def build(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Return the set of partners that change their policy: each pair at each change point.
 
     Keys of `spec`: ``switch`` (two specs, or one set of which two are drawn without replacement, by
-    their weights), ``at`` (a step, a list, or a table ``from``, ``to``, ``every``, all equally
-    likely) and optional ``name``.
+    their weights), ``at`` (a step, a list, or a table ``from``, ``to``, all equally likely) and
+    optional ``name``.
     """
-    check_keys("partner set", spec, KEYS, ("switch", "at"))
-    steps, at = change_points(spec["at"])
+    check_keys("partner set", spec, ("switch", "at", "name"), ("switch", "at"))
+    steps, at = _change_points(spec["at"])
     pairs, words = _pairs(spec["switch"], game, base)
     name = spec.get("name", f"{words} at {at}")
     if not isinstance(name, str):
         raise TomevalError(f"partner set: name must be text, is {name!r}")
-    partners, weights = [], []
-    total = len(pairs) * sum(steps)  # at least a state per step
-    for weight, first, second in pairs:
-        for step in steps:
-            if total > SET_STATES:
-                raise TomevalError(
-                    f"partner set {name!r}: its change points make more than {SET_STATES:,} "
-                    "states; name fewer of them"
-                )
-            partners.append(switching(first, second, step))
-            total += len(partners[-1].emissions) - step
-            weights.append(weight / len(steps))
-    return PartnerSet(name, tuple(partners), tuple(weights))
+    partners: list[Partner] = []
+    states = len(pairs) * sum(steps)  # at least one per step
+    for (_, first, second), step in itertools.product(pairs, steps):
+        if states > SET_STATES:
+            raise TomevalError(
+                f"partner set {name!r}: its change points make more than {SET_STATES:,} states; "
+                "name fewer of them"
+            )
+        partners.append(switching(first, second, step))
+        states += len(partners[-1].emissions) - step
+    weights = np.repeat([weight / len(steps) for weight, _, _ in pairs], len(steps))
+    return PartnerSet(name, tuple(partners), tuple(weights.tolist()))
 
 
 def _pairs(
@@ -178,24 +140,13 @@ def _pairs(
 def described(set_name: Json) -> Json:
     """Return the schema of tables that switch."""
     step = {"type": "integer", "minimum": 2}
-    span = dict.fromkeys(RANGE, step)
+    several = {"type": "array", "items": step, "minItems": 1}
+    span = table({"from": step, "to": step}, ["from", "to"])
     two = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
     keys: dict[str, Json] = {
-        "switch": {
-            "description": "Two partners, the first and the one that follows it; or a partner set "
-            "from which both are drawn.",
-            "anyOf": [two, set_name, {"type": "object"}],
-        },
-        "at": {
-            "description": "The first step of the second policy; of several, each episode draws "
-            "one.",
-            "anyOf": [
-                step,
-                {"type": "array", "items": step, "minItems": 1},
-                table(span, ["from", "to"]),
-            ],
-        },
-        "name": {"type": "string", "description": "What tables call it."},
+        "switch": {"anyOf": [two, set_name, {"type": "object"}]},
+        "at": {"anyOf": [step, several, span]},
+        "name": {"type": "string"},
     }
     return table(keys, ["switch", "at"], "A partner that changes its policy, see docs/partners.md.")
 

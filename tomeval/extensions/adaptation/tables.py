@@ -1,96 +1,117 @@
-"""The table of adaptation: a row per cell."""
+"""The table and the figure of adaptation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.domains.matrix.partners import change_of
 from tomeval.domains.matrix.played import BoolArray
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.extensions.adaptation.measures import MEASURES, Adaptation, adaptation
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell, matrix_cells
+from tomeval.extensions.adaptation.measures import MEASURES, around, lags
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
+from tomeval.plots.families import Sheet, by_task
+from tomeval.plots.settings import in_style, small
+from tomeval.plots.style import COLOURS, add_head, fold, lines_of, new_figure
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics.shares import clustered_share
 
-_SIDES = (("detection", "undetected"), ("adaptation", "unadapted"))
-_Row = dict[str, Any]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 6
+"""Subjects in one picture; further ones go on the next."""
 
 
-def adaptation_rows(run: Run) -> list[_Row]:
+def changing(run: Run) -> list[MatrixRunCell]:
+    """Return the cells in which a partner changed its policy within an episode."""
+    return [cell for cell in matrix_cells(run) if around(cell.played).change.any()]
+
+
+def rows(run: Run) -> list[dict[str, Any]]:
     """Return a row per cell with partners that change, over their episodes."""
-    rows = []
-    for cell in matrix_cells(run):
-        changes = np.array([change_of(one) is not None for one in cell.partners], dtype=bool)
-        if not len(cell.episodes) or not changes.any():
-            continue
-        measured = adaptation(cell.played)
-        switched = changes[cell.which] & measured.steps.switched
-        row: _Row = {**cell.columns, "episodes": int(changes[cell.which].sum())}
-        row |= {"switched": int(switched.sum()), "most_steps": measured.window.after}
-        for (name, missed), lags in zip(_SIDES, (measured.knows, measured.acts), strict=True):
-            if lags is not None:
-                row |= _mean(cell, f"{name}_steps", measured, switched)
-                known = switched & ~np.isnan(lags)
-                row |= _share(cell, f"{missed}_percent", np.isinf(lags), known)
-        for measure in MEASURES[2:]:
-            row |= _mean(cell, measure.name, measured, switched)
-        rows.append(row)
-    return rows
+    return [_row(cell) for cell in changing(run)]
 
 
-def _mean(cell: MatrixRunCell, name: str, measured: Adaptation, among: BoolArray) -> _Row:
-    """Return the mean of a measure over the episodes that have a value, with its interval."""
-    values = measured.totals[name].values
-    mean = cell.mean(values, among=among & np.isfinite(values), bounds=cell.limits(name))
-    return flat([name], mean)
+def _row(cell: MatrixRunCell) -> dict[str, Any]:
+    laid = around(cell.played)
+    row: dict[str, Any] = {**cell.columns, "episodes": len(cell.episodes)}
+    row |= {"switched": int((laid.change > 0).sum()), "most_steps": laid.most}
+    missed = {"detection_steps": "undetected", "adaptation_steps": "unadapted"}
+    sides = {"detection_steps": laid.predicted, "adaptation_steps": laid.acted}
+    for name in (measure.name for measure in MEASURES):
+        values = cell.totals(name).values
+        row |= flat([name], cell.mean(values, among=np.isfinite(values), bounds=cell.limits(name)))
+        if name in sides:
+            turns = lags(laid.change, sides[name])
+            known = ~np.isnan(turns)
+            share = clustered_share(np.isinf(turns)[known], cell.clusters[known])
+            row |= flat_share(f"{missed[name]}_percent", share)
+    return row
 
 
-def _share(cell: MatrixRunCell, name: str, hits: BoolArray, among: BoolArray) -> _Row:
-    """Return the share of some episodes, with its interval; none if episodes are no sample."""
-    row = flat_share(name, clustered_share(hits[among], cell.clusters[among]))
-    return {name: row[name]} if cell.each_once else row
-
-
-def adaptation_notes(run: Run) -> list[str]:
-    """Say how steps are counted, and what is not identified."""
+def _notes(run: Run) -> list[str]:
     return [
         'Steps count from the change of the partner\'s policy. A lag above "most steps", the most '
         "that every episode can show, counts as that many, and so does an episode that never turns "
-        "to mostly right answers (undetected, unadapted).",
-        *_unidentified([adaptation(c.played) for c in matrix_cells(run) if len(c.episodes)]),
+        "to mostly right answers (undetected, unadapted). No number: no step tells the policies "
+        "apart, or the change comes too late."
     ]
-
-
-def _unidentified(cells: list[Adaptation]) -> Iterator[str]:
-    """Say of how many cells the lags are not identified, of all or of some episodes."""
-    changing = [one for one in cells if one.steps.switched.any()]
-    for name, sides in (
-        ("Predictions", [(one.knows, one.steps.switched) for one in changing]),
-        ("Actions", [(one.acts, one.steps.switched) for one in changing]),
-    ):
-        missing = [np.isnan(lags[rows]) for lags, rows in sides if lags is not None]
-        blind, some = (sum(bool(fn(part)) for part in missing) for fn in (np.all, np.any))
-        if blind:
-            yield (
-                f"no {name} in {blind} of {len(missing)} cells: no step after the change tells the "
-                "policies apart, or the latest change comes too late; choose policies that differ "
-                "more, or earlier changes."
-            )
-        if some > blind:
-            yield (
-                f"{name} in {some - blind} of {len(missing)} cells: the mean leaves out episodes "
-                "in which no step tells the policies apart."
-            )
 
 
 TABLES = {
     "adaptation": Table(
-        "adaptation to partners that switch: detection, adaptation, regret around the change",
-        fixed(adaptation_rows),
-        notes=adaptation_notes,
+        "adaptation to partners that switch: detection, adaptation",
+        fixed(rows),
+        notes=_notes,
         needs='partners that switch within the horizon: docs/measures/adaptation.md, "Adaptation"',
     ),
 }
+
+
+def adaptation(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw a row per subject and a figure per task whose partners change."""
+    return [
+        Drawing(
+            "adaptation",
+            sheet.stem,
+            _figure(sheet, options),
+            f"Adaptation to a change of policy: {sheet.title}",
+            f"{sheet.title}: percent of episodes in which the prediction names the partner's most "
+            "probable action (solid) and in which the action is optimal for the rest of the "
+            f"episode (dashed), by step since the change. Means over {sample_words(sheet.cells)}.",
+            "; ".join(
+                f"{row['subject']}: detection after {row['detection_steps']:.1f} steps, adaptation "
+                f"after {row['adaptation_steps']:.1f}"
+                for row in (_row(matrix_cell(cell)) for cell in sheet.cells)
+            ),
+        )
+        for sheet in by_task("adaptation", changing(run), MOST_ROWS)
+    ]
+
+
+@in_style
+def _figure(sheet: Sheet, options: Options) -> Figure:
+    """Draw a panel per subject, over the steps that all episodes with a change have."""
+    names = [fold(cell.title, int(13 * options.width)) for cell in sheet.cells]
+    height = len(names) * (1.1 + 0.125 * lines_of(names)) + 0.4
+    figure, panels = new_figure(options.width, height, len(names), 1, sharex=True, sharey=True)
+    for cell, name, axes in zip(sheet.cells, names, panels, strict=True):
+        laid = around(matrix_cell(cell).played)
+        rows = np.flatnonzero(laid.change)
+        start, length = laid.change[rows] - 1, matrix_cell(cell).played.lengths[rows]
+        since = np.arange(-start.min(), (length - start).min())
+
+        def mean(right: BoolArray, places: Any = start[:, None] + since, rows: Any = rows) -> Any:
+            return 100 * np.take_along_axis(right[rows], places, axis=1).mean(axis=0)
+
+        if laid.predicted.asked.any():
+            axes.plot(since, mean(laid.predicted.right), color=COLOURS[0], label="prediction right")
+        axes.plot(since, mean(laid.acted.right), "--", color=COLOURS[1], label="action optimal")
+        axes.axvline(-0.5, color="0.4", lw=0.8, ls=":")
+        axes.set(ylim=(-4, 104), yticks=[0, 50, 100], ylabel="% of episodes")
+        axes.set_title(name, loc="left", fontsize=small())
+    axes.set_xlabel("steps since the change")
+    add_head(figure, sheet.title, axes.get_legend_handles_labels()[0])
+    return figure

@@ -41,7 +41,7 @@ from tomeval.models import is_served
 from tomeval.models.base import ContextExceeded
 from tomeval.models.naming import shown_name
 from tomeval.runs.filling import Filler
-from tomeval.runs.origins import Origin, versions
+from tomeval.runs.folder import versions
 from tomeval.runs.schedule import Job, Schedule
 
 logger = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class Driver:
             raise self._error
         now = time.monotonic()
         for post in self._posts:
-            if post.origin is None and not post.given_up:
+            if post.place is None and not post.given_up:
                 post.last_error = post.replica.note or post.last_error
             self._ask_news(post, now)
             self._give(post)
@@ -136,8 +136,8 @@ class Driver:
     # What replicas say
 
     def _started(self, post: Post, said: Ready) -> None:
-        post.origin = Origin(post.name, said.host, said.device, said.versions)
-        self._places[post.number] = where(post.origin)
+        post.place = said
+        self._places[post.number] = where(said)
         mine = versions()
         if differing := [
             f"{name} {said.versions.get(name, 'missing')}, not {mine.get(name, 'missing')}"
@@ -189,8 +189,6 @@ class Driver:
         filler, number = self._filler, job[0]
         self._count(post, said.news)
         steps, post.in_vain = post.jobs.pop(job), 0
-        assert post.origin is not None
-        filler.origin = post.origin
         if job not in self._stretches:
             filler.over(*job)
         if said.rows is None:
@@ -207,7 +205,7 @@ class Driver:
 
     def _ask_news(self, post: Post, now: float) -> None:
         """Ask how far a replica is, once a second; one that does not say is lost."""
-        if post.origin is None or post.given_up:
+        if post.place is None or post.given_up:
             return
         if post.waits:
             if now - post.news_at > SILENT:
@@ -218,7 +216,7 @@ class Driver:
 
     def _give(self, post: Post) -> None:
         """Ask a replica for as many episodes as it can hold."""
-        if post.origin is None or post.given_up or self._filler.stopping.asked:
+        if post.place is None or post.given_up or self._filler.stopping.asked:
             return
         if not post.jobs:
             post.alone = False
@@ -277,7 +275,7 @@ class Driver:
         self._asked = {asked: one for asked, one in self._asked.items() if one[0] is not post}
         for job, steps in reversed(post.jobs.items()):
             self._take_back(post, job, steps, why)
-        post.origin, post.group, post.opened, post.jobs, post.waits = None, None, False, {}, False
+        post.place, post.group, post.opened, post.jobs, post.waits = None, None, False, {}, False
         post.lost, post.last_error = post.lost + 1, why
         post.in_vain += 1
         if self._filler.stopping.asked:

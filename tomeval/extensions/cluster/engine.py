@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tomeval.core.credentials import confirmed_code, confirmed_hosts
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import allowed
 from tomeval.core.plugins import loaded_plugins
-from tomeval.core.unpacking import allowed
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.player import Setting
 from tomeval.extensions.cluster.replicas import Cluster

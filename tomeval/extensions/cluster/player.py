@@ -23,17 +23,17 @@ from typing import Any, NamedTuple
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
+from tomeval.core.files import USUAL, allowing
 from tomeval.core.outcomes import VALID
 from tomeval.core.plugins import use_plugin
-from tomeval.core.unpacking import USUAL, allowing
 from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.naming import shown_name
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import play_stretch
+from tomeval.runs.folder import versions
 from tomeval.runs.live import ModelCount
-from tomeval.runs.origins import CPU, versions
 from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
@@ -339,11 +339,11 @@ def _device(cells: Sequence[Cell]) -> str:
     specs: list[Any] = [spec for cell in cells for spec in cell.models.values()]
     backends = (BACKENDS[model_name(spec).partition(":")[0]] for spec in specs)
     if not any("torch" in backend.libraries for backend in backends):
-        return CPU
+        return "cpu"
     import torch
 
     if not torch.cuda.is_available():
-        return CPU
+        return "cpu"
     count = torch.cuda.device_count()
     name = f"cuda ({torch.cuda.get_device_name(0)})"
     return name if count == 1 else f"{count} x {name}"

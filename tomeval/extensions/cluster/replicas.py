@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tomeval.core.text import excerpt
-from tomeval.extensions.cluster.player import Setting
-from tomeval.runs.origins import Origin
+from tomeval.extensions.cluster.player import Ready, Setting
 from tomeval.runs.schedule import Job, Schedule
 
 _ROWS = 8
@@ -83,7 +82,7 @@ class Post:
 
     number: int
     replica: Replica
-    origin: Origin | None = None
+    place: Ready | None = None
     group: Group | None = None
     opened: bool = False
     jobs: dict[Job, int] = field(default_factory=dict)
@@ -106,10 +105,10 @@ class Post:
         """What it does."""
         if self.given_up:
             return "lost"
-        return "starting" if self.origin is None else "playing" if self.jobs else "idle"
+        return "starting" if self.place is None else "playing" if self.jobs else "idle"
 
     def __str__(self) -> str:
-        return f"{self.name} on {self.origin.host}" if self.origin else self.name
+        return f"{self.name} on {self.place.host}" if self.place else self.name
 
 
 def shown_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
@@ -141,11 +140,11 @@ def closing_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]
     return lines
 
 
-def where(origin: Origin) -> str:
+def where(place: Ready) -> str:
     """Return a host, without its domain, and its device, in brackets."""
-    numeric = origin.host.replace(".", "").isdigit()
-    host = origin.host if numeric else origin.host.partition(".")[0]
-    return f" ({', '.join(filter(None, (host, origin.device)))})"
+    numeric = place.host.replace(".", "").isdigit()
+    host = place.host if numeric else place.host.partition(".")[0]
+    return f" ({', '.join(filter(None, (host, place.device)))})"
 
 
 def _times(number: int) -> str:

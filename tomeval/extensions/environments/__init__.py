@@ -5,6 +5,5 @@ from tomeval.core.extensions import Extension
 EXTENSION = Extension(
     "environments",
     "games as environments to train in: in process, and for gymnasium",
-    runs={name: f"tomeval.extensions.environments.recorded:{name}" for name in ("before", "after")},
     docs="docs/environments.md",
 )

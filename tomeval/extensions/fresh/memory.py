@@ -119,8 +119,8 @@ def effect(chosen: pd.DataFrame, measure: str) -> Effect:
     standard, value = standard_error(parts), np.array([mean])
     if chosen["exact"].all() or not standard.error[0] > _SAME * (1 + abs(mean)):
         return Effect(float(mean), math.nan, math.nan, math.nan, len(units))
-    ends = (float(end[0]) for end in t_interval(value, standard))
-    return Effect(float(mean), *ends, float(t_test(value, standard)[0]), len(units))
+    low, high = (float(end[0]) for end in t_interval(value, standard))
+    return Effect(float(mean), low, high, float(t_test(value, standard)[0]), len(units))
 
 
 def effects(paired: pd.DataFrame) -> Rows:

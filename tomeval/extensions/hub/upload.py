@@ -46,11 +46,10 @@ def export_hub(run: Run, out: Path, repo: str = "", upload: str = "no") -> list[
 
 def _write_table(run: Run, what: str, path: Path) -> Path:
     columns, rows = iterate_export(run, what)
-    kept = [place for place, name in enumerate(columns) if name != "host"]
     with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([columns[place] for place in kept])
-        writer.writerows([row[place] for place in kept] for row in rows)
+        writer.writerow(columns)
+        writer.writerows(rows)
     return path
 
 

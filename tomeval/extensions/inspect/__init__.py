@@ -1,11 +1,11 @@
-"""Other frameworks for evaluation: inspect_ai's models, tasks and logs, lm-eval's keys, records."""
+"""inspect_ai: its providers as models, tasks for it, and its logs of these tasks as runs."""
 
-from tomeval.core.extensions import Exporter, Extension
+from tomeval.core.extensions import Extension
 from tomeval.models import Backend
 
 EXTENSION = Extension(
     "inspect",
-    "inspect_ai: its providers' models, tasks for it, logs in and out; lm-eval's keys",
+    "inspect_ai: its providers' models, tasks for it, their logs as runs",
     models={
         "inspect": Backend(
             "tomeval.extensions.inspect.model:open_inspect",
@@ -15,14 +15,5 @@ EXTENSION = Extension(
         )
     },
     commands={"import inspect": "tomeval.extensions.inspect.importing:IMPORT"},
-    exporters={
-        "inspect": Exporter("tomeval.extensions.inspect.log:export_inspect", "inspect_ai's viewer"),
-        "lm-eval": Exporter("tomeval.extensions.inspect.lm_eval:export_lm_eval", "lm-eval's keys"),
-        "every-eval-ever": Exporter(
-            "tomeval.extensions.inspect.every_eval:export_every_eval",
-            "records of Every Eval Ever",
-            ("organization", "relationship", "developer", "repo"),
-        ),
-    },
     docs="docs/interchange.md",
 )

@@ -8,7 +8,6 @@ import math
 import re
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tomeval.core.credentials import check_code, nested
@@ -27,6 +26,7 @@ from tomeval.models.base import (
     Capabilities,
     ContextExceeded,
     GenerateRequest,
+    Message,
     Model,
     Opening,
     Prompt,
@@ -39,28 +39,18 @@ from tomeval.models.base import (
 from tomeval.models.served.http_client import check_url
 from tomeval.models.served.http_reading import EXCERPT, TooLong
 from tomeval.models.served.keys import check_host
-from tomeval.models.served.limits import (
-    Budget,
-    KeptAnswers,
-    Price,
-    SelfTest,
-    estimate_tokens,
-    price_of,
-)
-from tomeval.models.served.logprob_top import TEST_REQUESTS, complaint
-from tomeval.models.served.logprob_wire import match, read_entries
-from tomeval.models.served.openai_start import draw, judge_draws, thinks
-from tomeval.models.served.openai_wire import (
-    label_texts,
-    omission,
-    plain_text,
-    without_prefill,
-)
+from tomeval.models.served.limits import Budget, estimate_tokens
+from tomeval.models.served.openai_wire import omission, plain_text, without_prefill
 
 logger = logging.getLogger(__name__)
 
 # Providers that fill in a model's own sampling settings for what inspect_ai does not send.
 _WITH_DEFAULTS = ("hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens")
+
+UNSCORED = "labels cannot be scored by inspect_ai: use openai: or hf: models, or strategies of text"
+_QUESTION = GenerateRequest(
+    Prompt((Message("user", "Write a word of your choice."),)), Sampling(max_tokens=64), 1
+)
 
 
 class InspectModel(Model):
@@ -74,9 +64,7 @@ class InspectModel(Model):
     budget : Budget, optional
         Caps, which may be shared with other models. A call that inspect_ai retries counts once.
     scores : bool
-        Whether labels will be scored: `start` then refuses a model that gives no log-probabilities.
-    kept : KeptAnswers, optional
-        Where the answers of the self-test are kept.
+        Whether labels will be scored: `start` then refuses the model.
 
     Notes
     -----
@@ -93,29 +81,26 @@ class InspectModel(Model):
         *,
         budget: Budget | None = None,
         scores: bool = False,
-        kept: KeptAnswers | None = None,
     ) -> None:
         self.name = name
         self.options = options or InspectOptions()
         self.capabilities = Capabilities(score=False, seeded=False)
-        # JSON-ready findings of `start`: api, sampled, seeded, thinks, thinking_budget, route,
-        # prefill.
+        # JSON-ready findings of `start`: api, thinks, thinking_budget, prefill, route.
         self.facts: dict[str, Any] = {}
         self._model_name = name.partition(":")[2]
         self._budget = budget or Budget()
-        self._wanted = scores
-        self._kept = kept
-        self._self_test: SelfTest | None = None  # while one is under way
+        self._scores = scores
         self._room = self.options.thinking_budget or 0
-        self._price: Price | None = price_of(self._model_name, self.options.prices)
-        self._api = _require()
+        self._api = need("inspect_ai.model", "inspect", "models named inspect:...")
         self._model = self._open()
 
     async def start(self) -> None:
-        """Test the model: does it answer, are seeds honoured, does it think, are labels scored.
+        """Ask the model one question: which one it is, and whether it thinks.
 
-        Raises `TomevalError` if it cannot be reached, or cannot score although that is needed.
+        Raises `TomevalError` if it cannot be reached, or is to score labels, which none can here.
         """
+        if self._scores:
+            raise TomevalError(f"{self.name}: {UNSCORED}")
         if self._model is None:  # `close` ended it: a run with a condition starts in every batch
             self._model = self._open()
         provider = self._model_name.partition("/")[0]
@@ -126,24 +111,15 @@ class InspectModel(Model):
                 *(self.name, provider),
             )
         try:
-            drawn = [await self._ask(draw(1), 0)]  # tells which model it is: never from the file
-            self.revision = f"model={drawn[0].details['model']}"
-            at = str(self.options.base_url)
-            test = self._self_test = SelfTest(self._kept, self.name, self.name, at, self.revision)
-            drawn += [await self._ask(draw(seed), 0) for seed in (1, 2)]
-            self.facts = {"api": "inspect", **judge_draws(*drawn), "prefill": "omit"}
-            self.facts["thinks"] = await thinks(lambda request: self._ask(request, 0), drawn)
-            if self.facts["thinks"] and self.options.thinking_budget is None:
-                self._room = thinking_room(None)
-            self.facts["thinking_budget"] = self._room
-            self.facts["route"] = await self._test_scoring() if self._wanted else None
+            reply = await self._ask(_QUESTION, 0)
         except BackendError as error:
             raise TomevalError(f"{self.name} failed its start-up test: {error}") from None
-        finally:
-            self._self_test = None
-        test.passed()
-        scores = self.facts["route"] is not None
-        self.capabilities = Capabilities(score=scores, seeded=self.facts["seeded"] is True)
+        self.revision = f"model={reply.details['model']}"
+        thinks = reply.reasoning is not None or bool(reply.details.get("reasoning_tokens"))
+        if thinks and self.options.thinking_budget is None:
+            self._room = thinking_room(None)
+        self.facts = {"api": "inspect", "prefill": "omit", "thinks": thinks}
+        self.facts |= {"thinking_budget": self._room, "route": None}
 
     async def close(self) -> None:
         """Close the provider's connections."""
@@ -160,23 +136,8 @@ class InspectModel(Model):
         return await self._ask(request, self._room)
 
     async def score(self, request: ScoreRequest) -> Scores:
-        """Score labels among the likeliest first tokens, see `Model.score`.
-
-        Raises `Unlisted` if a label is not among them; other errors as for `generate`.
-        """
-        if not self.capabilities.score:
-            raise TomevalError(f"{self.name}: labels cannot be scored: start() did not test it")
-        prompt = self._shown(request.prompt)
-        texts = label_texts(prompt, request.labels, None, "auto")
-        entries, reply = await self._likeliest(prompt)
-        logprobs = tuple(
-            match(text, label, entries) for text, label in zip(texts, request.labels, strict=True)
-        )
-        best = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
-        details = {**reply.details, **omission(request.prompt, prompt)}
-        details |= {"top_k": len(entries), "argmax_is_label": best in texts}
-        mass = math.fsum(map(math.exp, logprobs))
-        return Scores(logprobs, mass, "top_k_inspect", reply.usage, reply.latency, details)
+        """Score nothing."""
+        raise BackendError(f"{self.name}: {UNSCORED}")
 
     def _open(self) -> Any:
         config = self._api.GenerateConfig(
@@ -211,16 +172,11 @@ class InspectModel(Model):
         if room:
             reply.details["thinking_budget"] = room
         reply.details.update(omission(request.prompt, prompt))
-        if self._price:
-            reply.details["cost"] = self._price.cost(reply.usage)
         return reply
 
     async def _call(self, prompt: Prompt, fields: dict[str, Any]) -> tuple[Any, float]:
         """Return inspect_ai's output and the seconds it took, within the caps."""
-        api, started, test = self._api, time.perf_counter(), self._self_test
-        mark = test.mark(*map(list, prompt.messages), fields) if test else ""
-        if test and (known := test.answer(mark)) is not None:
-            return api.ModelOutput.model_validate(known), 0.0
+        api, started = self._api, time.perf_counter()
         roles = {
             "system": api.ChatMessageSystem,
             "user": api.ChatMessageUser,
@@ -249,8 +205,6 @@ class InspectModel(Model):
         ):
             # Providers put the refusal of a prompt that is too long into the text.
             raise ContextExceeded(f"{self.name}: {output.completion[:EXCERPT]}")
-        if test:
-            test.note(mark, output.model_dump(mode="json"))
         return output, time.perf_counter() - started
 
     def _explained(self, error: Exception) -> Exception:
@@ -269,35 +223,6 @@ class InspectModel(Model):
                 "not continue, and has no replacement for it"
             )
         return without_prefill(prompt)
-
-    async def _likeliest(self, prompt: Prompt) -> tuple[list[tuple[bytes, float]], Reply]:
-        """Return the likeliest first tokens with their log-probabilities."""
-        fields = sampling_config(
-            self.name, Sampling(temperature=0.0, max_tokens=1), 0, self.options.omit
-        )
-        fields |= {"max_tokens": 1, "logprobs": True, "top_logprobs": self.options.top_logprobs}
-        output, latency = await self._call(prompt, fields)
-        reply = read_output(output, (), latency)
-        if self._price:
-            reply.details["cost"] = self._price.cost(reply.usage)
-        logprobs = output.choices[0].logprobs
-        first = logprobs.content[0].top_logprobs if logprobs and logprobs.content else None
-        entries = read_entries([entry.model_dump() for entry in first or []])
-        return entries, reply
-
-    async def _test_scoring(self) -> str:
-        """Ask for two known prompts; a `TomevalError` if the numbers are missing or wrong."""
-        tables = [(await self._likeliest(request.prompt))[0] for request in TEST_REQUESTS]
-        first, second = ([value for _, value in entries] for entries in tables)
-        fault = complaint(first, second)
-        if fault is not None:
-            raise TomevalError(f"{self.name}: labels cannot be scored: {fault}")
-        return "top_k_inspect"
-
-
-def _require() -> Any:
-    """Import inspect_ai; a `TomevalError` with the remedy if it is not installed."""
-    return need("inspect_ai.model", "inspect", "models named inspect:...")
 
 
 _PLACES = re.compile(r"(^|[._])(url|uri|host|endpoint|proxy|proxies|address)([.]|$)", re.I)
@@ -319,18 +244,12 @@ def _check_addresses(name: str, options: InspectOptions) -> None:
 
 
 def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> InspectModel:
-    """Open ``inspect:PROVIDER/MODEL``; a price file may be relative to the experiment."""
+    """Open ``inspect:PROVIDER/MODEL``."""
     if "/" not in name.partition(":")[2]:
         raise TomevalError(f"{name!r} is not inspect:PROVIDER/MODEL, such as inspect:openai/gpt-5")
-    options = dict(options)
-    path = (opening.base or Path()) / str(options.get("prices", ""))
-    if "prices" in options and path.exists():
-        options["prices"] = str(path)
     checked = check_options(InspectOptions, options, "inspect model")
     check_code(checked.model_args, name)
     _check_addresses(name, checked)
     if opening.waiting is not None:
         opening.waiting.patience = checked.retry_budget
-    return InspectModel(
-        name, checked, budget=opening.budget, scores=opening.scores, kept=opening.kept
-    )
+    return InspectModel(name, checked, budget=opening.budget, scores=opening.scores)

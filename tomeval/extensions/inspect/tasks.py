@@ -10,22 +10,107 @@ from typing import Any
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage
+from inspect_ai.model import ChatMessageAssistant, Model, get_model
+from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from pydantic import TypeAdapter
+from inspect_ai.util import EarlyStop, LimitExceededError
 from rich.markup import escape
 
 from tomeval import __version__
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.outcomes import FAILED
 from tomeval.core.resources import experiment_path, read_toml
-from tomeval.extensions.inspect import replies, scored
+from tomeval.extensions.inspect import episodes as episodes_
 from tomeval.extensions.inspect.importing import KEPT
-from tomeval.extensions.inspect.session import NO_MODEL, Session, check_model, rows_of
+from tomeval.extensions.inspect.model import InspectModel
+from tomeval.models.base import BackendError
 from tomeval.runs.domain import cell_names, get_domain
 from tomeval.runs.experiment import Experiment
 
 Names = str | list[str]
+
+NO_MODEL = "none/none"
+"""The name that inspect_ai gives to a missing model."""
+
+_OURS = (
+    *("temperature", "top_p", "top_k", "max_tokens", "seed", "stop_seqs", "system_message"),
+    *("frequency_penalty", "presence_penalty", "logit_bias", "num_choices", "best_of"),
+    *("response_schema", "fallback_models"),
+)
+
+
+class _EvalModel(InspectModel):
+    """The model of an eval, with inspect_ai's own settings of caches, retries and limits."""
+
+    _caching: Mapping[str, Any] = {}
+    last_error = ""
+
+    def __init__(self, model: Model, scores: bool) -> None:
+        self._given = model
+        super().__init__(f"inspect:{model}", scores=scores)
+
+    def _open(self) -> Any:
+        return self._given
+
+    def _explained(self, error: Exception) -> Exception:
+        limited = isinstance(error, LimitExceededError)
+        result = error if limited else super()._explained(error)
+        self.last_error = str(result)
+        return result
+
+
+class Session:
+    """The models of a task's evals, tested before the first sample as those of a run are.
+
+    inspect_ai tells of that moment only who can stop samples early; this one stops none.
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.models: dict[str, _EvalModel] = {}
+
+    async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
+        """Check the eval's settings, and test the model."""
+        check_model()
+        model = get_model()
+        config = model.config.merge(active_generate_config())
+        set_there = [name for name in _OURS if getattr(config, name, None) is not None]
+        if set_there:
+            raise TomevalError(
+                f"{', '.join(set_there)}: is set for the model, but tomeval's tasks set it; for "
+                "temperature use -T temperature=..."
+            )
+        if epochs > 1:
+            raise TomevalError("epochs: an episode is played once; raise -T episodes=...")
+        experiment = episodes_.experiment_of(self.data, f"inspect:{model}")
+        scores = any(cell.scores for cell in experiment.cells)
+        asked = self.models[str(model)] = _EvalModel(model, scores)
+        await asked.start()
+        return KEPT
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
+        """Play every sample."""
+        return None
+
+    async def complete_sample(
+        self, id: str | int, epoch: int, scores: dict[str, SampleScore]
+    ) -> None:
+        """Keep nothing."""
+
+    async def complete_task(self) -> dict[str, Any]:
+        """Say nothing."""
+        return {}
+
+
+def check_model() -> None:
+    """Refuse to play without a model, where it is known already."""
+    try:
+        name = str(get_model())
+    except ValueError:  # none was named yet: the task is made in Python
+        return
+    if name == NO_MODEL:
+        raise TomevalError("tomeval's tasks need a chat model: name one with --model")
 
 
 @task
@@ -37,8 +122,6 @@ def repeated_games(
     episodes: int = 15,
     seed: int = 1,
     temperature: float | None = None,
-    until: str = "",
-    max_episodes: int | None = None,
     **rest: Any,
 ) -> Task:
     """Repeated matrix games: regret per step against known partners, and predictions of them.
@@ -54,7 +137,7 @@ def repeated_games(
         "subjects": [{"name": s, "strategy": s, **more} for s in _listed(strategies)],
         **{"horizon": horizon, "episodes": episodes, "seed": seed},
     }
-    return _task("repeated_games", data, until, max_episodes)
+    return _task("repeated_games", data)
 
 
 @task
@@ -65,8 +148,6 @@ def decrypto(
     episodes: int = 32,
     seed: int = 1,
     temperature: float = 0.6,
-    until: str = "",
-    max_episodes: int | None = None,
     **rest: Any,
 ) -> Task:
     """Decrypto: the model gives hints to a known partner, and listens in on a known team.
@@ -90,7 +171,7 @@ def decrypto(
         "best_turn": True,
         **{"temperature": temperature, "episodes": episodes, "seed": seed},
     }
-    return _task("decrypto", data, until, max_episodes)
+    return _task("decrypto", data)
 
 
 @task
@@ -129,23 +210,16 @@ def _listed(names: Any) -> list[Any]:
 
 
 def _task(
-    name: str,
-    data: dict[str, Any],
-    until: str = "",
-    max_episodes: int | None = None,
-    games: Sequence[str] = (),
-    limit: int | None = None,
+    name: str, data: dict[str, Any], games: Sequence[str] = (), limit: int | None = None
 ) -> Task:
     """Return the task of an experiment, given as raw data without a model."""
     data["name"] = name
-    data |= {"until": until} if until else {}
-    data |= {} if max_episodes is None else {"max_episodes": max_episodes}
     try:
         check_model()
-        dataset = _samples(replies.experiment_of(data, f"inspect:{NO_MODEL}"), games, limit)
+        dataset = _samples(episodes_.experiment_of(data, f"inspect:{NO_MODEL}"), games, limit)
     except TomevalError as error:
         raise PrerequisiteError(escape(str(error))) from None
-    session = Session(data, {s.id: (s.metadata or {}) for s in dataset})
+    session = Session(data)
     return Task(
         dataset=dataset,
         solver=engine(session),
@@ -158,28 +232,21 @@ def _task(
 
 
 def _samples(experiment: Experiment, games: Sequence[str], limit: int | None) -> MemoryDataset:
-    """Return the episodes, in turns over the cells: a batch of all of them is begun together."""
-    from tomeval.runs.allocation import most_episodes
-
+    """Return the episodes, in turns over the cells."""
     domain = get_domain(experiment.domain)
-    planned = most_episodes(experiment) if experiment.until else experiment.per_cell
     rows = [domain.read.columns(cell.definition) for cell in experiment.cells]
     names = cell_names(domain, [cell.definition | {"model": ""} for cell in experiment.cells])
     samples: list[tuple[int, int, Sample]] = []
     for number, cell in enumerate(experiment.cells):
         if games and rows[number].get("game") not in games:
             continue
-        count = cell.wanted(planned)
-        for turn in cell.originals(count if limit is None else min(count, limit)):
+        count = cell.wanted(experiment.per_cell)
+        for turn in range(count if limit is None else min(count, limit)):
             about = {k: v for k, v in rows[number].items() if v != "" and k != "model"}
-            sample = Sample(
-                input=", ".join(f"{key}: {value}" for key, value in about.items()),
-                id=f"{names[number]}, episode {turn}".replace(
-                    ", ", "; "
-                ),  # --sample-id splits at commas
-                metadata={"cell": number, "episode": turn, **about},
-            )
-            samples.append((turn, number, sample))
+            text = ", ".join(f"{key}: {value}" for key, value in about.items())
+            title = f"{names[number]}, episode {turn}".replace(", ", "; ")  # --sample-id splits
+            place = {"cell": number, "episode": turn, **about}
+            samples.append((turn, number, Sample(input=text, id=title, metadata=place)))
     ordered = sorted(samples, key=lambda entry: entry[:2])
     return MemoryDataset([sample for *_, sample in ordered], name=experiment.name)
 
@@ -190,11 +257,15 @@ def engine(session: Session) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         number, turn = state.metadata["cell"], state.metadata["episode"]
-        block, kept = await session.play(number, turn)
-        state.store.set(KEPT, kept)
-        experiment = replies.experiment_of(session.data, f"inspect:{state.model}")
-        told = scored.measure(experiment, number, block).messages
-        state.messages = TypeAdapter(list[ChatMessage]).validate_python(told)
+        experiment = episodes_.experiment_of(session.data, f"inspect:{state.model}")
+        model = session.models[str(state.model)]
+        block = await episodes_.play(experiment, number, turn, model)
+        if block.episodes[0][1] == FAILED:
+            raise BackendError(session.models[str(state.model)].last_error or "no reply")
+        rows = {"cell": number, "rows": episodes_.packed(block), "revision": model.revision}
+        state.store.set(KEPT, rows | {"digest": episodes_.digest(experiment)})
+        text = episodes_.measure(experiment, number, block).text
+        state.messages = [*state.messages, ChatMessageAssistant(content=text)]
         return state
 
     return solve
@@ -202,24 +273,19 @@ def engine(session: Session) -> Solver:
 
 @scorer(metrics=[])
 def episode(data: dict[str, Any]) -> Scorer:
-    """Score an episode again from its replies, with the measures of its domain."""
+    """Score an episode from its rows, with the measures of its domain."""
 
     async def score(state: TaskState, target: Target) -> Score:
         kept = state.store.get(KEPT)
         if not kept:
             return Score(value=math.nan, explanation="the episode did not finish")
-        experiment = replies.experiment_of(data, f"inspect:{state.model}")
-        block = await replies.replay(experiment, kept)
-        measured = scored.measure(experiment, kept["cell"], block)
+        experiment = episodes_.experiment_of(data, f"inspect:{state.model}")
+        measured = episodes_.measure(experiment, kept["cell"], episodes_.unpacked(kept["rows"]))
         return Score(
             value=measured.values,
             answer=measured.status,
-            explanation=measured.reason or None,
-            metadata={
-                "model": str(state.model),
-                "cell": kept["cell"],
-                "rows": scored.packed(block),
-            },
+            explanation=f"{measured.status}: {measured.reason}" if measured.reason else None,
+            metadata={"model": str(state.model), "cell": kept["cell"], "rows": kept["rows"]},
         )
 
     return score
@@ -231,11 +297,10 @@ def cells(data: dict[str, Any]) -> Metric:
 
     def estimated(scores: list[SampleScore]) -> Value:
         blocks, model = {}, NO_MODEL
-        for one in scores:
-            if (block := rows_of(one.score)) is not None and one.score.metadata:
-                model, cell = one.score.metadata["model"], one.score.metadata["cell"]
-                blocks[cell, block.episodes[0][0]] = block
-        experiment = replies.experiment_of(data, f"inspect:{model}")
-        return scored.estimates(experiment, blocks)
+        for about in (one.score.metadata or {} for one in scores):
+            if "rows" in about:
+                model, block = about["model"], episodes_.unpacked(about["rows"])
+                blocks[about["cell"], block.episodes[0][0]] = block
+        return episodes_.estimates(episodes_.experiment_of(data, f"inspect:{model}"), blocks)
 
     return estimated

@@ -33,9 +33,6 @@ class InspectOptions(BaseModel):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
         None
     )
-    # How many of the likeliest tokens to ask for where labels are scored.
-    top_logprobs: int = Field(20, ge=2)
-    prices: str | None = None  # path of a price file, see `load_prices`
     base_url: str | None = None
     model_args: dict[str, Any] = Field(default_factory=dict)  # given to inspect_ai's `get_model`
     omit: tuple[Literal["temperature", "seed", "stop_seqs"], ...] = ()  # never sent

@@ -5,10 +5,9 @@ from tomeval.core.extensions import Extension
 EXTENSION = Extension(
     name="internal",
     about="what activations hold of the partner when the model acts, and whether that is used",
-    measures={"matrix": "tomeval.extensions.internal.measures:GROUPS"},
+    measures={"matrix": "tomeval.extensions.internal.tables:GROUPS"},
     tables={"matrix": "tomeval.extensions.internal.tables:TABLES"},
-    figures={"matrix": {"internal": "tomeval.extensions.internal.figure:internal"}},
+    figures={"matrix": {"internal": "tomeval.extensions.internal.tables:internal"}},
     keys={"matrix internal": "tomeval.extensions.internal.keys:Internal"},
-    models={"compiled": "tomeval.extensions.internal.compiled:BACKEND"},
     docs="docs/measures/internal.md",
 )

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import installed, missing
-from tomeval.core.resources import read_text
-from tomeval.domains.matrix.experiment import MatrixCell
+from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import PARTNER
-from tomeval.extensions.internal.questions import ACT, QUESTIONS, plain
-from tomeval.extensions.internal.states import OPEN_WEIGHTS
-from tomeval.models import model_name
+from tomeval.models import BACKENDS, model_name
 from tomeval.runs.domain import Cell
-from tomeval.runs.experiment import ExtraTable, among
-
-KINDS = ("pocket", "pocket-rational", "hf", "compiled")
-"""Kinds of model whose states can be read."""
-
-NEXT_MOVE, TYPE, STATE, BEST_REPLY = TRUTHS = ("next_move", "type", "state", "best_reply")
-"""What can be decoded."""
-
-MOVES = "moves"
-POSITIONS = (*QUESTIONS, MOVES)
-"""Where states are kept: at the tokens that the two answers follow, and at the newest move."""
-
-TRIED = 4
-"""Most pairs that are tried for each whose answers are to be apart."""
-
-_FLOAT16 = 2  # bytes
-_CONDITIONS = 3  # of an exchange
+from tomeval.runs.experiment import ExtraTable
+from tomeval.strategies import parse_strategy
 
 
 class Internal(ExtraTable):
@@ -42,60 +22,26 @@ class Internal(ExtraTable):
 
     Parameters
     ----------
-    truth : list of {"next_move", "type", "state", "best_reply"}
-        What is decoded: the partner's next move; which partner it is, among those of all cells that
-        share everything else; the state that its table is in; the best action over the steps left,
-        the lowest of several.
-    positions : list of {"act", "predict", "moves"}
-        Where states are kept and exchanged: at the token that the action follows, which is decoded
-        and always among them; at that of the prediction; at the partner's moves.
-    layers : "all" or list of int
-        Layers that are read: 0 is what the first block reads, l what block l adds up to.
+    every : int
+        Every so many layers are read, from 0 on, and the last: 0 is what the first block reads, l
+        what block l adds up to.
     folds : int
         Folds of the probes, of whole episodes.
     shuffles : int
         How often labels are exchanged between episodes; 19 can show what holds at 5 %.
     pairs : int
-        Most pairs of episodes between which states are exchanged.
-    most_megabytes : int
-        The run is refused if its states would take more on disk.
-    seed : int
-        Of folds, exchanged labels, pairs, directions and the untrained twin.
+        Most pairs of prompts between which states are exchanged.
     """
 
     BARE = True
 
-    truth: list[str] = Field(default=[NEXT_MOVE], min_length=1)
-    positions: list[str] = Field(default=list(POSITIONS))
-    layers: Literal["all"] | list[int] = "all"
+    every: int = Field(default=1, ge=1)
     folds: int = Field(default=5, ge=2)
     shuffles: int = Field(default=19, ge=1)
     pairs: int = Field(default=40, ge=1)
-    most_megabytes: int = Field(default=1000, ge=1)
-    seed: int = Field(default=0, ge=0)
-
-    @field_validator("layers", mode="before")
-    @classmethod
-    def _all_or_numbers(cls, value: Any) -> Any:
-        numbers = isinstance(value, list) and all(type(layer) is int for layer in value)
-        if value != "all" and not (numbers and value):
-            raise ValueError(f'must be "all" or a list of layers, is {value!r}')
-        return value
-
-    @field_validator("truth")
-    @classmethod
-    def _known_truth(cls, value: list[str]) -> list[str]:
-        return list(dict.fromkeys(among("truth", value, TRUTHS)))
-
-    @field_validator("positions")
-    @classmethod
-    def _known_positions(cls, value: list[str]) -> list[str]:
-        if ACT not in among("position", value, POSITIONS):
-            raise ValueError(f'must name "{ACT}", where states are decoded')
-        return [name for name in POSITIONS if name in value]
 
     def check(self, cells: Sequence[Cell]) -> None:
-        """Raise for models without open weights, layers that are not there, and too few episodes.
+        """Raise for models without open weights, other strategies than LM, and short episodes.
 
         Cells of other players than language models take no part.
         """
@@ -108,68 +54,22 @@ class Internal(ExtraTable):
             [name, *more] = [model_name(spec) for spec in cell.models.values()]
             if more or PARTNER in cell.seats:
                 raise TomevalError("internal: the partner must be a table, not a player")
-            if name.partition(":")[0] not in KINDS:
-                raise TomevalError(f"internal: model {name!r}: {OPEN_WEIGHTS}")
+            if why := _unreadable(name, str(cell.definition["strategy"])):
+                raise TomevalError(f"internal: {why}")
             if cell.length < 2:
                 raise TomevalError("internal: states start at step 2: horizon must be at least 2")
-            strategy = str(cell.definition["strategy"])
-            if not plain(strategy):
-                raise TomevalError(
-                    f"internal: strategy {strategy!r} shows the model what it or others wrote; "
-                    "states are read with LM, QA, CoT, and these with -History, -Payoffs, -Rewards"
-                )
-            if (size := size_of(name, _base(cell))) is not None:
-                self.places(size[0], name)
 
     def planned(self, cells: Sequence[Cell], episodes: int) -> list[str]:
-        """Say what states will take, and what reading them costs; refuse what is out of bounds."""
-        megabytes, passes = 0.0, 0
+        """Say when states are read; refuse too few episodes for the folds."""
         for cell in (cell for cell in cells if cell.models):
-            count = len(cell.originals(cell.wanted(episodes)))
+            count = cell.wanted(episodes)
             if count < 2 * self.folds:
                 raise TomevalError(
-                    f"internal: {count} distinct episodes in a cell, and folds = {self.folds} need "
+                    f"internal: {count} episodes in a cell, and folds = {self.folds} need "
                     f"at least {2 * self.folds}: raise episodes, set folds, or let episodes differ "
                     '(option_order = "shuffled", or partners that draw)'
                 )
-            steps = count * (cell.length - 1)
-            [spec] = cell.models.values()
-            size = size_of(model_name(spec), _base(cell))
-            if size is not None:
-                kept = len(self.places(size[0], model_name(spec)))
-                megabytes += steps * kept * size[1] * len(self.positions) * _FLOAT16 / 1e6
-                passes += self._passes(steps, kept)
-        if megabytes > self.most_megabytes:
-            raise TomevalError(
-                f"internal: states would take {megabytes:,.0f} MB on disk, most_megabytes is "
-                f"{self.most_megabytes:,}: name fewer layers, or raise it"
-            )
-        return [
-            f"internal: states take {megabytes:,.1f} MB, read after play with at most {passes:,} "
-            "passes over whole prompts, when the table or figure `internal` is first asked for"
-        ]
-
-    def _passes(self, steps: int, layers: int) -> int:
-        """Return the most passes over prompts that a cell takes."""
-        forms = sum(name in QUESTIONS for name in self.positions)
-        where = 1 + (MOVES in self.positions)
-        # Of a step the questions, the twin, and two removals of what each probe reads; of a pair
-        # both prompts until answers are apart, then their states, and the exchanges.
-        swaps = 2 * TRIED + where * (2 + _CONDITIONS * layers)
-        return steps * (forms + 1 + 2 * len(self.truth)) + self.pairs * forms * swaps
-
-    def places(self, blocks: int, name: str) -> list[int]:
-        """Return the layers that are read of a model with so many blocks."""
-        if self.layers == "all":
-            return list(range(blocks + 1))
-        for layer in self.layers:
-            if not 0 <= layer <= blocks:
-                raise TomevalError(
-                    f"internal: layers: model {name!r} has layers 0 to {blocks}, not {layer}"
-                )
-        if not set(self.layers) - {0}:
-            raise TomevalError("internal: layers must name one above 0, the embedding")
-        return sorted({0, *self.layers})
+        return ["internal: states are read when the table or figure `internal` is first asked for"]
 
     def defines(self, cell: Cell) -> dict[str, Any]:
         """Return how states are read, which changes no row but tells that they are wanted."""
@@ -178,29 +78,35 @@ class Internal(ExtraTable):
 
 def settings_of(definition: Mapping[str, Any]) -> Internal:
     """Return how the states of a stored cell are read: as its experiment says, or by default."""
-    return Internal(**definition.get("internal", {}))
+    told = definition.get("internal", {})
+    return Internal(**{key: told[key] for key in Internal.model_fields if key in told})
 
 
-def _base(cell: Cell) -> Path | None:
-    """Return the folder that relative paths of a cell start from."""
-    return cell.setup.base if isinstance(cell, MatrixCell) else None
+def spec_of(definition: Mapping[str, Any]) -> Any:
+    """Return the spec of a stored cell's model."""
+    return definition["options"].get("model") or definition["model"]
 
 
-def size_of(name: str, base: Path | None = None) -> tuple[int, int] | None:
-    """Return blocks and width of a model by its configuration; None if it is not on this machine.
+def why_not(cell: MatrixRunCell) -> str:
+    """Say why a played cell's states cannot be read; empty: they can."""
+    told = cell.definition
+    if told["kind"] != "llm" or cell.partner_player is not None or cell.recorded:
+        return "no language model that plays against tables"
+    if why := _unreadable(model_name(spec_of(told)), str(told["strategy"])):
+        return why
+    if len(cell.episodes) < (enough := 2 * settings_of(told).folds):
+        return f"{len(cell.episodes)} complete episodes, fewer than {enough}"
+    return ""
 
-    Nothing is loaded.
-    """
-    from tomeval.models.local.load import config_file
 
-    if name.partition(":")[0] == "compiled":
-        from tomeval.extensions.internal.network import BLOCKS, WIDTH
-
-        return BLOCKS, WIDTH
-    if (path := config_file(name, base)) is None:
-        return None
-    config = json.loads(read_text(path))
-    text = config.get("text_config") or config
-    blocks = text.get("num_hidden_layers", text.get("n_layer"))
-    width = text.get("hidden_size", text.get("n_embd"))
-    return None if blocks is None or width is None else (int(blocks), int(width))
+def _unreadable(model: str, strategy: str) -> str:
+    """Say why a model with a strategy cannot be read; empty: it can."""
+    backend, parsed = BACKENDS.get(model.partition(":")[0]), parse_strategy(strategy)
+    if backend is None or "torch" not in backend.libraries:
+        return f"model {model!r}: needs open weights: hf: or pocket"
+    if parsed.answer != "lm" or parsed.advice != "none" or parsed.summarises:
+        return (
+            f"strategy {strategy!r}: states are read where labels are scored and prompts follow "
+            "from the moves alone: LM, and with -History, -Payoffs, -Rewards"
+        )
+    return ""

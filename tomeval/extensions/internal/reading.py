@@ -1,249 +1,289 @@
 """What the states of one cell say: read after play, from the stored run, and kept beside it.
 
-The prompts of both questions are rendered again from the stored moves, compared with those of the
-store character by character, and run once more through the same model; so rows cannot change, and
-how play was batched does not matter.
+The questions for a move are rendered again from the stored moves and run once more through the same
+model, whose log-probabilities must be the recorded ones; so rows cannot change, and how play was
+batched does not matter.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
-from tomeval.core.files import write_bytes
+from tomeval.core.files import write_bytes, write_text
+from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.played import FloatArray, IntArray
-from tomeval.domains.matrix.results import MatrixRunCell
-from tomeval.extensions.internal.decoding import Decoded
-from tomeval.extensions.internal.findings import (
-    Found,
-    Held,
-    keep,
-    kept,
-    key_of,
-    path_of,
-    pool_of,
-    spec_of,
+from tomeval.domains.matrix.responses import (
+    expected_response_cost,
+    misjudgement_cost,
+    stepwise_regret,
 )
-from tomeval.extensions.internal.keys import MOVES, TYPE, settings_of
-from tomeval.extensions.internal.probing import Steps, ablated, held, regrets
-from tomeval.extensions.internal.questions import ACT, PREDICT, recorded, stored_scores
-from tomeval.extensions.internal.states import Tokens, Watched, untrained
-from tomeval.extensions.internal.use import Episodes, Swaps, exchanged
+from tomeval.domains.matrix.results import MatrixRunCell
+from tomeval.domains.matrix.storing import SEAT
+from tomeval.extensions.internal.keys import Internal, settings_of, spec_of
+from tomeval.extensions.internal.probe import by_chance, decode, folds_of
+from tomeval.extensions.internal.states import ACT, Exchange, Watched, moves_of, rendered
 from tomeval.models import open_model
+from tomeval.runs.store import Store
 
-_LARGEST = float(np.finfo(np.float16).max)
-_CLOSE = {"float32": 2e-3, "float64": 2e-3}
-_ROUGH = 0.1  # log-probabilities of 16-bit models, which other batches round otherwise
+FOLDER, VERSION = "internal", 4
+TRIED = 6
+"""Pairs that are drawn, at most, for each whose answers are to be apart."""
+
+TWIN, RANDOM = CONDITIONS = ("twin", "random")
+"""What is put in: the state under the other partner's moves; one as far away at random."""
+
+CLOSE, ROUGH = 2e-3, 0.1
+"""How near log-probabilities must be, in nats; of 16-bit models, which other batches round."""
 
 
-def found(cell: MatrixRunCell) -> Found:
-    """Return what a cell's states say; read now if that is not kept.
+class Swap(NamedTuple):
+    """An exchange: its episode, the layer, what was put in, and whether the answer followed."""
+
+    place: int  # among the complete episodes
+    layer: int
+    condition: str
+    follows: bool
+
+
+class Found(BaseModel):
+    """What was found of a cell.
+
+    Attributes
+    ----------
+    made_of : dict
+        Episodes and settings.
+    layers : list of int
+        Those that were read.
+    by_episode : dict
+        In percent of the steps ``says``, ``does``, ``holds``, ``shuffled``; in payoff units
+        ``step_regret``, ``tom_regret``, ``internal_regret``. NaN: nothing.
+    p : float
+        How often exchanged labels are decoded at least as well.
+    chosen : list of int
+        Of every fold the place of its layer in `layers`; empty: the partner makes the same move in
+        all steps.
+    swaps : list of Swap
+        All exchanges.
+    """
+
+    model_config = ConfigDict(ser_json_inf_nan="constants")
+
+    made_of: dict[str, Any]
+    layers: list[int]
+    by_episode: dict[str, list[float]]
+    p: float
+    chosen: list[int]
+    swaps: list[Swap]
+
+    def of(self, name: str) -> FloatArray:
+        """Return a number by episode, shape (E,)."""
+        return np.array(self.by_episode[name], dtype=np.float64)
+
+    @property
+    def probed(self) -> int:
+        """The layer that most folds chose, or the one beside it if it decides alone; -1: none.
+
+        At layer 0 an exchange is one of words, and what the last layer says is the answer.
+        """
+        if not self.chosen:
+            return -1
+        held = min(set(self.chosen), key=lambda place: (-self.chosen.count(place), place))
+        return self.layers[min(held, max(1, len(self.layers) - 2))]
+
+
+def path_of(store: Store, number: int, ending: str) -> Path:
+    """Return where something of a cell is kept."""
+    return store.path.parent / FOLDER / f"cell_{number}.{ending}"
+
+
+def any_kept(store: Store) -> bool:
+    """Tell whether anything that was found of a run is kept beside its store."""
+    return any((store.path.parent / FOLDER).glob("cell_*.json"))
+
+
+def kept(store: Store, number: int, definition: Mapping[str, Any]) -> Found | None:
+    """Return what was found of a cell and kept; None if it was not, or of other episodes."""
+    try:
+        made = Found.model_validate_json(path_of(store, number, "json").read_bytes())
+    except (OSError, ValidationError):  # not as it was written
+        return None
+    return made if made.made_of == _made_of(store, number, definition) else None
+
+
+def _made_of(store: Store, number: int, definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what tells whether a cell has been read as it is now; episodes do not change."""
+    how = settings_of(definition).model_dump()
+    return {"version": VERSION, "how": how, "episodes": list(store.episodes(number, COMPLETE))}
+
+
+def found_of(cell: MatrixRunCell) -> Found:
+    """Return what a cell's states say; read now, and kept with them, if it is not kept.
 
     Raises
     ------
     TomevalError
-        The model is not the run's, or the questions cannot be asked again as they were.
+        The model does not reproduce the run.
     """
-    before = kept(cell)
-    return _read(cell) if before is None else before
-
-
-def _read(cell: MatrixRunCell) -> Found:
-    """Read the states of a cell's pool, decode, exchange, and keep both states and findings."""
     from tomeval.cli.progress import working
 
-    with working(f"internal, {cell.title}") as doing:
-        for one, told in _found_by(pool_of(cell), doing.at):
-            keep(one, told)
-    again = kept(cell)
-    assert again is not None
-    return again
+    place = (cell.store, cell.number, cell.definition)
+    if (before := kept(*place)) is not None:
+        return before
+    with working(f"internal, {cell.title}"):
+        need("sklearn", "internal", "probes of states")  # before reading, which takes long
+        how, watched = settings_of(cell.definition), _opened(json.dumps(spec_of(cell.definition)))
+        layers = sorted({*range(0, len(watched.blocks), how.every), len(watched.blocks)})
+        rows, episode, states = states_of(cell, watched, layers)
+        _keep_states(cell, rows, episode, states, layers)
+        stream = Stream.of(0, FOLDER, str(cell.number))
+        decoded = _decoded(cell, rows, episode, states, how, stream.episode(0))
+        swaps = _exchanged(cell, watched, layers, how.pairs, stream.episode(1))
+        made = Found(made_of=_made_of(*place), layers=layers, swaps=swaps, **decoded)
+        path = path_of(cell.store, cell.number, "json")
+        write_text(path, made.model_dump_json(), own=True)
+    return made
 
 
 @lru_cache(maxsize=1)
 def _opened(spec: str) -> Watched:
     """Open a model; one at a time is held."""
-    try:
-        model = open_model(json.loads(spec), scores=True)
-    except TomevalError as error:
-        raise TomevalError(
-            f"internal: {error}; relative model paths start from the current folder: run the "
-            "command in the folder of the run's experiment"
-        ) from None
-    return Watched(model)
-
-
-def _model_of(cell: MatrixRunCell) -> Watched:
-    """Return a cell's model, as it was when the cell was played."""
-    watched, name = _opened(json.dumps(spec_of(cell.definition))), str(cell.definition["model"])
-    before = cell.store.revisions().get(name)
-    if before not in (None, "", watched.local.revision):
-        raise TomevalError(
-            f"internal: cell {cell.number}: {name} was played at revision {before}, and is now "
-            f"{watched.local.revision}: its states do not describe this run"
-        )
-    return watched
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """The states of a cell's steps from the second on.
-
-    `rows` index the played steps; `episode` counts complete episodes; `by_name` has arrays of shape
-    (N, layers, D) by position; `tokens` are the questions for a move, `choices` the likeliest
-    actions.
-    """
-
-    rows: IntArray
-    episode: IntArray
-    by_name: dict[str, FloatArray]
-    tokens: list[Tokens]
-    choices: list[int]
-    off: float
-
-
-def _found_by(
-    pool: Sequence[MatrixRunCell], at: Callable[[str, int, int], None]
-) -> Iterator[tuple[MatrixRunCell, Found]]:
-    """Yield what the states of cells say; `at` is told of each of five parts of the work."""
-    how = settings_of(pool[0].definition)
-    need("sklearn", "internal", "probes of states")  # before states are read, which takes long
-    watched = _model_of(pool[0])
-    layers = how.places(watched.layers, str(pool[0].definition["model"]))
-    at("states", 1, 5)
-    states = [states_of(cell, watched, layers, how.positions) for cell in pool]
-    for cell, its in zip(pool, states, strict=True):
-        _keep_states(cell, its, layers)
-    at("states of the untrained twin", 2, 5)
-    twin = untrained(watched, how.seed)
-    steps = [
-        Steps(cell, its.rows, its.episode, its.by_name[ACT], other.by_name[ACT])
-        for cell, its in zip(pool, states, strict=True)
-        for other in [states_of(cell, twin, layers, [ACT], checked=False)]
-    ]
-    at("probes", 3, 5)
-    types = held(TYPE, steps, how, layers, _stream(pool[0])) if TYPE in how.truth else []
-    for index, (mine, its) in enumerate(zip(steps, states, strict=True)):
-        yield mine.cell, _found_of(watched, mine, its, types[index : index + 1], layers, at)
-
-
-def _stream(cell: MatrixRunCell) -> Stream:
-    return Stream.of(settings_of(cell.definition).seed, "internal", str(cell.number))
-
-
-def _found_of(
-    watched: Watched,
-    mine: Steps,
-    states: States,
-    types: list[tuple[Held, Decoded]],
-    layers: Sequence[int],
-    at: Callable[[str, int, int], None],
-) -> Found:
-    """Return what the states of one cell say; `types` is what they hold of `TYPE`, see `held`."""
-    cell = mine.cell
-    how, stream = settings_of(cell.definition), _stream(cell)
-    at("probes", 3, 5)
-    read = {
-        truth: types if truth == TYPE else held(truth, [mine], how, layers, stream)
-        for truth in how.truth
-    }
-    scored, swaps = states.tokens[0].scored, Swaps((), {}, {})
-    if scored:
-        at("states exchanged", 4, 5)
-        among = (Episodes(cell), layers, how.positions, how.pairs)
-        swaps = exchanged(watched, *among, stream.episode(1))
-        at("directions taken out", 5, 5)
-    told: dict[str, Held] = {}
-    above = [layer for layer in layers if layer]
-    for number, (truth, some) in enumerate(read.items()):
-        for one, probes in some:
-            asked, rng = (mine, states.tokens, states.choices), stream.episode(3 * number + 2)
-            taken = ablated(watched, *asked, probes, above, rng) if scored else {}
-            told[truth] = replace(one, ablated=taken)
-    return Found(
-        key=key_of(cell.store, cell.number, cell.definition),
-        steps=len(states.rows),
-        layers=list(layers),
-        regrets=regrets(mine),
-        held=told,
-        same=[truth for truth, some in read.items() if not some],
-        swaps=list(swaps.swaps),
-        tried=swaps.tried,
-        apart=swaps.apart,
-        off=states.off,
-    )
+    return Watched(open_model(json.loads(spec), scores=True))
 
 
 def states_of(
-    cell: MatrixRunCell,
-    watched: Watched,
-    layers: Sequence[int],
-    positions: Sequence[str],
-    checked: bool = True,
-) -> States:
-    """Return the states of all steps from the second on, at some layers and positions.
+    cell: MatrixRunCell, watched: Watched, layers: list[int]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return rows of the played steps from the second on, their episodes, and their states.
 
-    With `checked` labels' log-probabilities are compared with the recorded ones.
+    Of shape (N,), (N,), from 0 among the complete ones, and (N, layers, D).
+
+    Raises
+    ------
+    TomevalError
+        The model's log-probabilities are not those that were recorded.
     """
-    episodes, starts = Episodes(cell), np.cumsum(cell.played.lengths) - cell.played.lengths
-    rows, episode, tokens, choices = [], [], [], []
-    parts: dict[str, list[Any]] = {name: [] for name in positions}
-    off = 0.0
-    for number, own in enumerate(episodes.own):
-        which = int(episodes.numbers[number])
-        asked = recorded(cell, which, own, episodes.partner[number])
-        scores = stored_scores(cell, which) if checked else {}
-        for step in range(2, len(own) + 1):
-            rows.append(int(starts[number]) + step - 1)
-            episode.append(number)
-            for form in (ACT, PREDICT):
-                if form not in parts or (step, form) not in asked:
-                    continue
-                one = watched.tokens(asked[step, form])
-                newest = one.newest() if form == ACT and MOVES in parts else None
-                ran = watched.run(one, [one.last, *([] if newest is None else [newest])])
-                parts[form].append(ran.states[list(layers), 0])
-                if form == ACT:
-                    tokens.append(one)
-                    choices.append(ran.choice)
-                if newest is not None:
-                    parts[MOVES].append(ran.states[list(layers), 1])
-                if (step, form) in scores:
-                    gap = np.abs(np.subtract(ran.logprobs, scores[step, form])).max()
-                    off = max(off, float(gap))
-    dtype = str(watched.local.model.dtype).removeprefix("torch.")
-    if off > _CLOSE.get(dtype, _ROUGH):
+    rows, episode, states, off = [], [], [], 0.0
+    first = np.cumsum(cell.played.lengths) - cell.played.lengths
+    for place, number in enumerate(cell.episodes.tolist()):
+        theirs = moves_of(cell.played, place)[1]
+        scores = {
+            step: call["scores"]["logprobs"]
+            for step, seat, _, call in cell.store.calls(cell.number, number)
+            if seat == SEAT and call.get("purpose") == ACT and "scores" in call
+        }
+        for step, asked in rendered(cell, place, theirs, range(2, len(theirs) + 1)).items():
+            ran = watched.run(asked)
+            rows.append(int(first[place]) + step - 1)
+            episode.append(place)
+            states.append(ran.states[layers])
+            off = max(off, float(np.abs(np.subtract(ran.logprobs, scores[step])).max()))
+    if off > (CLOSE if watched.local.model.dtype.itemsize > 2 else ROUGH):
         raise TomevalError(
-            f"internal: cell {cell.number}: the model does not reproduce the run here: a label's "
-            f"log-probability is {off:.3g} nats off; read states where the run was played"
+            f"internal: cell {cell.number}: the run is not reproduced here: a label's "
+            f"log-probability is {off:.3g} nats off; are model and templates those of the run, and "
+            "is this the folder that it was started in?"
         )
-    return States(
-        np.array(rows),
-        np.array(episode),
-        {k: np.array(v) for k, v in parts.items() if v},
-        tokens,
-        choices,
-        off,
-    )
+    return np.array(rows), np.array(episode), np.array(states, dtype=np.float64)
 
 
-def _keep_states(cell: MatrixRunCell, states: States, layers: Sequence[int]) -> None:
-    """Keep states as safetensors, float16, beside the store; larger numbers become the largest."""
-    files = need("safetensors.numpy", "internal", "states")
-    tensors: dict[str, Any] = {
-        name: np.clip(values, -_LARGEST, _LARGEST).astype(np.float16)
-        for name, values in states.by_name.items()
+def _keep_states(
+    cell: MatrixRunCell, rows: IntArray, episode: IntArray, states: FloatArray, layers: list[int]
+) -> None:
+    """Keep states and what was played as npz: float16, larger numbers become the largest."""
+    played, largest = cell.played, np.finfo(np.float16).max
+    starts = np.cumsum(played.lengths) - played.lengths
+    arrays: dict[str, Any] = {
+        "states": np.clip(states, -largest, largest).astype(np.float16),
+        "layer": np.array(layers),
+        "episode": cell.episodes[episode],
+        "step": rows - starts[episode] + 1,
+        "own_action": played.own[rows],
+        "partner_action": played.partner[rows],
     }
-    starts = np.cumsum(cell.played.lengths) - cell.played.lengths
-    tensors["episode"] = cell.episodes[states.episode]
-    tensors["step"] = states.rows - starts[states.episode] + 1
-    tensors["layer"] = np.array(layers)
-    write_bytes(path_of(cell.store, cell.number, "safetensors"), files.save(tensors), own=True)
+    if played.predicted is not None:
+        arrays["predicted_action"] = played.predicted[rows]
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    write_bytes(path_of(cell.store, cell.number, "npz"), buffer.getvalue(), own=True)
+
+
+def _decoded(
+    cell: MatrixRunCell,
+    rows: IntArray,
+    episode: IntArray,
+    states: FloatArray,
+    how: Internal,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Decode the partner's next move; return what was said, done and held of it, by episode."""
+    played, game = cell.played, cell.game
+    truth, none = played.partner[rows], np.full(len(rows), np.nan)
+    by_step = dict.fromkeys(("says", "holds", "shuffled", "tom_regret", "internal_regret"), none)
+    lost = stepwise_regret(game)[played.own[rows], truth]
+    by_step |= {"does": 100.0 * (lost == 0), "step_regret": lost}
+    if played.predicted is not None:
+        said = played.predicted[rows]
+        by_step["says"] = 100.0 * (said == truth)
+        by_step["tom_regret"] = misjudgement_cost(game, "best_response")[said, truth]
+    p, chosen = float("nan"), []
+    if len(np.unique(truth)) > 1:
+        above, stratum = states[:, 1:], played.which[episode]
+        fold = folds_of(episode, stratum, how.folds, rng)
+        probs, places = decode(above, truth, episode, stratum, fold, game.m)
+        mixed = by_chance(above, truth, episode, stratum, how.folds, game.m, rng)
+        chance = list(islice(mixed, how.shuffles))
+        right = (probs.argmax(axis=1) == truth).astype(np.float64)
+        by_step |= {"holds": 100 * right, "shuffled": 100 * np.mean(chance, axis=0)}
+        by_step["internal_regret"] = expected_response_cost(game, probs, truth)
+        # This run is counted among the exchanged ones.
+        better = sum(one.mean() >= right.mean() - 1e-12 for one in chance)
+        p, chosen = (1 + better) / (1 + how.shuffles), [1 + place for place in places]
+    means = {
+        name: (np.bincount(episode, values) / np.bincount(episode)).tolist()
+        for name, values in by_step.items()
+    }
+    return {"by_episode": means, "p": p, "chosen": chosen}
+
+
+def _exchanged(
+    cell: MatrixRunCell, watched: Watched, layers: list[int], pairs: int, rng: np.random.Generator
+) -> list[Swap]:
+    """Exchange states between at most `pairs` pairs of prompts whose answers are apart.
+
+    The prompts of a pair differ in the partner's moves alone: an episode's own, or those of another
+    episode whose partner goes on differently. An answer follows if it becomes the other prompt's.
+    Interchange of states: Geiger, Lu, Icard and Potts 2021.
+    """
+    swaps: list[Swap] = []
+    for _ in range(TRIED * pairs):
+        one, other = rng.choice(cell.played.episodes, 2, replace=False).tolist()
+        moves = [moves_of(cell.played, place)[1] for place in (one, other)]
+        step = int(rng.integers(2, max(3, 1 + min(map(len, moves)))))
+        if min(map(len, moves)) < step or moves[0][step - 1] == moves[1][step - 1]:
+            continue
+        here, there = (rendered(cell, one, theirs, [step])[step] for theirs in moves)
+        target = watched.run(there)
+        if watched.run(here).choice == target.choice:
+            continue
+        for layer in layers:
+            state = target.states[layer]
+            drawn = rng.standard_normal(state.shape).astype(np.float32)
+            drawn /= np.linalg.norm(drawn)
+            for condition, direction in ((TWIN, None), (RANDOM, drawn)):
+                ran = watched.run(here, Exchange(layer, state, direction))
+                swaps.append(Swap(one, layer, condition, ran.choice == target.choice))
+        if len(swaps) == 2 * pairs * len(layers):
+            break
+    return swaps

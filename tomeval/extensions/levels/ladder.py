@@ -42,23 +42,18 @@ COST = 5.0
 """Of a hint at cosine 0 with its keyword over one at cosine 1, in nats."""
 
 IMAGINED = 4.0
-"""Rationality of the Alice that pragmatic listeners think of; `_log_totals` squares twice."""
+"""Rationality of the Alice that pragmatic listeners think of."""
 
 _LEAST = 2.0**-52  # of 1 - E(d): no hint is impossible because Eve is certain
 
 
-def _prefixes(length: int) -> Ints:
-    return np.unique(CODE_DIGITS[:, :length], axis=0)
-
-
-PREFIXES: tuple[Ints, ...] = tuple(_prefixes(length) for length in (1, 2, 3))
+PREFIXES: tuple[Ints, ...] = tuple(np.unique(CODE_DIGITS[:, :n], axis=0) for n in (1, 2, 3))
 """Digits, as positions, of all sequences of one, two and three: (4, 1), (12, 2), (24, 3)."""
 
 PLACES: tuple[Ints, ...] = tuple(
-    np.array([next(i for i, p in enumerate(begun) if (p == code[: begun.shape[1]]).all())
-              for code in CODE_DIGITS], np.intp)
-    for begun in PREFIXES
-)  # fmt: skip
+    (CODE_DIGITS[:, None, :n] == begun).all(axis=2).argmax(axis=1)
+    for n, begun in enumerate(PREFIXES, 1)
+)
 """For one, two and three hints: the place in `PREFIXES` of each code's beginning, shape (24,)."""
 
 
@@ -70,107 +65,61 @@ class Scores:
     given: Floats  # (4, hints): of the turn's hints so far, at most three
 
 
-def literal(found: Scores, place: int) -> tuple[Floats, Floats]:
-    """Return how a literal listener takes each word of the bank as the next hint.
+def literal(scores: Scores, place: int) -> Floats:
+    """Return the log-probability of each sequence of digits for a literal listener.
 
-    `place` is that of the next hint, from 0; ``given`` holds the hints before it, and may hold
-    later ones. Returned are `rows`, (4, words), and `before`, (4 | 12 | 24,): the log-probability
-    of the sequence d in `PREFIXES`, whose last digit is j, after word h is ``rows[j, h] +
-    before[d]``. (All sequences that end in j share what h adds.)
+    `place` is that of the next hint, from 0: ``given`` holds the hints before it, and may hold
+    later ones. Shape (4 | 12 | 24, words), for each word of the bank as the next hint.
 
     Examples
     --------
-    >>> found = Scores(np.array([[0.05], [0.0], [0.0], [0.0]]), np.empty((4, 0)))
-    >>> rows, before = literal(found, 0)
-    >>> np.exp(rows[:, 0] + before).round(3).tolist()
+    >>> scores = Scores(np.array([[0.05], [0.0], [0.0], [0.0]]), np.empty((4, 0)))
+    >>> np.exp(literal(scores, 0)[:, 0]).round(3).tolist()
     [0.475, 0.175, 0.175, 0.175]
     """
     digits = PREFIXES[place]
-    before = np.zeros(len(digits))
+    heard = SHARPNESS * scores.bank[digits[:, place]]
     for i in range(place):
-        before += SHARPNESS * found.given[digits[:, i], i]
-    before -= before.max()
-    ends = np.bincount(digits[:, place], np.exp(before), minlength=4)
-    heard = SHARPNESS * found.bank
-    return heard - _logsumexp(heard + np.log(ends)[:, None]), before
+        heard += SHARPNESS * scores.given[digits[:, i], i][:, None]
+    return heard - _logsumexp(heard)
 
 
-def worths_of(level: int, bob: Scores, eve: Scores | None, place: int, sequences: Ints) -> Floats:
-    """Return what each word of the bank is worth to Alice as her next hint, in nats, (n, words).
+def worths_of(level: int, bob: Scores, eve: Scores | None, place: int) -> Floats:
+    """Return what each word of the bank is worth to Alice as her next hint, in nats.
 
     `bob` and `eve` are the scores of the listeners that she thinks of; `eve` only matters to level
-    2. `sequences`, (n,), are the digits that she may have to give up to this place: places in
-    ``PREFIXES[place]``.
+    2. Shape (4 | 12 | 24, words): for every sequence of digits that she may have to give up to
+    this place, as in ``PREFIXES[place]``.
     """
-    digits = PREFIXES[place][sequences, place]
-    worth = COST * (bob.bank[digits] - 1.0)
+    worth = COST * (bob.bank[PREFIXES[place][:, place]] - 1.0)
     if level > 0:
-        rows, before = literal(bob, place)
-        worth += rows[digits] + before[sequences, None]
+        worth += literal(bob, place)
     if level > 1:
         assert eve is not None
-        rows, before = literal(eve, place)
-        fails = np.maximum(-np.expm1(rows[digits] + before[sequences, None]), _LEAST)
-        worth += np.log(fails)
-    return np.asarray(worth)
-
-
-def inverted(level: int, bob: Scores, eve: Scores | None, legal: Bools) -> Floats:
-    """Return the log-probability of each code, given three hints of an Alice of a level from 1.
-
-    Scores as for `worths_of`, with all three hints given; `legal`, (words,), are those that Alice
-    could have chosen. Shape (24,).
-    """
-    total = np.zeros(len(CODE_DIGITS))
-    for place in range(3):
-        said = _only(bob, place), None if eve is None else _only(eve, place)
-        every = np.arange(len(PREFIXES[place]))
-        chosen = worths_of(level, *said, place, every)[:, 0]
-        options = _log_totals(level, bob, eve, legal, place)
-        total += (IMAGINED * chosen - options)[PLACES[place]]
-    return np.asarray(total - _logsumexp(total))
-
-
-def _log_totals(level: int, bob: Scores, eve: Scores | None, legal: Bools, place: int) -> Floats:
-    """Return log(sum over words of exp(IMAGINED * worth)) for every sequence of digits.
-
-    As `worths_of` says it for every sequence, with exponentials of (4, words) only.
-    """
-    last = PREFIXES[place][:, place]
-    rows, before = literal(bob, place)
-    worth = IMAGINED * (COST * (bob.bank - 1.0) + rows)[:, legal]  # up to what Eve adds
-    most = worth.max(axis=1)
-    weight = np.exp(worth - most[:, None])
-    if level == 1:
-        sums = weight.sum(axis=1)[last]
-    else:
-        assert eve is not None
-        reads, earlier = literal(eve, place)
-        fails = 1.0 - np.exp(reads[:, legal])[last] * np.exp(earlier)[:, None]
-        np.maximum(fails, _LEAST, out=fails)
-        sums = np.einsum("dh,dh->d", weight[last], np.square(np.square(fails)))
-    return np.asarray(np.log(sums) + most[last] + IMAGINED * before)
-
-
-def literal_codes(found: Scores) -> Floats:
-    """Return the log-probability of each code for a literal listener who has heard all three."""
-    rows, before = literal(_only(found, 2), 2)
-    return np.asarray(rows[PREFIXES[2][:, 2], 0] + before)
+        worth += np.log(np.maximum(-np.expm1(literal(eve, place)), _LEAST))
+    return worth
 
 
 def guesses(level: int, bob: Scores, eve: Scores | None, legal: Bools) -> Floats:
-    """Return the log-probabilities of the codes for a listener of a level, shape (24,).
+    """Return the log-probability of each code for a listener who has heard all hints, shape (24,).
 
-    `bob` holds the listener's own scores: Eve's, if it is Eve who guesses.
+    `bob` holds the listener's own scores: Eve's, if it is Eve who guesses. `legal`, (words,), are
+    the words that Alice could have chosen.
     """
     if level == 0:
-        return literal_codes(bob)
-    return inverted(level, bob, eve, legal)
+        return np.asarray(literal(_only(bob, 2), 2)[:, 0])
+    total = np.zeros(len(CODE_DIGITS))
+    for place in range(3):
+        said = _only(bob, place), None if eve is None else _only(eve, place)
+        chosen = IMAGINED * worths_of(level, *said, place)[:, 0]
+        options = IMAGINED * worths_of(level, bob, eve, place)[:, legal]
+        total += (chosen - _logsumexp(options.T))[PLACES[place]]
+    return np.asarray(total - _logsumexp(total))
 
 
-def _only(found: Scores, place: int) -> Scores:
+def _only(scores: Scores, place: int) -> Scores:
     """Return the scores with the hint that was given at a place as the whole bank."""
-    return Scores(found.given[:, place : place + 1], found.given)
+    return Scores(scores.given[:, place : place + 1], scores.given)
 
 
 def _logsumexp(values: Floats) -> Floats:

@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Said
-from tomeval.domains.decrypto.embedding_players import Floats
+from tomeval.domains.decrypto.embedding_players import (
+    Bools,
+    Floats,
+    bank_vectors,
+    forms,
+    history_scores,
+    history_sums,
+    keyword_vector,
+)
 from tomeval.domains.decrypto.game import (
     CODES,
     Code,
+    DecoderView,
     EncoderView,
     Hints,
+    Keywords,
     Turn,
     View,
+    hint_history,
 )
 from tomeval.domains.decrypto.players import DecryptoPlayer, PlayerKind
 from tomeval.domains.decrypto.seats import Seat
 from tomeval.domains.seated.seats import Chair
-from tomeval.extensions.levels.ladder import (
-    LEVELS,
-    guesses,
-    literal_codes,
-    softmax,
-)
-from tomeval.extensions.levels.scores import (
-    bob_scores,
-    eve_scores,
-    listener_knows,
-    worths,
-)
+from tomeval.extensions.levels.ladder import LEVELS, PLACES, Scores, guesses, softmax, worths_of
 from tomeval.lexicon.embeddings import Embedding
+from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
 from tomeval.runs.file_schema import of_default
 
-DEFAULTS: dict[str, Any] = {
-    "embedding": "minilm",
-    "level": 1,
-    "alpha": 4.0,
-}
+DEFAULTS: dict[str, Any] = {"embedding": "minilm", "level": 1, "alpha": 4.0}
 """The options of a player of kind ``rsa``."""
 
 MEANINGS = {
@@ -53,113 +50,136 @@ MEANINGS = {
 """What its options mean, for the schema of experiments."""
 
 
-@dataclass(frozen=True)
-class RSASpec:
-    """A player of the ladder.
-
-    Attributes
-    ----------
-    level : int or sequence of three float
-        0, 1 or 2; or the shares of turns in which it plays each level, drawn anew in every turn.
-    alpha : float
-        Rationality of its own choices.
-    """
+class RSASpec(NamedTuple):
+    """A player of the ladder: the share of turns in which it plays each level, and rationality."""
 
     embedding: Embedding
-    level: Any = 1
-    alpha: float = 4.0
-
-    def __post_init__(self) -> None:
-        _check_number("alpha", self.alpha)
-        _ = self.shares
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """The share of turns in which it plays each level."""
-        if isinstance(self.level, int) and not isinstance(self.level, bool):
-            if self.level in LEVELS:
-                return tuple(float(level == self.level) for level in LEVELS)
-        elif isinstance(self.level, list | tuple) and len(self.level) == len(LEVELS):
-            for share in self.level:
-                _check_number("level: each share", share)
-            if math.isclose(sum(self.level), 1.0, abs_tol=1e-9):
-                return tuple(float(share) for share in self.level)
-        raise TomevalError(
-            f"level must be 0, 1 or 2, or the shares of the three, which add up to 1, is "
-            f"{self.level!r}"
-        )
+    shares: tuple[float, ...]
+    alpha: float
 
 
-class _Reasoner(Seat):
-    """Draws one number for its level and a few for its choices in every turn of a game.
+class RSASeat(Seat):
+    """Alice, Bob or Eve of a level.
 
-    All are drawn when the game begins, so that asked again in a turn it answers the same.
+    One number for the level and up to three for the choices of every turn are drawn when the game
+    begins, so that asked again in a turn it answers the same.
     """
-
-    draws = 2
 
     def __init__(self, chair: Chair[str], spec: RSASpec, lists: WordLists) -> None:
         super().__init__(chair)
         self.spec, self.words = spec, lists.hints
-        self._draws = chair.rng.random((len(CODES), self.draws))
+        self.bank = bank_vectors(spec.embedding, lists)
+        self._draws = chair.rng.random((len(CODES), 4 if chair.seat == "encoder" else 2))
 
-    def turn(self, turns: tuple[Turn, ...]) -> tuple[int, Floats, dict[str, Any] | None]:
+    def _turn(self, turns: tuple[Turn, ...]) -> tuple[int, Floats, dict[str, Any]]:
         """Return the turn's level, the numbers of its choices, and details if levels vary."""
         numbers = self._draws[len(turns)]
         level = drawn(np.array(self.spec.shares), numbers[0])
-        return level, numbers[1:], {"level": level} if max(self.spec.shares) < 1 else None
+        return level, numbers[1:], {"level": level} if max(self.spec.shares) < 1 else {}
 
+    def _hint_vectors(self, hints: Sequence[str]) -> Floats:
+        """Return the vectors of hints, zero for those without one, (hints, d)."""
+        known = map(self.spec.embedding.hint_vector, hints)
+        rows = [np.zeros(self.bank.shape[1]) if one is None else one for one in known]
+        return np.reshape(rows, (len(hints), self.bank.shape[1]))
 
-class RSAEncoder(_Reasoner):
-    """Alice of a level."""
+    def _bob(self, keywords: Keywords, hints: Sequence[str]) -> Scores:
+        """Return cosines with the keywords."""
+        digits = np.stack([keyword_vector(self.spec.embedding, keyword) for keyword in keywords])
+        return Scores(digits @ self.bank.T, digits @ self._hint_vectors(hints).T)
 
-    draws = 4
+    def _eve(self, turns: tuple[Turn, ...], hints: Sequence[str]) -> Scores:
+        """Return cosines with the mean of each digit's past hints; 0 for digits without any."""
+        sums = history_sums(self.spec.embedding, turns)[None]
+        bank, given = (
+            np.ascontiguousarray(history_scores(vectors[None], sums)[0].T)
+            for vectors in (self.bank, self._hint_vectors(hints))
+        )
+        return Scores(bank, given)
 
-    async def answer(self, view: View) -> Said[Hints]:
-        """Choose three hints, one after the other."""
-        assert isinstance(view, EncoderView)
-        level, numbers, details = self.turn(view.turns)
-        spec, given = self.spec, list[str]()
-        for place in range(3):
-            worth = worths(spec.embedding, level, view, tuple(given), self.words)
-            if not np.isfinite(worth).any():
-                keyword = view.keywords[view.code[place] - 1]
+    def worths(self, level: int, view: EncoderView, given: Sequence[str]) -> Floats:
+        """Return what each word of the bank is worth to Alice as her next hint, shape (words,).
+
+        -inf for words against the rules: forms of a keyword and, if hints may not be repeated,
+        hints that the digit has had. `given` are the turn's hints so far, fewer than three.
+        """
+        place = len(given)
+        eve = self._eve(view.turns, given) if level > 1 else None
+        worth = worths_of(level, self._bob(view.keywords, given), eve, place)
+        legal: Bools = np.asarray(~forms(view.keywords, self.words).any(axis=0))
+        if view.rules.no_repeat_hints:
+            had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
+            legal = legal & np.array([hint_letters(word) not in had for word in self.words])
+        return np.where(legal, worth[PLACES[place][CODES.index(view.code)]], -np.inf)
+
+    async def answer(self, view: View) -> Said[Any]:
+        """Choose three hints, one after the other; or draw a code by its probability.
+
+        Noted are the turn's level, if levels vary, and a listener's hints without a vector.
+        """
+        level, numbers, details = self._turn(view.turns)
+        if isinstance(view, EncoderView):
+            return Said(self._hints(view, level, numbers), details=details or None)
+        # Eve has no better idea of Bob's scores than her own, nor of which words are legal.
+        bob = eve = self._eve(view.turns, view.hints)
+        legal: Bools = np.ones(len(self.words), bool)
+        if isinstance(view, DecoderView):
+            bob = self._bob(view.keywords, view.hints)
+            legal = np.asarray(~forms(view.keywords, self.words).any(axis=0))
+        chances = softmax(self.spec.alpha * guesses(level, bob, eve, legal))
+        hint_vector = self.spec.embedding.hint_vector
+        if unknown := [hint for hint in view.hints if hint_vector(hint) is None]:
+            details["unknown_hints"] = unknown
+        return Said(CODES[drawn(chances, numbers[0])], details=details or None)
+
+    def _hints(self, view: EncoderView, level: int, numbers: Floats) -> Hints:
+        given: list[str] = []
+        for number in numbers:
+            worth = self.worths(level, view, given)
+            legal = np.isfinite(worth)
+            if not legal.any():
+                keyword = view.keywords[view.code[len(given)] - 1]
                 raise TomevalError(f"the hint bank has no hint left for {keyword!r}")
-            given.append(self.words[drawn(softmax(_times(spec.alpha, worth)), numbers[place])])
+            # -inf stays -inf also if alpha is 0.
+            times = np.where(legal, self.spec.alpha * np.where(legal, worth, 0.0), -np.inf)
+            given.append(self.words[drawn(softmax(times), number)])
         one, two, three = given
-        return Said((one, two, three), details=details)
+        return one, two, three
 
     async def probe(self, view: View, question: str, **shown: Any) -> Said[Code] | None:
-        """Say what the literal listener that this level reasons about finds most likely."""
+        """Say what the literal listener that Alice reasons about finds most likely."""
         assert isinstance(view, EncoderView)
-        spec, hints = self.spec, shown["hints"]
-        level, _, _ = self.turn(view.turns)
-        if level < (1 if question == "bob" else 2):
+        of_bob = question == "bob"
+        if self._turn(view.turns)[0] < (1 if of_bob else 2):
             return None
-        if question == "bob":
-            scores = bob_scores(spec.embedding, view.keywords, hints, self.words)
-        else:
-            scores = eve_scores(spec.embedding, view.turns, hints, self.words)
-        return Said(CODES[int(literal_codes(scores).argmax())])
+        hints = shown["hints"]
+        scores = self._bob(view.keywords, hints) if of_bob else self._eve(view.turns, hints)
+        code = guesses(0, scores, None, np.ones(len(self.words), bool)).argmax()
+        return Said(CODES[int(code)])
 
 
-class RSAListener(_Reasoner):
-    """Bob or Eve of a level, who draws a code by its probability."""
+def spec_of(embedding: Embedding, level: Any = 1, alpha: Any = 4.0) -> RSASpec:
+    """Return what a player's options say.
 
-    async def answer(self, view: View) -> Said[Code]:
-        """Draw a code; noted are the turn's level, if levels vary, and hints without a vector."""
-        assert not isinstance(view, EncoderView)
-        embedding = self.spec.embedding
-        known = listener_knows(embedding, view, self.words)
-        level, (number,), details = self.turn(view.turns)
-        logs = guesses(level, *known)
-        unknown = [hint for hint in view.hints if embedding.hint_vector(hint) is None]
-        noted = (details or {}) | ({"unknown_hints": unknown} if unknown else {})
-        return Said(CODES[drawn(softmax(self.spec.alpha * logs), number)], details=noted or None)
+    Raises
+    ------
+    TomevalError
+        Which of them is out of range.
+    """
+    _check_number("alpha", alpha)
+    shares = level if isinstance(level, list | tuple) else [float(n == level) for n in LEVELS]
+    for share in shares:
+        _check_number("level: each share", share)
+    good = len(shares) == len(LEVELS) and math.isclose(sum(shares), 1.0, abs_tol=1e-9)
+    if isinstance(level, bool) or not good:
+        raise TomevalError(
+            f"level must be 0, 1 or 2, or the shares of the three, which add up to 1, is {level!r}"
+        )
+    return RSASpec(embedding, tuple(map(float, shares)), float(alpha))
 
 
 def _spec(player: DecryptoPlayer, lists: WordLists) -> RSASpec:
-    return RSASpec(player.embedding(lists), player.options["level"], player.options["alpha"])
+    return spec_of(player.embedding(lists), player.options["level"], player.options["alpha"])
 
 
 def _short(text: str) -> dict[str, Any]:
@@ -178,7 +198,7 @@ RSA = PlayerKind(
         for option, default in DEFAULTS.items()
     },
     _spec,
-    {"encoder": RSAEncoder, "decoder": RSAListener, "interceptor": RSAListener},
+    dict.fromkeys(("encoder", "decoder", "interceptor"), RSASeat),
     _short,
 )
 
@@ -188,11 +208,6 @@ def _check_number(name: str, value: object) -> None:
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or not 0 <= value < np.inf:  # type: ignore[operator]
         raise TomevalError(f"{name} must be a number of at least 0, is {value!r}")
-
-
-def _times(alpha: float, worth: Floats) -> Floats:
-    """Return alpha times worths, of which -inf stays -inf also if alpha is 0."""
-    return np.where(np.isfinite(worth), alpha * np.where(np.isfinite(worth), worth, 0.0), -np.inf)
 
 
 def drawn(probabilities: Floats, number: float) -> int:

@@ -23,7 +23,6 @@ from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person
 from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
-from tomeval.runs.origins import here
 from tomeval.runs.store import Store
 
 _WORDS = "history: all rounds so far; rules: the rules again; quit: stop (what was played is kept)"
@@ -109,7 +108,6 @@ class _Match:
         self.cell, self.episode, self.console, self.store = cell, episode, console, store
         self.given = answers_of(store, 0, episode)
         self.record = Record(episode, int(cell.setup.draw_partners(episode, 1)[0]))
-        self.origin = store.origin(*here())
         self.shown = -1  # how many rounds were told
 
     def play(self, before: bool) -> bool:
@@ -147,7 +145,7 @@ class _Match:
         block = Block([(self.episode, status, 0, self.record.partner)], [])
         if self.record.rows:
             block = as_block(self.record.steps(status), self.cell.setup.game)
-        self.store.add(0, block, self.origin)
+        self.store.add(0, block)
 
     def _ending(self, over: bool) -> str:
         person, length = self.person, self.cell.length
@@ -166,12 +164,11 @@ class _Match:
     def _answer(self, asked: Asked) -> Decision:
         """Return the stored answer, or ask until a line names an option."""
         if asked.round <= len(self.given):
-            act, predict, acts, predicts = self.given[asked.round - 1]
-            return (
-                Decision(act, attempts=acts)
-                if asked.form == ACT
-                else Decision(predict, attempts=predicts)
-            )
+            act, predict, act_attempts, predict_attempts = self.given[asked.round - 1]
+            if asked.form == ACT:
+                return Decision(act, attempts=act_attempts)
+            assert predict is not None, "its experiment asks for predictions"
+            return Decision(predict, attempts=predict_attempts)
         console, person = self.console, self.person
         lines = person.history()
         if self.shown < 0:

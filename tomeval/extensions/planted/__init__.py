@@ -7,7 +7,5 @@ EXTENSION = Extension(
     about="planted beliefs: what players make of predictions whose accuracy is set",
     measures={"matrix": "tomeval.extensions.planted.measures:GROUPS"},
     tables={"matrix": "tomeval.extensions.planted.tables:TABLES"},
-    figures={"matrix": {"planted": "tomeval.extensions.planted.figure:planted"}},
-    first_figures=("planted",),
     docs="docs/measures/planted.md",
 )

@@ -1,13 +1,15 @@
-"""Measures of planted beliefs: what subjects make of predictions whose accuracy was set."""
+"""What statements of known accuracy are worth in a game, and what subjects make of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.played import (
     BoolArray,
     FloatArray,
@@ -16,9 +18,14 @@ from tomeval.domains.matrix.played import (
     step_mean,
     step_share,
 )
-from tomeval.domains.matrix.responses import best_responses, stepwise_regret
+from tomeval.domains.matrix.responses import (
+    ROUNDING,
+    best_responses,
+    gains,
+    rational_responses,
+    stepwise_regret,
+)
 from tomeval.domains.matrix.storing import cells_with_beliefs, read_beliefs
-from tomeval.extensions.planted.trust import contrast, misleads, rational_regret, slope_ceiling
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
@@ -26,6 +33,78 @@ from tomeval.statistics.bounded import FROM_ZERO, Bounds
 from tomeval.strategies.beliefs import propensity
 
 NAME = "planted"
+
+
+def contrast(game: MatrixGame) -> FloatArray:
+    """Return what an action tells of which statement it follows, shape (n, m), from -1 to 1.
+
+    ``[a, s]`` is 1 if a is a best response to s and to nothing else, less the share of the other
+    statements that a is a best response to: 0 for an action that is best against everything.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> contrast(get_game("RPS"))[1].tolist()
+    [1.0, -0.5, -0.5]
+    >>> contrast(get_game("IPD")).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    best = best_responses(game).astype(np.float64)
+    others = best.sum(axis=1, keepdims=True) - best
+    telling: FloatArray = best - others / (game.m - 1)
+    return telling
+
+
+def slope_ceiling(game: MatrixGame) -> float:
+    """Return the largest use slope that anybody can have in a game: of one who always follows.
+
+    0 where every statement has the same best responses, so that following shows in nothing.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> slope_ceiling(get_game("RPS")), slope_ceiling(get_game("IPD"))
+    (1.0, 0.0)
+    """
+    return float(contrast(game).max(axis=0).mean())
+
+
+def rational_regret(game: MatrixGame, accuracy: float) -> FloatArray:
+    """Return the stepwise regret of a rational believer, shape (m, m): ``[stated, actual]``.
+
+    In payoff units; tied actions count by their mean.
+    """
+    policy = rational_responses(game, accuracy).astype(np.float64)
+    policy /= policy.sum(axis=0)
+    regret: FloatArray = policy.T @ stepwise_regret(game)
+    return regret
+
+
+def trust_threshold(game: MatrixGame) -> float:
+    """Return the least accuracy from which always following statements pays.
+
+    That is where one who always plays a best response to what is stated earns as much in
+    expectation as the best single action does, all partner actions being equally probable: with F
+    what following earns (linear in the accuracy) and I what the best single action earns, the
+    solution of F = I. From 1/m, where statements say nothing, to 1. NaN if knowing the partner's
+    action earns no more than not knowing it.
+
+    Examples
+    --------
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> round(trust_threshold(get_game("RPS")), 4), round(trust_threshold(get_game("IBS")), 4)
+    (0.3333, 0.5882)
+    >>> trust_threshold(get_game("IPD"))
+    nan
+    """
+    above = gains(game)
+    known = float(above.max(axis=0).mean())
+    ignoring = float(above.mean(axis=1).max())
+    if known - ignoring <= ROUNDING * float(above.max()):
+        return math.nan
+    others = (above.sum(axis=1, keepdims=True) - above) / (game.m - 1)
+    misled = float(np.where(best_responses(game), others, -np.inf).max(axis=0).mean())
+    return (ignoring - misled) / (known - misled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +162,8 @@ def compliance(played: Played, told: Statements, right: bool) -> tuple[BoolArray
         shows: BoolArray = np.asarray(contrast(played.game).max(axis=0) > 0)
         among: BoolArray = shows[stated] & (stated == truth)
         return best_responses(played.game)[played.own, stated] & among, among
-    wrong = misleads(played.game)
+    best = best_responses(played.game)
+    wrong: BoolArray = best[:, :, None] & ~best[:, None, :]  # (n, m, m): own, stated, actual
     misled: BoolArray = np.asarray(wrong.any(axis=0))
     among = misled[stated, truth] & (stated != truth)
     return wrong[played.own, stated, truth] & among, among
@@ -93,7 +173,7 @@ def regrets(played: Played, told: Statements) -> tuple[FloatArray, FloatArray]:
     """Return the stepwise regret of the subject and of a rational believer, each of shape (N,).
 
     The believer hears the same statements on the same steps; where its best actions tie, their mean
-    counts, so that nothing of it is drawn. See `tomeval.extensions.planted.trust.rational_regret`.
+    counts, so that nothing of it is drawn.
     """
     own = stepwise_regret(played.game)[played.own, played.partner]
     rational = rational_regret(played.game, told.accuracy)[told.stated, played.partner]

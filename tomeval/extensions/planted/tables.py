@@ -2,123 +2,77 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from tomeval.domains.matrix.played import data_of
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.domains.matrix.storing import cells_with_beliefs
 from tomeval.domains.matrix.subject_specs import LLM
-from tomeval.extensions.planted.measures import NAME
-from tomeval.extensions.planted.trust import slope_ceiling, trust_threshold
+from tomeval.extensions.planted.measures import NAME, slope_ceiling, trust_threshold
 from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
-Rows = list[dict[str, Any]]
+OTHERS = (
+    *("compliance_right_percent", "compliance_wrong_percent"),
+    *("stepwise_regret_per_step", "rational_regret_per_step", "excess_regret_per_step"),
+)
 
 
-@dataclass(frozen=True)
-class Told:
-    """A cell whose subject was given beliefs, and what of it does not depend on the accuracy."""
-
-    cell: MatrixRunCell
-    accuracy: float
-    columns: Mapping[str, Any]
-    key: str
-
-    @property
-    def name(self) -> str:
-        """The subject, whatever the accuracy, and its model."""
-        return ", ".join(filter(None, (self.columns["subject"], str(self.columns["model"]))))
-
-
-def told_cells(run: Run) -> list[Told]:
-    """Return the cells with beliefs and complete episodes, in the run's order."""
+def accuracy_rows(run: Run) -> list[dict[str, Any]]:
+    """Return a row per subject, wording, task and accuracy; those of a subject stand together."""
     planted = cells_with_beliefs(run.store)
-    return [_told(cell) for cell in matrix_cells(run) if cell.number in planted]
+    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for cell in matrix_cells(run):
+        if cell.number in planted:
+            columns = _columns(cell)
+            row = columns | _numbers(cell)
+            rows.setdefault(tuple(columns.values()), []).append(row)
+    return [
+        row for mine in rows.values() for row in sorted(mine, key=lambda r: r["accuracy_percent"])
+    ]
 
 
-def _told(cell: MatrixRunCell) -> Told:
-    definition, statements = cell.definition, data_of(cell.played, NAME)
-    options = {name: v for name, v in definition["options"].items() if name != "accuracy"}
+def _columns(cell: MatrixRunCell) -> dict[str, Any]:
+    """Return what tells a subject and its task apart, whatever the accuracy."""
     rated = "yes"  # a simulated subject knows it
-    if definition["kind"] == LLM:
-        belief = parse_strategy(definition["strategy"]).part.belief
-        assert belief is not None
-        rated = "yes" if belief.rated else "no"
-        options["strategy"] = definition["strategy"].replace(
-            belief.name, belief.name.replace(f"{belief.accuracy}% ", "")
-        )
+    if cell.definition["kind"] == LLM:
+        belief = parse_strategy(cell.definition["strategy"]).part.belief
+        rated = "yes" if belief is not None and belief.rated else "no"
     subject = re.sub(r"Belief \d+% \(", "Belief (", str(cell.columns["subject"]))
     subject = re.sub(r"accuracy=[\d.e-]+(, )?", "", subject).replace(", )", ")").replace("()", "")
-    task = ("model", "game", "labels", "partners", "horizon")
-    columns = {"subject": subject, **{name: cell.columns[name] for name in task}}
-    columns |= {"as": statements.wording, "rated": rated, "seed": cell.seed}
-    same = [definition["kind"], options, subject, cell.seed, cell.task]
-    return Told(cell, statements.accuracy, columns, json.dumps(same, sort_keys=True))
+    task = {name: cell.columns[name] for name in ("model", "game", "labels", "partners", "horizon")}
+    wording = data_of(cell.played, NAME).wording
+    return {"subject": subject, **task, "as": wording, "rated": rated, "seed": cell.seed}
 
 
-def families(cells: list[Told]) -> Iterator[list[Told]]:
-    """Yield cells that differ in the accuracy only, in its order."""
-    groups: dict[tuple[str, str], list[Told]] = {}
-    for told in cells:
-        groups.setdefault((str(told.columns["model"]), told.key), []).append(told)
-    for members in groups.values():
-        yield sorted(members, key=lambda told: told.accuracy)
-
-
-def accuracy_rows(run: Run) -> Rows:
-    """Return a row per subject, wording, task and accuracy."""
-    shares = ("compliance_right_percent", "compliance_wrong_percent")
-    regrets = ("stepwise_regret_per_step", "rational_regret_per_step", "excess_regret_per_step")
-    rows = []
-    for told in (one for members in families(told_cells(run)) for one in members):
-        cell = told.cell
-        row = {**told.columns, "accuracy_percent": round(100 * told.accuracy)}
-        row["episodes"] = len(cell.episodes)
-        row |= flat(("use_slope",), cell.estimate(("use_slope",)))
-        row["use_slope_ceiling"] = slope_ceiling(cell.game)
-        row["pays_from_percent"] = 100 * trust_threshold(cell.game)
-        rows.append(row | flat((*shares, *regrets), cell.estimate((*shares, *regrets))))
-    return rows
+def _numbers(cell: MatrixRunCell) -> dict[str, Any]:
+    """Return the accuracy, and what the subject made of statements that are right so often."""
+    accuracy = data_of(cell.played, NAME).accuracy
+    row: dict[str, Any] = {
+        "accuracy_percent": round(100 * accuracy),
+        "episodes": len(cell.episodes),
+    }
+    row |= flat(("use_slope",), cell.estimate(("use_slope",)))
+    row["use_slope_ceiling"] = slope_ceiling(cell.game)
+    row["pays_from_percent"] = 100 * trust_threshold(cell.game)
+    return row | flat(OTHERS, cell.estimate(OTHERS))
 
 
 def accuracy_notes(run: Run) -> list[str]:
-    """Say what is not identified, and where ignoring or following statements is no fault."""
-    cells = told_cells(run)
-    notes = [
+    """Say how the columns are to be read."""
+    return [
         "pays from: the least accuracy from which always following earns as much as the best "
-        "single action against a uniformly random partner"
+        "single action against a uniformly random partner",
+        "use slope: not identified where statements are always right or always wrong, because some "
+        "of them then cannot occur, nor where all have the same best responses (ceiling 0)",
+        "the rational believer knows only how often statements are right; a subject that can "
+        "predict the partner without them rightly follows them less and can have lower regret",
+        "rated no: not told how often statements are right, so from which accuracy the subject "
+        "follows them does not reflect its judgement",
     ]
-    if any(told.accuracy in (0, 1) for told in cells):
-        notes.append(
-            "use slope: not identified where statements are always right or always wrong, because "
-            "some of them then cannot occur"
-        )
-    same = dict.fromkeys(t.cell.game.name for t in cells if slope_ceiling(t.cell.game) == 0)
-    if same:
-        notes.append(
-            f"{', '.join(same)}: every statement has the same best responses, so following one "
-            "cannot be seen (the ceiling of the use slope is 0)"
-        )
-    if any(np.ptp(p.emissions) > 1e-12 for told in cells for p in told.cell.partners):
-        notes.append(
-            "the rational believer knows only how often statements are right; a subject that can "
-            "predict the partner without them rightly follows them less and can have lower regret"
-        )
-    silent = dict.fromkeys(str(t.columns["subject"]) for t in cells if t.columns["rated"] == "no")
-    if silent:
-        notes.append(
-            f"{'; '.join(silent)}: not told how often statements are right and not shown past "
-            "ones, so their threshold for following does not reflect their judgement"
-        )
-    return notes
 
 
 TABLES: Mapping[str, Table] = {

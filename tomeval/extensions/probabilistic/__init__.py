@@ -1,13 +1,12 @@
-"""Predictions graded as probabilities, and a player that states them to order."""
+"""Predictions graded as probabilities."""
 
 from tomeval.core.extensions import Extension
 
 EXTENSION = Extension(
     name="probabilistic",
-    about="predictions graded as probabilities: losses, skill, calibration",
+    about="predictions graded as probabilities: losses, calibration",
     measures={"matrix": "tomeval.extensions.probabilistic.measures:GROUPS"},
     tables={"matrix": "tomeval.extensions.probabilistic.tables:TABLES"},
-    figures={"matrix": {"probabilistic": "tomeval.extensions.probabilistic.figure:probabilistic"}},
-    subjects={"forecaster": "tomeval.extensions.probabilistic.forecaster:Forecaster"},
+    figures={"matrix": {"probabilistic": "tomeval.extensions.probabilistic.tables:probabilistic"}},
     docs="docs/measures/probabilistic.md",
 )

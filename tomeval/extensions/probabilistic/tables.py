@@ -1,205 +1,131 @@
-"""The table of stated probabilities: losses, skill, calibration, and what they are made of."""
+"""Calibration: how often the likeliest action is right, by its stated probability."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.domains.matrix.played import BoolArray, FloatArray, Played, data_of
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.extensions.probabilistic.forecasts import (
-    BINS,
-    LEAST_LOSS,
-    Calibration,
-    brier_scores,
-    calibration,
-    crossed_parts,
-    log_losses,
-    plain_parts,
-    skill,
-)
-from tomeval.extensions.probabilistic.measures import (
-    DRAWN,
-    FEWEST_DRAWS,
-    NAME,
-    Stated,
-    by_step,
-    episode_means,
-)
-from tomeval.runs.columns import Table, fixed, flat
+from tomeval.domains.matrix.played import FloatArray, IntArray, data_of
+from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell, matrix_cells
+from tomeval.extensions.probabilistic.measures import NAME
+from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
+from tomeval.plots.families import Sheet, by_task
+from tomeval.plots.settings import in_style
+from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, line_style, new_figure
+from tomeval.runs.columns import Table, fixed, flat_share
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import Estimate
+from tomeval.statistics.shares import Share, clustered_share
 
-Rows = list[dict[str, Any]]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BINS = 15
+"""Bins of equal width that confidence is sorted into (Guo et al. 2017)."""
+
+MOST_LINES = 6
+"""Subjects in one picture; further ones go on the next."""
+
+
+def curve(probs: FloatArray, outcomes: IntArray, episode: IntArray) -> list[tuple[float, Share]]:
+    """Return the mean confidence and the share that was right of each bin with forecasts.
+
+    Confidence is the greatest of a forecast's probabilities, (N, K); bin k holds those above k /
+    BINS up to (k + 1) / BINS. Where several of the outcomes share it, each is named equally often:
+    one that happens is right by 1 over their number. Intervals are Wilson's, with episodes, (N,),
+    as clusters.
+
+    Examples
+    --------
+    >>> [(sure, right)] = curve(np.array([[0.5, 0.5]] * 4), np.array([0, 0, 0, 1]), np.arange(4))
+    >>> sure, right.share, right.items
+    (0.5, 0.5, 4)
+    """
+    confidence = probs.max(axis=1)
+    named = probs >= confidence[:, None] - 1e-9  # up to rounding
+    right = named[np.arange(len(probs)), outcomes] / named.sum(axis=1)
+    place = np.clip(np.ceil(np.round(confidence * BINS, 9)), 1, BINS)
+    return [
+        (float(confidence[here].mean()), clustered_share(right[here], episode[here]))
+        for here in (place == k for k in np.unique(place))
+    ]
 
 
 def stated_cells(run: Run) -> list[MatrixRunCell]:
     """Return the cells with complete episodes and stated probabilities."""
-    return [
-        cell for cell in matrix_cells(run) if cell.played.episodes and _stated(cell).there.any()
-    ]
+    playing = [cell for cell in matrix_cells(run) if cell.played.episodes]
+    return [cell for cell in playing if np.isfinite(data_of(cell.played, NAME).probs).any()]
 
 
-def _stated(cell: MatrixRunCell) -> Stated:
-    stated: Stated = data_of(cell.played, NAME)
-    return stated
-
-
-def rows(run: Run) -> Rows:
-    """Return one row per cell with stated probabilities."""
-    return [_row(cell) for cell in stated_cells(run)]
-
-
-def base_rates(played: Played, weights: Sequence[float]) -> FloatArray:
-    """Return how often partners of the set play each action, shape (m,): the base rates.
-
-    The frequencies in the complete episodes, those against each partner weighted by the partner's
-    share of the set (partners that nobody met are left out). They are of the same steps that they
-    are to predict, so as a forecast they are slightly too good, and a skill against them slightly
-    too small; nothing that happens ever has a rate of 0.
-    """
-    rates = np.zeros(played.game.m)
-    partner = np.repeat(played.which, played.lengths)
-    for k in np.unique(partner):
-        share = weights[k] if weights else (partner == k).mean()
-        mine = played.partner[partner == k]
-        rates += share * np.bincount(mine, minlength=played.game.m) / len(mine)
-    result: FloatArray = rates / rates.sum()
-    return result
-
-
-def calibration_of(cell: MatrixRunCell) -> Calibration:
-    """Return a cell's forecasts by episode and bin; episodes without any are left out."""
-    played, stated = cell.played, _stated(cell)
-    there = stated.there
+def curve_of(cell: MatrixRunCell) -> list[tuple[float, Share]]:
+    """Return the curve of a cell's steps with probabilities, see `curve`."""
+    played, probs = cell.played, data_of(cell.played, NAME).probs
+    there = np.isfinite(probs[:, 0])
     episode = np.repeat(np.arange(played.episodes), played.lengths)[there]
-    row = np.unique(episode, return_inverse=True)[1]
-    return calibration(stated.probs[there], played.partner[there], row, int(row.max()) + 1)
+    return curve(probs[there], played.partner[there], episode)
 
 
-def calibration_error(cell: MatrixRunCell) -> Estimate:
-    """Return the expected calibration error in percent, with its interval.
-
-    From the lower end of `crossed_parts` to the upper end of `plain_parts`, see there.
-    """
-    forecasts, among = calibration_of(cell), _some(cell)
-    parts = np.full((cell.played.episodes, 2), np.nan)
-    parts[among] = 100.0 * np.stack([plain_parts(forecasts), crossed_parts(forecasts)], axis=1)
-    means = cell.mean(parts, among=among, bounds=(0.0, 100.0))
-    return Estimate.of(means.mean[0], min(means.low[1], means.mean[0]), means.high[0])
-
-
-def _row(cell: MatrixRunCell) -> dict[str, Any]:
-    """Return a cell's row."""
-    played, stated = cell.played, _stated(cell)
-    steps, there, among = by_step(played), stated.there, _some(cell)
-
-    def means(values: FloatArray) -> FloatArray:
-        return episode_means(played, np.where(there, values, np.nan))
-
-    def measured(name: str) -> dict[str, float]:
-        return flat([name], _mean(cell, name, means(steps[name]), among))
-
-    mean = partial(cell.mean, among=among)
-    base = np.tile(base_rates(played, stated.weights), (len(there), 1))
-    row: dict[str, Any] = {**cell.columns, "probabilities": stated.source}
-    for name, score in (("log_loss", log_losses), ("brier_score", brier_scores)):
-        row |= measured(name)
-        of_rates = means(score(base, played.partner))
-        row[f"base_rate_{name}"] = float(mean(of_rates).mean[0])
-        row[f"bayes_{name}"] = float(mean(means(steps[f"bayes_{name}"])).mean[0])
-        row |= flat(
-            [f"{name}_skill_over_base_rate"], skill(means(steps[name]), of_rates, mean, among)
-        )
-        if name == "log_loss":
-            row |= measured("excess_log_loss")
-    row |= flat(["ece_percent"], calibration_error(cell)) | measured("overconfidence")
-    drawn = int(stated.draws.sum())
-    return row | {
-        "steps": int(there.sum()),
-        "steps_without": int((~there).sum()),
-        "impossible_steps": int(np.isinf(steps["log_loss"]).sum()),
-        "draws": drawn,
-        "unreadable_draws": stated.asked - drawn,
-    }
-
-
-def _mean(cell: MatrixRunCell, name: str, values: FloatArray, among: BoolArray) -> Estimate:
-    """Return the mean of a measure by episode; an infinite one has no interval."""
-    if np.isinf(values[among]).any():
-        return Estimate.of(np.inf)
-    return cell.mean(values, among=among, bounds=cell.limits(name))
-
-
-def _some(cell: MatrixRunCell) -> BoolArray:
-    """Tell which episodes have a step with probabilities, shape (E,)."""
-    starts = np.cumsum(cell.played.lengths) - cell.played.lengths
-    some: BoolArray = np.add.reduceat(_stated(cell).there.astype(np.int64), starts) > 0
-    return some
-
-
-def notes(run: Run) -> list[str]:
-    """Say what the numbers are, and what is missing and why."""
-    shown = rows(run)
-    said = [
-        "losses are means over steps, in nats and in squared probability; skill is 1 - loss / loss "
-        "of the base rate (how often each action is played): 1 is perfect, 0 as good as the base "
-        "rate, negative worse. Bayes knows the partner set and sees the same moves",
-        f"ece: {BINS} bins of equal width, probability of the likeliest action against how often "
-        "it is right. Chance raises it; its interval allows for that, and includes 0 where no "
-        "calibration error is shown",
+def rows(run: Run) -> list[dict[str, Any]]:
+    """Return one row per cell with stated probabilities and bin of confidence."""
+    return [
+        dict(cell.columns)
+        | {"probabilities": "draws" if data_of(cell.played, NAME).draws.any() else "stated"}
+        | {"confidence_percent": 100 * confidence}
+        | flat_share("right_percent", right)
+        | {"steps": right.items}
+        for cell in stated_cells(run)
+        for confidence, right in curve_of(cell)
     ]
-    if any(row["probabilities"] == DRAWN for row in shown):
-        said.append(
-            "draws: log loss, ece and overconfidence are those of (count + 1/2) / (draws + "
-            "actions / 2), and depend on the number of draws; the Brier score does not. Steps with "
-            f"fewer than {FEWEST_DRAWS} readable draws are left out (steps without)"
-        )
-    without = [row for row in shown if row["base_rate_log_loss"] < LEAST_LOSS]
-    if without:
-        said.append(
-            f"{_cells(without)}: the base rate has no loss there, so skill is undefined; see log "
-            "loss above Bayes"
-        )
-    impossible = [row for row in shown if row["impossible_steps"]]
-    if impossible:
-        said.append(
-            f"{_cells(impossible)}: the log loss is infinite, because a probability of 0 was "
-            "given to what then happened (impossible steps)"
-        )
-    silent = [cell for cell in matrix_cells(run) if cell.played.episodes]
-    count = len(silent) - len(shown)
-    if count:
-        said.append(
-            f"{_count(count)} without probabilities left out: written answers need repeated draws "
-            "(draws = 8)"
-        )
-    return said
 
 
-def _cells(found: Rows) -> str:
-    """Name one cell, or count several."""
-    if len(found) > 1:
-        return _count(len(found))
-    first = found[0]
-    return ", ".join(
-        str(first[name]) for name in ("subject", "model", "game", "partners") if first[name]
-    )
-
-
-def _count(count: int) -> str:
-    return f"{count} cell" + "s" * (count != 1)
-
-
-TABLES: Mapping[str, Table] = {
-    "probabilistic": Table(
-        "predictions as probabilities: losses, skills, calibration",
+TABLES = {
+    NAME: Table(
+        "calibration: how often the likeliest action is right, by its stated probability",
         fixed(rows),
-        notes=notes,
         needs="predictions with probabilities, from scored labels (LM) or draws = N: "
         'docs/measures/probabilistic.md, "Probabilistic predictions"',
     ),
 }
+
+
+def probabilistic(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw calibration curves, a figure per task."""
+    return [
+        Drawing(
+            NAME,
+            sheet.stem,
+            _figure(sheet, options),
+            f"Stated probabilities: {sheet.title}",
+            f"{sheet.title}. How often the likeliest action was right, by its stated probability, "
+            f"in {BINS} bins of equal width; bars are Wilson's 95 % intervals, episodes as "
+            "clusters. Below the dashed line the subject is overconfident. Of "
+            f"{sample_words(sheet.cells)}.",
+            "; ".join(
+                f"{cell.title}: "
+                + ", ".join(
+                    f"{100 * sure:.0f} % sure and {100 * right.share:.0f} % right"
+                    for sure, right in curve_of(matrix_cell(cell))
+                )
+                for cell in sheet.cells
+            ),
+        )
+        for sheet in by_task(NAME, stated_cells(run), MOST_LINES)
+    ]
+
+
+@in_style
+def _figure(sheet: Sheet, options: Options) -> Figure:
+    """Draw one task: a curve per subject, with bars unless episodes are no sample."""
+    figure, [axes] = new_figure(options.width, 0.75 * options.width, 1, 1)
+    for index, cell in enumerate(sheet.cells):
+        bins = curve_of(matrix_cell(cell))
+        x = [100 * confidence for confidence, _ in bins]
+        y, low, high = 100 * np.array([right[:3] for _, right in bins]).T
+        bars = None if cell.each_once else (y - low, high - y)
+        look = line_style(index) | {"marker": MARKERS[index], "markersize": 4, "elinewidth": 0.8}
+        axes.errorbar(x, y, bars, label=cell.title, **look)
+    axes.plot([0, 100], [0, 100], label="calibrated", zorder=1, **BASELINE_LINE)
+    axes.set(xlim=(-3, 103), ylim=(-3, 103), aspect="equal")
+    axes.set(xlabel="probability of the likeliest action (%)", ylabel="how often it is right (%)")
+    add_head(figure, sheet.title, axes.get_legend_handles_labels()[0])
+    return figure

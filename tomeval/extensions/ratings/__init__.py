@@ -5,8 +5,6 @@ from tomeval.core.extensions import Extension
 EXTENSION = Extension(
     name="ratings",
     about="ratings of players from the games between them, and what errors did to them",
-    figures={"arena": {"ratings": "tomeval.extensions.ratings.figure:ratings"}},
-    first_figures=("ratings",),
-    commands={"ratings": "tomeval.extensions.ratings.command:ratings"},
+    tables={"arena": "tomeval.extensions.ratings.tables:TABLES"},
     docs="docs/arena/ratings.md",
 )

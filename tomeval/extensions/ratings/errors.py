@@ -1,13 +1,11 @@
-"""Who caused errors and who witnessed them, and what that does to rankings: pure functions."""
+"""Who caused errors and who witnessed them, and whether a ranking of all games can be trusted."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from tomeval.domains.arena.game import ERRORS
-from tomeval.domains.arena.records import GameRecord, Records, Row, games_of, players_of, share
+from tomeval.domains.arena.records import Records, Row, games_of, players_of, share
 
 ERROR_RATE, DEPTH = 0.30, 0.5
 """The validity rule: above this share of games with an error, and below this median depth, a
@@ -52,75 +50,24 @@ def _errors(mine: Records, player: str, kind: str) -> Row:
     return row | shares
 
 
-def game_rows(records: Records) -> list[Row]:
-    """Return for each game how many of its games had an error, and what the validity rule says.
-
-    ``error_percent``: at least one error; ``fatal_percent``: at least one that cost a seat its game
-    or place; ``decided_percent``: an error ended the game, see `ErrorRecord.decided`. ``depth`` is
-    the median of rounds begun over the usual number; ``depth_with_error`` that of games with an
-    error. ``valid`` is ``no`` if `ERROR_RATE` and `DEPTH` are both passed.
-    """
-    rows = []
+def error_notes(records: Records) -> list[str]:
+    """Say which games have errors, what the validity rule says of them, and who is left if not."""
+    notes = []
     for game in games_of(records):
         mine = [record for record in records if record.game == game]
-        depths = np.array([record.rounds / record.usual for record in mine])
-        erring = np.array([not record.clean for record in mine])
-        row: Row = {"game": game, "games": len(mine)}
-        row["void"] = sum(not record.complete for record in mine)
-        row |= share(mine, "error_percent", erring.tolist())
-        row |= share(mine, "fatal_percent", [record.fatal for record in mine])
-        row |= share(mine, "decided_percent", [record.decided for record in mine])
-        row["depth"] = float(np.median(depths))
-        row["depth_with_error"] = float(np.median(depths[erring])) if erring.any() else math.nan
-        suspect = erring.mean() > ERROR_RATE and row["depth"] < DEPTH
-        row["valid"] = "no" if suspect else "yes"
-        rows.append(row)
-    return rows
-
-
-def validity_notes(records: Records) -> list[str]:
-    """Return a sentence for each game whose ranking the validity rule does not accept."""
-    return [
-        f"{row['game']}: {row['error_percent']:.0f} % of the games have an error and the median "
-        f"game lasts {row['depth']:.2f} of the usual rounds: a ranking of all games measures who "
-        "survives the errors of others"
-        for row in game_rows(records)
-        if row["valid"] == "no"
-    ]
-
-
-def selection_rows(records: Records) -> list[Row]:
-    """Return the share of games that are clean, by player and role: who is left among them."""
-    rows = []
-    for game in games_of(records):
-        mine = [record for record in records if record.game == game]
-        seated: dict[tuple[str, str], list[GameRecord]] = {}
-        for record in mine:
-            for one in dict.fromkeys(zip(record.players, record.sides(), strict=True)):
-                seated.setdefault(one, []).append(record)
-        players = players_of(mine)
-        for player, side in sorted(seated, key=lambda one: (players.index(one[0]), one[1])):
-            some = seated[player, side]
-            row: Row = {"game": game, "player": player, "side": side, "games": len(some)}
-            row["clean"] = sum(record.clean for record in some)
-            rows.append(row | share(some, "clean_percent", [record.clean for record in some]))
-    return rows
-
-
-def selection_note(records: Records) -> str:
-    """Return what must stand beside every number of clean games; empty if all games are clean."""
-    clean = sum(record.clean for record in records)
-    if clean == len(records):
-        return ""
-    rows = selection_rows(records)
-    least, most = (pick(rows, key=lambda row: row["clean_percent"]) for pick in (min, max))
-    return (
-        f"clean games are not a random sample: {clean} of {len(records)} games are clean, from "
-        f"{least['clean_percent']:.0f} % of those of {_seat(least)} to {most['clean_percent']:.0f} "
-        f"% of those of {_seat(most)}; players who err, and their opponents, have fewer: both "
-        "results are shown, and neither corrects the other"
-    )
-
-
-def _seat(row: Row) -> str:
-    return f"{row['player']} ({row['game']}, {row['side']})"
+        rate = float(np.mean([not record.clean for record in mine]))
+        depth = float(np.median([record.rounds / record.usual for record in mine]))
+        if rate:
+            text = f"{game}: {100 * rate:.0f} % of the games have an error"
+            if rate > ERROR_RATE and depth < DEPTH:
+                text += (
+                    f" and the median game lasts {depth:.2f} of the usual rounds: a ranking of all "
+                    "games measures who survives the errors of others"
+                )
+            notes.append(text)
+    if notes:
+        notes.append(
+            "clean games (without an error) are not a random sample: players who err, and their "
+            "opponents, have fewer of them"
+        )
+    return notes

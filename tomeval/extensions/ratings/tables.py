@@ -1,116 +1,149 @@
-"""The tables of ``tomeval ratings``."""
+"""The tables of ratings and errors, from the games of a run: all games and clean games."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+import itertools
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.records import Records
-from tomeval.extensions.ratings import errors
-from tomeval.extensions.ratings.board import board_rows
-from tomeval.extensions.ratings.rows import payoff_rows, rating_rows
-from tomeval.runs.domain import Rows
+from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.records import (
+    GameRecord,
+    Records,
+    Row,
+    game_records,
+    games_of,
+    players_of,
+    subsets,
+)
+from tomeval.extensions.ratings.bradley_terry import ELO, Pairs, Ratings, rate
+from tomeval.extensions.ratings.errors import error_notes, error_rows
+from tomeval.runs.columns import Table, flat, never
 from tomeval.runs.results import Run
+from tomeval.statistics import Estimate
+from tomeval.statistics.bounded import FEWEST
 
-RATED = {
-    "ratings": "Ratings in Elo-like points (400: odds of 10), all games and clean games",
-    "board": "Board: share of the win with every game weighing the same, and who reads roles",
-    "payoffs": "Reward and share of the win, by player and seat or role",
-    "games": "Games with errors, and the validity rule",
-    "errors": "Errors caused and witnessed",
-    "selection": "Who is left in clean games",
-}
-"""The tables by name, with their captions."""
+TOGETHER = "all games"
+
+Given = Mapping[str, float | Mapping[str, float]]
+"""Ratings that are known by player, in points; one number, or one by game and for `TOGETHER`."""
 
 
-ENDS = ("", "_ci95", "_ci95_low", "_ci95_high")
-"""What the columns of an estimate end in."""
+def pairs_of(records: Records) -> Pairs:
+    """Return every two teams of each complete game as a pair; the better mean reward wins.
+
+    Games on one deal are one sampling unit. Two teams of the same players in equal shares tell
+    nothing, and are left out.
+    """
+    played = [record for record in records if record.complete]
+    names = players_of(played)
+    deals = {deal: k for k, deal in enumerate(dict.fromkeys(record.deal for record in played))}
+    apart, won, deal = [], [], []
+    for record in played:
+        teams = []
+        for team in record.teams:
+            seats = [names.index(record.players[seat]) for seat in team]
+            # Rounded, so that equal means of different numbers tie.
+            reward = round(float(np.mean([record.rewards[seat] for seat in team])), 9)
+            teams.append((np.bincount(seats, minlength=len(names)) / len(team), reward))
+        for (one, first), (other, second) in itertools.combinations(teams, 2):
+            if (one != other).any():
+                apart.append(one - other)
+                won.append((1 + np.sign(first - second)) / 2)
+                deal.append(deals[record.deal])
+    rows = np.array(apart, dtype=np.float64).reshape(len(apart), len(names))
+    return Pairs(names, rows, np.array(won), np.array(deal, dtype=np.int64))
 
 
-MOST_GAMES = 5
-"""Games whose ratings fit beside each other."""
+def rating_rows(records: Records, given: Given | None = None) -> tuple[list[Row], list[str]]:
+    """Return ratings in Elo-like points by game, all games and clean games, best first; and notes.
 
-
-class Rated(NamedTuple):
-    """A table of `RATED`, and sentences that go with it."""
-
-    name: str
-    rows: Rows
-    notes: list[str]
-
-
-def rating_tables(run: Run, names: Sequence[str]) -> Iterator[Rated]:
-    """Yield tables of `RATED`; every one has its own generator, so that it does not move.
+    Columns: ``rating`` with its 95 % interval, the player's ``games`` and the ``deals`` on which it
+    met others. `given` are ratings that are known, such as those of a frozen pool.
 
     Raises
     ------
     TomevalError
-        The run's domain has no games between players; or it has no game yet, or none that can be
-        rated.
+        No game, or nothing can be rated: why.
     """
-    games = run.domain.rate
-    if games is None:
-        raise TomevalError(
-            f"{run.folder} is of the domain {run.domain.name!r}, which has no ratings: its games "
-            "are not between players who take turns in all seats; compare levels with `tomeval "
-            "compare`"
-        )
-    for name in names:
-        if name not in RATED:
-            raise unknown("table", name, RATED)
-    records = games.records(run)
     if not records:
-        raise TomevalError(f"{run.folder}: there is no game to rate yet")
-    selected = [note for note in [errors.selection_note(records)] if note]
-    plain: dict[str, Callable[[Records], Rows]] = {
-        "payoffs": payoff_rows,
-        "games": errors.game_rows,
-        "errors": errors.error_rows,
-        "selection": errors.selection_rows,
-    }
-    for name in names:
-        rng, frozen = np.random.default_rng(0), games.fixed(run)
-        rows: Rows
-        notes: list[str] = []
-        if name == "board":
-            rows, notes = board_rows(run, records)
-        elif name == "ratings":
-            rows, notes = rating_rows(records, rng, frozen)
-        else:
-            rows = plain[name](records)
-        if name in ("ratings", "payoffs", "selection"):
-            notes = [*notes, *selected]
-        if name in ("ratings", "games"):
-            notes = [*notes, *errors.validity_notes(records)]
-        yield Rated(name, rows, notes)
+        raise TomevalError("ratings: there is no game to rate yet")
+    scopes = {name: [r for r in records if r.game == name] for name in games_of(records)}
+    if len(scopes) > 1:
+        scopes = {TOGETHER: list(records), **scopes}
+    rows: list[Row] = []
+    places: dict[str, list[str]] = {}  # of which games and subsets a note is true
+    for scope, some in scopes.items():
+        for subset, mine in subsets(some):
+            try:
+                rated, notes = _rows(scope, subset, mine, given or {})
+            except TomevalError as error:
+                rated, notes = [], [f"no rating: {str(error).removeprefix('ratings: ')}"]
+            rows += rated
+            for note in notes:
+                places.setdefault(note, []).append(f"{scope} ({subset})")
+    said = [f"{'; '.join(where)}: {note}" for note, where in places.items()]
+    if not rows:
+        raise TomevalError(said[0])
+    return rows, said
 
 
-def on_one_screen(ratings: Rows, erring: Rows) -> Rows:
-    """Return a row per player, or subset and player, from the tables ``ratings`` and ``errors``.
+def _rows(
+    scope: str, subset: str, records: list[GameRecord], given: Given
+) -> tuple[list[Row], list[str]]:
+    """Return a row per player, best first, and what a reader must know."""
+    pairs = pairs_of(records)
+    known = [given.get(name, np.nan) for name in pairs.names]
+    points = [one.get(scope, np.nan) if isinstance(one, Mapping) else one for one in known]
+    logits = np.array(points, dtype=np.float64) / ELO
+    fitted = rate(pairs, logits, np.random.default_rng(0))  # of its own, so that none moves another
+    ends = (fitted.value, (fitted.high - fitted.low) / 2, fitted.low, fitted.high)
+    rows = []
+    for k in np.argsort(-fitted.value, kind="stable").tolist():
+        row: Row = {"game": scope, "subset": subset, "player": pairs.names[k]}
+        row |= flat(["rating"], Estimate(*(ELO * end[[k]] for end in ends)))
+        row["games"] = sum(r.complete and pairs.names[k] in r.players for r in records)
+        rows.append(row | {"deals": int(fitted.deals[k])})
+    return rows, _notes(pairs, fitted)
 
-    Its rating and rank over all games, its rating in each of up to `MOST_GAMES` games, and in which
-    share of its games it made an error and met one of others.
-    """
-    scopes = list(dict.fromkeys(row["game"] for row in ratings))
-    games = scopes[1:] if len(scopes) <= MOST_GAMES + 1 else []
-    rated = {(row["game"], row.get("subset"), row["player"]): row for row in ratings}
-    erred = {row["player"]: row for row in erring if row["error"] == errors.ANY}
-    rows: Rows = []
-    for (scope, subset, player), row in rated.items():
-        if scope != scopes[0]:
-            continue
-        gone = ("game", "deals", "rank_low", "rank_high")
-        shown = {name: value for name, value in row.items() if name not in gone}
-        shown["rank"] = f"{row['rank']} ({row['rank_low']} to {row['rank_high']})"
-        for other in games:
-            mine = rated.get((other, subset, player), {})
-            shown |= {f"{other}{end}": mine.get(f"rating{end}", math.nan) for end in ENDS}
-        for name in ("caused_percent", "witnessed_percent"):
-            mine = {} if subset == "clean" else erred[player]
-            shown |= {f"{name}{end}": mine.get(f"{name}{end}", math.nan) for end in ENDS}
-        rows.append(shown)
-    return rows
+
+def _notes(pairs: Pairs, fitted: Ratings) -> list[str]:
+    none, base = np.isnan(fitted.low), fitted.base
+    notes = []
+    if none.any():
+        notes.append(
+            f"no interval for the rating of {', '.join(np.array(pairs.names)[none])}: it is given, "
+            f"rests on fewer than {FEWEST} deals, or has no limit in these games and is kept "
+            "finite by a weak prior"
+        )
+    if base.any() and not base.all():
+        notes.append(f"0 is the mean rating of {', '.join(np.array(pairs.names)[base])}")
+    return notes
+
+
+def rated(run: Run, by: Sequence[str] = ()) -> tuple[list[Row], list[str]]:
+    """Return `rating_rows` of a run, with the ratings of its frozen pool if it has one."""
+    pool = run.cells[0].definition.get("pool") or {}
+    return rating_rows(_games(run, by), pool.get("ratings"))
+
+
+def _games(run: Run, by: Sequence[str]) -> list[GameRecord]:
+    if by:
+        raise TomevalError("ratings and errors have a row per player: leave out --by")
+    return game_records(run)
+
+
+TABLES = {
+    "ratings": Table(
+        "ratings of players in Elo-like points, in all games and in clean games",
+        lambda run, by: rated(run, by)[0],
+        notes=lambda run: rated(run)[1] + error_notes(game_records(run)),
+        reported=never,
+    ),
+    "errors": Table(
+        "errors that players caused and witnessed",
+        lambda run, by: error_rows(_games(run, by)),
+        reported=never,
+    ),
+}

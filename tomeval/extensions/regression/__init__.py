@@ -5,6 +5,6 @@ from tomeval.core.extensions import Extension
 EXTENSION = Extension(
     name="regression",
     about="regression on single steps: who learns faster, what regret depends on",
-    comparisons={"regression": "tomeval.extensions.regression.table:REGRESSION"},
+    comparisons={"regression": "tomeval.extensions.regression.model:REGRESSION"},
     docs="docs/comparisons.md",
 )

@@ -1,101 +1,70 @@
-"""Regression on steps: estimating equations with errors that hold with few clusters."""
+"""Regression on single steps: statsmodels' estimating equations on clusters of episodes."""
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tomeval.comparing.sides import Runs, opened
+from tomeval.comparing.sides import Runs, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.extensions.regression.estimates import (
-    FLAT,
-    Fit,
-    sandwich,
-    separated,
-    solve,
-)
-from tomeval.extensions.regression.formula import read_formula
-from tomeval.extensions.regression.steps import Design, Steps, design, read_steps
+from tomeval.core.extensions import Compared
+from tomeval.core.numbers import decimals, fixed, interval, p_text
+from tomeval.report.comparisons import READ
+from tomeval.report.exporting import kinds_of
+from tomeval.runs.results import Run, iterate_export
 from tomeval.statistics.bounded import FEWEST
-from tomeval.statistics.paired import (
-    FloatArray,
-    IntArray,
-    Standard,
-    holm,
-    t_interval,
-    t_test,
-)
+from tomeval.statistics.paired import Standard, holm, t_interval, t_test
 
-METHODS = ("gee", "linear")
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORM = "write RESPONSE ~ TERM + TERM * TERM + (1|GROUP), as in regret ~ subject * log(step)"
+_FACTOR = re.compile(r"(?:(?:log|C)\()?([A-Za-z_]\w*)\)?", re.ASCII)  # patsy runs what it reads
+_MOST = 100  # values of a category: a text with more is a name
+_LARGEST = 3000  # steps of a cluster; statsmodels inverts a matrix of this size
 
 
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """Coefficients of a regression on N steps in C clusters; shapes (P,), the intercept first.
+def log(values: Any) -> Any:
+    """Return natural logarithms, where a formula asks for them; `ValueError` of what has none."""
+    if not (values > 0).all():
+        raise ValueError("a logarithm of values that are not above 0")
+    return np.log(values)
 
-    `estimate` is in the response's unit, of a binomial model in log-odds. `error` is its standard
-    error, `freedom` the degrees of freedom of Student's 95 % interval (`low`, `high`) and of the
-    two-sided `p`, which `p_holm` corrects for all terms but the intercept. NaN intervals: fewer
-    than five clusters, or fewer than two degrees of freedom. `correlation` is that of two steps of
-    a cluster given the terms; `family` ``gaussian`` or ``binomial``; `baselines` the first level of
-    every category.
+
+class Regression(NamedTuple):
+    """A row per term, in a few lines what was regressed on what, and notes.
+
+    Columns of `table`: ``estimate``, in the response's unit, of a 0/1 response in log-odds;
+    ``error``, its standard error; ``low`` and ``high``, Student's 95 % interval with ``freedom``
+    degrees of freedom, clusters - 1; ``t``; ``p``, two-sided, and ``p_holm``, corrected for all
+    terms but the intercept. With fewer than five clusters there are neither intervals nor p (NaN).
     """
 
-    formula: str
-    method: str
-    family: str
-    terms: tuple[str, ...]
-    estimate: FloatArray
-    error: FloatArray
-    low: FloatArray
-    high: FloatArray
-    t: FloatArray
-    freedom: FloatArray
-    p: FloatArray
-    p_holm: FloatArray
-    correlation: float
-    steps: int
-    episodes: int
-    clusters: int
-    group: str
-    baselines: dict[str, str]
-    notes: tuple[str, ...]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one dict per term."""
-        names = ("estimate", "error", "low", "high", "t", "freedom", "p", "p_holm")
-        numbers = np.stack([getattr(self, name) for name in names], axis=1).tolist()
-        return [
-            {"term": term, **dict(zip(names, mine, strict=True))}
-            for term, mine in zip(self.terms, numbers, strict=True)
-        ]
+    table: pd.DataFrame
+    heading: list[str]
+    notes: list[str]
 
 
 def regress(
-    runs: Runs,
-    formula: str,
-    method: str = "gee",
-    baseline: str | None = None,
-    where: Sequence[str] = (),
+    runs: Runs, formula: str, baseline: str | None = None, where: Sequence[str] = ()
 ) -> Regression:
-    """Regress a column of the step table on others.
+    """Regress a column of the step table on others, by logit if it is 0 or 1.
 
     Parameters
     ----------
     runs : Run, path, or sequence of these
-        Of one domain; of several, the column ``run`` is the name of the folder.
+        Of one domain.
     formula : str
-        As ``"regret ~ subject * log(step) + (1|episode)"``, see `FORM` of
-        `tomeval.extensions.regression.formula`. Texts are categories. The group, by default
-        ``episode``, names the clusters, see `tomeval.extensions.regression.steps.read_steps`.
-    method : {"gee", "linear"}
-        Generalised estimating equations, by logit where the response is 0 or 1; or the same without
-        the logit.
+        As ``"regret ~ subject * log(step) + (1|episode)"``: columns, ``log(column)``, ``C(column)``
+        for numbers as categories, and their products. The group names the clusters; ``episode``,
+        the default, is the sampling unit of comparisons: episodes that met the same chance are one,
+        whoever played; of recorded games a person's.
     baseline : str, optional
-        The level of a category that others are compared with. Default: the first in the runs.
+        The level of a text that others are compared with. Default: the first in the runs.
     where : sequence of str
         Conditions on cells, for runs that are not open yet.
 
@@ -103,87 +72,204 @@ def regress(
     ------
     TomevalError
         A formula that cannot be read, an unknown column; a response that is a text or does not
-        vary, or that the terms reproduce without error; collinear terms; a single cluster; a
-        category in which a response of 0 and 1 is always the same; no convergence.
+        vary; terms that cannot be told apart, or leave no error; a 0/1 response without finite
+        log-odds; no convergence; a cluster of more than 3,000 steps.
 
     Notes
     -----
-    Working correlation: exchangeable (Liang and Zeger 1986). Standard errors are the sandwich's
-    with the correction of Kauermann and Carroll 2001, equation 8, as Bell and McCaffrey 2002 have
-    it for linear models; degrees of freedom are Satterthwaite's, of each coefficient under the
-    working correlation (Bell and McCaffrey 2002, section 4). With one term of two levels that every
-    cluster has equally often they give the paired t test.
+    Working correlation: exchangeable (Liang and Zeger 1986). Standard errors: Mancl and DeRouen
+    2001, rather too large than too small with few clusters.
     """
-    if method not in METHODS:
-        raise unknown("method", method, METHODS, "--method")
-    asked = read_formula(formula)
+    import pandas as pd
+
+    text, names, group = _read(formula)
     with opened(runs, where) as listed:
-        steps = read_steps(listed, asked)
-    family = _family(steps, asked.response, method)
-    made = design(steps, asked, baseline)
-    y = steps.columns[asked.response]
-    clusters = int(steps.clusters.max()) + 1
-    if clusters < 2:
-        raise TomevalError(
-            f"--formula: only one cluster of {asked.group}, so standard errors are undefined; play "
-            "more episodes or name another group"
-        )
-    fit = _gee(y, made, steps.clusters, family)
-    notes = [*steps.notes, *made.notes, *fit.notes]
-    standard = Standard(fit.error, fit.freedom)
-    low, high = t_interval(fit.estimate, standard)
-    bare = fit.freedom < 2 if clusters >= FEWEST else np.ones(len(low), dtype=bool)
-    low, high = np.where(bare, np.nan, low), np.where(bare, np.nan, high)
-    p = np.where(bare, np.nan, t_test(fit.estimate, standard))
+        frame, left = _steps(listed, names, group)
+        [kind] = kinds_of(listed[0], "steps", names[:1])
+    y = frame[names[0]]
+    if y.dtype.kind not in "iuf" or np.ptp(y) <= 1e-10 * y.abs().max():
+        raise TomevalError(f"--formula: {y.name} is a text, or the same in every step")
+    bases = _order_levels(frame, names, baseline)
+    binary = (kind == "INTEGER" or y.name == "correct") and set(y) == {0, 1}
+    size = 1.0 if binary else float(y.abs().max())  # so that convergence is that of any unit
+    fit = fit_steps(text, frame.assign(**{names[0]: y / size}), binary)
+    table = size * pd.DataFrame({"estimate": fit.params, "error": fit.bse})
+    clusters = int(frame["cluster"].nunique())
+    standard = Standard(table["error"].to_numpy(), np.full(len(table), clusters - 1.0))
+    table["low"], table["high"] = t_interval(table["estimate"].to_numpy(), standard)
+    table["t"], table["freedom"] = table["estimate"] / table["error"], clusters - 1
+    table["p"] = t_test(table["estimate"].to_numpy(), standard)
+    notes = [f"left out: {left:,} steps of incomplete episodes or without a value"] * (left > 0)
     if clusters < FEWEST:
+        table[["low", "high", "p"]] = np.nan
         notes.append(f"no intervals: at least {FEWEST} clusters are needed, there are {clusters}")
-    elif bare.any():
-        some = ", ".join(name for name, no in zip(made.names, bare, strict=True) if no)
-        notes.append(f"no interval for {some}: too few clusters")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        t = fit.estimate / fit.error
-    corrected = np.concatenate([p[:1], holm(p[1:])])
-    numbers = (fit.estimate, fit.error, low, high, t, fit.freedom, p, corrected)
-    counts = (len(y), int(steps.episodes.max()) + 1, clusters)
-    told = (asked.group, made.baselines, tuple(notes))
-    head = (str(asked), method, family, tuple(made.names))
-    return Regression(*head, *numbers, fit.correlation, *counts, *told)
+    table["p_holm"] = [table["p"].iloc[0], *holm(table["p"].iloc[1:])]
+    table.index = table.index.str.replace("[T.", "[", regex=False)
+    heading = [
+        f"{text} + (1|{group}): {len(frame):,} steps in {clusters:,} clusters",
+        f"estimating equations, {'logit, in log-odds' if binary else 'linear'}, correlation in a "
+        f"cluster {fit.cov_struct.dep_params or 0:.2g}; errors of Mancl and DeRouen, Student's t",
+        *([f"against {', '.join(bases)}"] if bases else []),
+    ]
+    return Regression(table, heading, notes)
 
 
-def _family(steps: Steps, response: str, method: str) -> str:
-    """Return the family of a response; raise if it is a text or does not vary."""
-    y = steps.columns[response]
-    if y.dtype == object:
+def _read(formula: str) -> tuple[str, list[str], str]:
+    """Return a formula without its group, its columns, the response first, and the group."""
+    from patsy import ModelDesc, PatsyError
+
+    text, *groups = re.split(r"\+\s*\(\s*1\s*\|\s*(\w+)\s*\)", formula)
+    text = "".join([text, *groups[1::2]]).strip()
+    try:
+        if text.count("*") > 6 or len(groups) > 2:  # of n parts are 2^n products
+            raise PatsyError("at most six products and one group")
+        model = ModelDesc.from_formula(text)
+        terms = [*model.lhs_termlist, *model.rhs_termlist]
+        factors = [factor.name() for term in terms for factor in term.factors]
+        columns = [match[1] for match in map(_FACTOR.fullmatch, factors) if match]
+        if not columns or len(columns) < len(factors) or not text.startswith(f"{columns[0]} "):
+            raise PatsyError("a factor is a column, log(column) or C(column)")
+    except (PatsyError, SyntaxError) as error:
+        said = str(error).partition("\n")[0]
+        raise TomevalError(f"--formula {formula[:200]!r}: {said}; {FORM}") from None
+    return text, list(dict.fromkeys(columns)), groups[0] if groups else "episode"
+
+
+def _steps(runs: Sequence[Run], names: Sequence[str], group: str) -> tuple[pd.DataFrame, int]:
+    """Return columns of the steps that have them all, with their ``cluster``, and how many lack."""
+    import pandas as pd
+
+    read_sides(runs, None, [])  # refuses what cannot stand in one table
+    picked, units = [], _units(runs)
+    names = list(dict.fromkeys([*names, group]))
+    for number, run in enumerate(runs):
+        columns, rows = iterate_export(run, "steps")
+        columns = [*columns, "run"]
+        for name in names:
+            if name not in columns:
+                raise unknown("column", name, columns, "--formula")
+        at = [columns.index(name) for name in names]
+        place = [columns.index(name) for name in ("cell", "episode")]
+        for row in ((*row, run.folder.name) for row in rows):
+            unit = units.get((number, *(row[i] for i in place)))
+            picked.append((*(row[i] for i in at), unit))
+    read = pd.DataFrame(picked, columns=[*names, "cluster"])
+    frame = read.dropna().infer_objects()
+    if frame.empty:
+        raise TomevalError(f"--formula: no step of a complete episode has {', '.join(names)}")
+    numbers, _ = pd.factorize(frame["cluster" if group == "episode" else group])
+    frame = frame.assign(cluster=numbers).sort_values("cluster", kind="stable")
+    return frame, len(read) - len(frame)
+
+
+def _units(runs: Sequence[Run]) -> dict[tuple[int, int, int], Any]:
+    """Return by run, cell and number every complete episode's sampling unit."""
+    units: dict[tuple[int, int, int], Any] = {}
+    for number, cell in ((number, cell) for number, run in enumerate(runs) for cell in run.cells):
+        draws = tuple(cell.facts[name] for name in cell.domain.compare.shares_draws)
+        if cell.people is not None:
+            same, labels = ("person",), cell.people
+        elif cell.chances is not None:
+            same, labels = (*draws, "chance"), cell.chances
+        else:
+            where = (*draws, cell.seed) if cell.by_number else (number, cell.number)
+            same, labels = where, cell.clusters
+        for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):
+            units[number, cell.number, episode] = (*same, label)
+    return units
+
+
+def _order_levels(frame: pd.DataFrame, names: list[str], baseline: str | None) -> list[str]:
+    """Order the levels of texts as they come, `baseline` first; return those that come first."""
+    levels: list[str] = []
+    first = []
+    for name in frame[names].select_dtypes(exclude="number"):
+        mine = sorted(frame[name].unique(), key=lambda level: level != baseline)
+        if not 1 < len(mine) <= _MOST:
+            raise TomevalError(f"--formula: {name} has {len(mine):,} values, not 2 to {_MOST}")
+        frame[name] = frame[name].astype("category").cat.set_categories(mine)
+        levels += mine
+        first.append(mine[0])
+    if baseline is not None and baseline not in first:
+        raise unknown("level", baseline, levels, "--baseline")
+    return first
+
+
+def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
+    """Return statsmodels' fit of a formula, by logit if `binary`; ``cluster`` is sorted.
+
+    Raises
+    ------
+    TomevalError
+        Its numbers would mean nothing, see `regress`.
+    """
+    from statsmodels.genmod import cov_struct, families
+    from statsmodels.genmod.generalized_estimating_equations import GEE
+
+    largest = int(frame["cluster"].value_counts().max())
+    if largest > _LARGEST:
+        raise TomevalError(f"--formula: a cluster of {largest:,} steps, at most {_LARGEST:,}")
+    family = families.Binomial() if binary else families.Gaussian()
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # what they say is checked here
+            for structure in (cov_struct.Exchangeable(), cov_struct.Independence()):
+                made = {"family": family, "cov_struct": structure}
+                model = GEE.from_formula(text, "cluster", frame, **made)
+                _check_design(model)
+                fit = model.fit(cov_type="bias_reduced")
+                if fit.converged and -1 / max(largest - 1, 1) < (structure.dep_params or 0) < 1:
+                    break
+    except TomevalError:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever patsy and numpy raise)
+        said = " ".join(str(error).split())[:200]
+        raise TomevalError(f"--formula: cannot be fitted: {said}") from None
+    separate = binary and np.abs(model.exog @ fit.params).max() > 15  # as good as infinite log-odds
+    exact = np.abs(fit.resid).max() <= 1e-10
+    if separate or exact or not (fit.converged and np.isfinite(fit.bse).all()):
         raise TomevalError(
-            f"--formula: {response} is a text; a response is a number, such as regret or correct"
+            "--formula: the response is without error in some steps, or the equations do not "
+            "converge: use fewer terms, or leave steps out with --where"
         )
-    if np.ptp(y) <= FLAT * np.abs(y).max():
-        raise TomevalError(f"--formula: {response} is {y[0]:g} in every step: nothing to explain")
-    yes_no = (response in steps.whole or response == "correct") and set(np.unique(y)) == {0.0, 1.0}
-    return "binomial" if yes_no and method == "gee" else "gaussian"
+    return fit
 
 
-def _gee(y: FloatArray, made: Design, clusters: IntArray, family: str) -> Fit:
-    """Solve the estimating equations, and correct their sandwich for few clusters."""
-    if family == "binomial":
-        _check_outcomes(y, made)
-    size = float(np.abs(y).max()) if family == "gaussian" else 1.0
-    order = np.argsort(clusters, kind="stable")
-    solved = solve(y[order] / size, made.matrix[order], clusters[order], family)
-    if np.abs(solved.residual).max() <= FLAT:
-        raise TomevalError("the terms fit every step exactly: there is no error to estimate")
-    covariance, freedom = sandwich(solved.x, solved.residual, clusters[order], solved.rho)
-    error = np.sqrt(np.diag(covariance)) * size
-    notes = [] if solved.exchangeable else ["no exchangeable correlation fits: zero is assumed"]
-    return Fit(solved.estimate * size, error, freedom, solved.rho, notes)
+def _check_design(model: Any) -> None:
+    """Raise if terms are collinear, or would be without one of the clusters."""
+    x = model.exog / np.maximum(np.linalg.norm(model.exog, axis=0), 1e-300)
+    if not np.linalg.svd(x, compute_uv=False)[-1] > 1e-9:
+        raise TomevalError("--formula: terms are collinear, or constant: leave one out")
+    gram, least = x.T @ x, 1e-9 * np.linalg.eigvalsh(x.T @ x)[0]
+    for cluster in np.unique(model.groups):
+        mine = x[model.groups == cluster]
+        values, vectors = np.linalg.eigh(gram - mine.T @ mine)
+        if values[0] < least:
+            term = model.exog_names[int(np.abs(vectors[:, 0]).argmax())]
+            raise TomevalError(f"--formula: {term} hangs on a single cluster: play more episodes")
 
 
-def _check_outcomes(y: FloatArray, made: Design) -> None:
-    """Raise if a response of 0 and 1 is always the same where a 0/1 column of the design is 1."""
-    for name, column in zip(made.names, made.matrix.T, strict=True):
-        if set(np.unique(column)) == {0.0, 1.0} and len(set(y[column == 1].tolist())) < 2:
-            raise separated(name, y[column == 1][0])
-    others = [c for n, c in zip(made.names, made.matrix.T, strict=True) if "[" in n]
-    first = ~np.any([c != 0 for c in others], axis=0) if others else np.zeros(len(y), dtype=bool)
-    if first.any() and len(set(y[first].tolist())) < 2:
-        raise separated("the baseline", y[first][0])
+def regression_table(
+    runs: Sequence[Run], options: dict[str, Any]
+) -> tuple[list[dict[str, Any]], list[str], list[str]]:
+    """Return a row per term, the lines above them, and notes."""
+    if not options["formula"]:
+        raise TomevalError(f"--what regression needs a --formula: {FORM}")
+    fit = regress(runs, options["formula"], options["baseline"])
+    table = fit.table.rename_axis("term").reset_index()
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    if options["form"] in READ:
+        rows = [_shown(row) for row in rows]
+    return rows, fit.heading, fit.notes
+
+
+def _shown(row: dict[str, Any]) -> dict[str, str]:
+    half = (row["high"] - row["low"]) / 2
+    digits = decimals([half if half == half else row["error"]], most=6)
+    shown = interval(row["estimate"], row["low"], row["high"], digits, symmetric=True)
+    said = {"term": row["term"], "estimate": shown, "SE": fixed(row["error"], digits + 1)}
+    tests = {"t": fixed(row["t"], 2), "df": fixed(row["freedom"], 0)}
+    return said | tests | {"p": p_text(row["p"]), "p (Holm)": p_text(row["p_holm"])}
+
+
+REGRESSION = Compared(regression_table, ("--formula", "--baseline"))

@@ -1,14 +1,14 @@
-"""One experiment in parts that know nothing of each other: shards, their status and their merge."""
+"""One experiment in parts that know nothing of each other: shards, their status and their union."""
 
 from tomeval.core.extensions import Extension
 
 EXTENSION = Extension(
     name="shards",
-    about="experiments in parts (run --shard K/N), their status and their merge",
-    commands={"merge": "tomeval.extensions.shards.command:merge"},
+    about="experiments in parts (run --shard K/N), their status, and one run of them all",
+    commands={"import shards": "tomeval.extensions.shards.command:IMPORT"},
     portions={
         "shard": "tomeval.extensions.shards.sharding:parse_shard",
         "status": "tomeval.extensions.shards.command:show_parts",
-        "merge": "tomeval.extensions.shards.merging:merge",
     },
 )
+"""What ``import`` does with run folders, and the status of several of one experiment."""

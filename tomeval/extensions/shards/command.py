@@ -1,108 +1,113 @@
-"""The command ``merge``, and the status of several folders of one experiment."""
+"""What ``import`` makes of run folders, and the status of several of one experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Sized
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tomeval.cli.options import Format, show_table
+from tomeval.core.extensions import CommandPart
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.printing import show, tell
 
-if TYPE_CHECKING:
-    from tomeval.extensions.shards.merging import Merged
-    from tomeval.extensions.shards.sharding import Shard
-
-NAMED = 8
-"""How many shards are named before "and n more"."""
+_ENDED = (COMPLETE, VOID, FAILED)
 
 
-def merge(
+def import_(
     folders: Annotated[
         list[Path],
         typer.Argument(
             help="Run folders of one experiment, such as its shards; a folder that holds run "
-            "folders stands for them.",
-            metavar="RUN...",
+            "folders stands for them."
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            help="The folder to make, or a run folder of the same experiment to add to.",
-        ),
-    ],
+        Path | None,
+        typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
+    ] = None,
 ) -> None:
-    """Verify run folders of one experiment and merge them into one; they do not change.
+    """Make one run of run folders of one experiment, such as its shards; they do not change.
 
-    Exit codes are those of tomeval run: 0, nothing is missing;
-    1, an episode is missing or failed, or a cell has no complete episode;
-    2, the folders do not fit together, and nothing was merged.
+    Default of --out: runs/ and the experiment's name. Exit code 1: episodes are missing.
     """
-    from tomeval.extensions.shards.merging import merge as merge_folders
+    from tomeval.extensions.shards.merging import merge
     from tomeval.runs.closing import closing
     from tomeval.runs.folder import run_folders
     from tomeval.runs.results import Run
 
-    merged = merge_folders(run_folders(folders), out)
-    tell(f"{out}: {merged.episodes:,} episode{'s' * (merged.episodes != 1)} merged into it")
+    given = run_folders(folders)
+    if out is None:
+        with Run(given[0]) as first:
+            out = Path("runs") / first.name
+    count = merge(given, out)
+    tell(f"{out}: {count:,} episode{'s' * (count != 1)}")
     with Run(out) as opened:
-        said = closing(opened)
-    for line in (*said.lines, *_missing(merged)):
+        summary = closing(opened)
+    for line in summary.lines:
         tell(line)
-    verb = "table" if said.measurable else "status"
-    tell(f"next: tomeval {verb} {out}")
-    if merged.lacks or not said.whole:
+    show(out)
+    if not summary.whole:
+        tell("what is missing is played by the same tomeval run FILE --out with this folder")
         raise typer.Exit(1)
 
 
-def _missing(merged: Merged) -> list[str]:
-    """Return what is missing, and which commands play it."""
-    lines = [
-        f"{folder}: nothing was played in it yet, so it was left out" for folder in merged.empty
-    ]
-    if not merged.lacks:
-        return lines
-    lines.append(f"warning: {merged.lacks:,} missing episode{'s' * (merged.lacks > 1)}:")
-    for part in merged.unfinished[:NAMED]:
-        name = f"shard {part.shard}" if part.shard else "the part"
-        again = f"tomeval run FILE --shard {part.shard}" if part.shard else "tomeval run FILE"
-        lines.append(f"  {part.lacks:,} of {name} in {part.folder}: {again} --out {part.folder}")
-    if (more := len(merged.unfinished) - NAMED) > 0:
-        lines.append(f"  and those of {more:,} more unfinished part{'s' * (more > 1)}")
-    lines += _shard_lines(merged.missing)
-    lines.append(
-        f"  or all of them in one process: tomeval run FILE --out {merged.folder}; FILE is the "
-        "experiment"
-    )
-    return lines
+def _is_run(name: str) -> bool:
+    return Path(name).is_dir() or any(sign in name for sign in "*?[")
+
+
+IMPORT = CommandPart(import_, _is_run)
 
 
 def show_parts(folders: Sequence[Path], where: Sequence[str], form: Format) -> None:
-    """Show how far several folders of one experiment are."""
+    """Show a row per folder of one experiment and, last, one for all of them.
+
+    Rows have ``folder``, ``part`` (empty: the whole experiment), ``complete``, ``void``,
+    ``failed``, ``wanted`` and ``state``. What several folders hold counts once in the last row.
+
+    Raises
+    ------
+    TomevalError
+        A folder is no run, or is of another experiment than the first.
+    """
     from tomeval.cli.reading import of_wanted
-    from tomeval.extensions.shards.gathering import gathered
+    from tomeval.extensions.shards.merging import same_experiment
     from tomeval.report.tables import DATA
+    from tomeval.runs.folder import planned
+    from tomeval.runs.results import Run
+    from tomeval.runs.writer import writer_of
 
-    all_of_it = gathered(folders, where)
-    if form in DATA:
-        show_table(all_of_it.rows, form)
-        return
-    show_table(
-        [of_wanted(row) for row in all_of_it.rows], form, keep=("folder", "complete", "state")
-    )
-    lines = _shard_lines(all_of_it.missing)
-    if form == "text" and lines:
-        show("\n".join(["", *(line.strip() for line in lines)]))
+    rows, runs, ended = [], [], {status: set[tuple[int, int]]() for status in _ENDED}
+    with ExitStack() as opened:
+        for folder in folders:
+            run = opened.enter_context(Run(folder, where))
+            runs.append(run)
+            same_experiment(runs)
+            own: dict[str, set[tuple[int, int]]] = {status: set() for status in _ENDED}
+            for cell in run.cells:
+                for episode, status in run.store.statuses(cell.number).items():
+                    own.setdefault(status, set()).add((cell.number, episode))
+            for status, both in ended.items():
+                both |= own[status]
+            wanted = sum(run.wanted(cell) or 0 for cell in run.cells)
+            rows.append(_row(folder, run.share.part if run.share else "", own, wanted))
+            writer = writer_of(folder)
+            if writer.who and writer.there is not False:
+                rows[-1]["state"] = f"played by {writer.who}"
+        most = max([0, *(planned(folder) or 0 for folder in folders)])
+        total = sum(cell.wanted(most) for cell in runs[0].cells)
+    ended[FAILED] -= ended[COMPLETE] | ended[VOID]
+    rows.append(_row("total", "", ended, total))
+    if form not in DATA:
+        rows = [of_wanted(row) for row in rows]
+    show_table(rows, form, keep=("folder", "complete", "state"))
 
 
-def _shard_lines(shards: Sequence[Shard]) -> list[str]:
-    """Return the missing shards, and the command that plays them."""
-    if not shards:
-        return []
-    more = f" and {len(shards) - NAMED:,} more" if len(shards) > NAMED else ""
-    which = ", ".join(map(str, shards[:NAMED])) + more
-    return [f"  missing shards: {which}: tomeval run FILE --shard {shards[0]}"]
+def _row(folder: object, part: str, ended: Mapping[str, Sized], wanted: int) -> dict[str, Any]:
+    counts = {status: len(ended.get(status, ())) for status in _ENDED}
+    lacks = wanted - counts[COMPLETE] - counts[VOID]
+    state = f"{lacks:,} missing" if lacks > 0 else "finished" if wanted else "empty"
+    return {"folder": str(folder), "part": part, **counts, "wanted": wanted, "state": state}

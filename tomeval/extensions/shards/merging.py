@@ -1,27 +1,21 @@
-"""Merge run folders of one experiment, such as its shards: the union of what they hold.
+"""Make one run of the run folders of one experiment, such as its shards: what they hold together.
 
-All is written in one transaction, so a merge that is refused or killed leaves the store as it was.
+Each is checked when it is read. An episode that several hold must be the same in all of them, but
+for what records say of the machine.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.outcomes import FAILED, UNFINISHED
-from tomeval.extensions.shards.differing import difference, reply_difference
-from tomeval.extensions.shards.sharding import Shard, missing_shards, shard_of
-from tomeval.runs import tallies
-from tomeval.runs.checksums import holds
-from tomeval.runs.database import NothingPlayed
 from tomeval.runs.domain import get_domain
 from tomeval.runs.folder import (
     at_rest,
@@ -29,317 +23,108 @@ from tomeval.runs.folder import (
     locked,
     make_folder,
     planned,
+    read_list,
     write_experiment,
 )
-from tomeval.runs.origins import Origin
 from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
+from tomeval.runs.schema import unpack
 from tomeval.runs.startup import STARTUP
-from tomeval.runs.store import SESSIONS, STORE, Store
+from tomeval.runs.store import SESSIONS, Store
 
-LISTS = {SESSIONS: "started", STARTUP: "asked"}
-"""Files with a list of objects, and what says when each was written."""
-
-AT_ONCE = 100
-"""Episodes that are written at once."""
+MEASURED = ("latency", "cached")
+"""What a record says of the machine: seconds, and tokens that the model had read before."""
 
 
-class Part(NamedTuple):
-    """A merged folder that lacks episodes of its own share, or has them only as failed."""
-
-    folder: Path
-    shard: Shard | None
-    lacks: int
-
-
-@dataclass(frozen=True)
-class Merged:
-    """What a merge has made.
-
-    Attributes
-    ----------
-    folder : Path
-    episodes : int
-        How many were taken over, and were not in the folder before.
-    lacks : int
-        How many episodes the experiment is to have that the folder lacks, or that only failed.
-    missing : list of Shard
-        Parts of the experiment that were never merged, if that explains what it lacks.
-    unfinished : list of Part
-        Merged parts that lack episodes of their own.
-    empty : list of Path
-        Given folders in which nothing was played.
-    """
-
-    folder: Path
-    episodes: int = 0
-    lacks: int = 0
-    missing: list[Shard] = field(default_factory=list)
-    unfinished: list[Part] = field(default_factory=list)
-    empty: list[Path] = field(default_factory=list)
-
-
-def merge(folders: Sequence[Path], out: Path) -> Merged:
-    """Merge run folders of one experiment into a new one, or into a run of this experiment.
-
-    Parameters
-    ----------
-    folders : sequence of Path
-        Their order makes no difference. They are verified by their checksums first, and not
-        changed.
-    out : Path
+def merge(folders: Sequence[Path], out: Path) -> int:
+    """Write what run folders of one experiment hold into a new one; return how many episodes.
 
     Raises
     ------
     TomevalError
-        A folder is no run, is damaged, in use, of another experiment or of an earlier version; a
-        model had another revision; or an episode is not the same in two folders. Nothing is changed
-        then.
+        `out` exists; or a folder is no run, is damaged, in use, of another experiment or model
+        revision, or holds an episode that differs from another folder's. Nothing is made then.
     """
-    given = {folder.resolve(): folder for folder in folders if folder.resolve() != out.resolve()}
-    if not given:
-        raise TomevalError(f"{out}: nothing to merge into it; name other run folders")
+    if out.exists():
+        raise TomevalError(f"{out}: already exists; choose another folder with --out")
     with ExitStack() as held:
-        runs: list[Run] = []
-        empty = []
-        for folder in sorted(given, key=str):  # the first of two that are the same is taken
+        runs = []
+        for folder in sorted(folders):  # of equal episodes the first is taken
             if folder.is_dir():
-                held.enter_context(at_rest(given[folder]))
-            try:
-                runs.append(held.enter_context(Run(given[folder])))
-            except NothingPlayed:
-                empty.append(given[folder])
-        if not runs:
-            raise TomevalError(f"{empty[0]}: nothing was played yet, so there is nothing to merge")
-        held.enter_context(_made(out))
-        base = _check_base(out, runs[0])
+                held.enter_context(at_rest(folder))
+            runs.append(held.enter_context(Run(folder)))
         same_experiment(runs)
-        episodes = _Merge(runs, out, base).taken
-        _join_lists([out, *(run.folder for run in runs)], out)
-        return _told(out, episodes, runs, empty)
-
-
-def lacking(run: Run) -> int:
-    """Return how many episodes of a run folder are missing or only failed."""
-    counts = tallies.episodes(run.store)
-    lacks = 0
-    for cell in run.cells:
-        there = Counter(counts.get(cell.number, {}))
-        lacks += max(0, (run.wanted(cell) or 0) - (there.total() - there[FAILED]))
-    return lacks
+        make_folder(out)
+        try:
+            with locked(out):
+                return _write(runs, out)
+        except BaseException:
+            shutil.rmtree(out, ignore_errors=True)
+            raise
 
 
 def same_experiment(runs: Sequence[Run]) -> None:
     """Refuse runs of different experiments."""
-    first = runs[0].store.meta()["sha256"] if runs else ""
-    for run in runs:
-        if run.store.meta()["sha256"] != first:
+    for run in runs[1:]:
+        if run.store.meta()["sha256"] != runs[0].store.meta()["sha256"]:
             words = differing_words(runs[0].store.identity(), run.store.identity())
             raise TomevalError(
                 f"{run.folder}: holds a different experiment from {runs[0].folder} ({words})"
             )
 
 
-@contextmanager
-def _made(out: Path) -> Iterator[None]:
-    """Hold the folder to merge into; one that was made for it goes if the merge fails."""
-    new = not out.exists()
-    make_folder(out)
-    try:
-        with locked(out):
-            yield
-    except BaseException:
-        if new:
-            shutil.rmtree(out, ignore_errors=True)
-        raise
-
-
-def _check_base(out: Path, run: Run) -> bool:
-    """Tell whether there is a run to merge into; refuse another experiment, or a shard."""
-    if not (out / STORE).exists():
-        return False
-    Store(out, get_domain(run.domain.name)).close()  # takes in the log that a killed process left
-    try:
-        with Run(out) as base:
-            same_experiment([base, run])
-            if shard := shard_of(str(base.store.meta().get("part", ""))):
-                raise TomevalError(
-                    f"{out}: holds shard {shard} of its experiment; merge into a new folder"
-                )
-    except NothingPlayed:
-        return False
-    return True
-
-
-class _Merge:
-    """One merge of runs into a new store, or into that of a run that is there (`base`).
-
-    Attributes
-    ----------
-    taken : int
-        How many episodes were not in the store before.
-    """
-
-    def __init__(self, runs: Sequence[Run], out: Path, base: bool) -> None:
-        self.taken = 0
-        self._whose: dict[tuple[int, int], Path] = {}  # of what was taken over
-        domain, first = get_domain(runs[0].domain.name), runs[0].store
-        folders = [*([out] if base else []), *(run.folder for run in runs)]
-        episodes = max(planned(folder) or 0 for folder in folders) or None
-        if not base:
-            write_experiment(out, domain.name, first.identity(), episodes)
-        with closing(Store(out, domain)) as self._store, self._store.together():
-            if not base:
-                self._store.begin(first.identity(), str(first.meta()["sha256"]))
-            stops = self._store.stops()
-            for run in runs:
-                self._take_revisions(run)
-                for cell, reason in run.store.stops().items():  # of several the alphabet's first
-                    stops[cell] = min(reason, stops.get(cell, reason))
-            for row in sorted({o.row for run in runs for o in run.store.origins().values()}):
-                self._store.origin(*Origin.of(row))
-            for run in runs:
-                self._take_episodes(run)
-            for run in runs:
-                self._take_replies(run)
-            self._note_stops(stops, episodes or 0)
-            self._note_until(runs)
-        write_experiment(out, domain.name, first.identity(), episodes)
-
-    def _take_revisions(self, run: Run) -> None:
-        """Note the revisions of models; refuse two of one model."""
-        for model, revision in sorted(run.store.revisions().items()):
-            known = self._store.revisions().get(model, "")
-            if known and revision and known != revision:
-                raise TomevalError(
-                    f"{run.folder}: {model} was used at revision {revision}, elsewhere at {known}; "
-                    "nothing was merged"
-                )
-            if revision or not known:
-                self._store.check_revision(model, revision)
-
-    def _take_episodes(self, run: Run) -> None:
-        """Take over what the store has not or has worse; refuse what it has otherwise."""
-        store, source = self._store, run.store
-        numbers = {n: store.origin(*origin) for n, origin in source.origins().items()}
-        for cell, _ in source.cells():
-            there, better = store.statuses(cell), []
-            for episode, status in source.statuses(cell).items():
-                if episode not in there or _worth(status) > _worth(there[episode]):
-                    better.append(episode)
-                elif _worth(status) == _worth(there[episode]) > 0:
-                    at = cell, episode
-                    rows = store.played(*at)[0], source.played(*at)[0]
-                    if words := difference(store.domain, *rows):
-                        self._refuse(at, run, words)
-            for start in range(0, len(better), AT_ONCE):
-                by_origin: dict[int, Rows] = {}
-                for episode in better[start : start + AT_ONCE]:
-                    rows_of, origin = source.played(cell, episode)
-                    whole = by_origin.setdefault(numbers[origin], Rows(cell, [], [], [], []))
-                    whole.extend(rows_of)
-                for number, whole in by_origin.items():
-                    store.add(cell, whole, number)
-            self.taken += sum((cell, episode) not in self._whose for episode in better)
-            self._whose.update(dict.fromkeys(((cell, e) for e in better), run.folder))
-
-    def _refuse(self, at: tuple[int, int], run: Run, words: str) -> NoReturn:
-        """Raise for what the store has otherwise than a run."""
-        cell, episode = at
-        there = self._whose.get(at, self._store.path.parent)
-        raise TomevalError(
-            f"{run.folder}: episode {episode} of cell {cell} differs from that in {there}: "
-            f"{words} (there: {there}); nothing was merged. Leave one of the two out"
-        )
-
-    def _take_replies(self, run: Run) -> None:
-        """Keep the replies to episodes that are over nowhere."""
-        over: dict[int, dict[int, str]] = {}
-        new = []
-        for cell, episode, seat, request, reply in run.store.all_replies():
-            there = over.setdefault(cell, self._store.statuses(cell))
-            if _worth(there.get(episode, FAILED)) > 0:
-                continue
-            if (kept := self._store.kept_reply(cell, episode, seat, request)) is None:
-                new.append((cell, episode, seat, request, reply))
-                self._whose.setdefault((cell, episode), run.folder)
-            elif words := reply_difference(kept, reply):
-                words = f"in answered: a kept reply to {seat}: {words}"
-                self._refuse((cell, episode), run, words)
-        self._store.keep_replies(new)
-
-    def _note_stops(self, stops: dict[int, str], episodes: int) -> None:
-        """Keep why cells that lack episodes were stopped: what one left out, another may have."""
-        definitions, done = dict(self._store.cells()), self._store.most_finished()
-        for cell in stops:
-            wanted = self._store.domain.read.cell(self._store, cell, definitions[cell])
-            if done.get(cell, (0, 0))[0] >= wanted.wanted(episodes):
-                stops[cell] = ""
-        self._store.note_stops(stops)
-
-    def _note_until(self, runs: Sequence[Run]) -> None:
-        """Keep what is known of the condition that runs stop by; of each cell what is latest."""
-        whole = dict(self._store.until())
+def _write(runs: Sequence[Run], out: Path) -> int:
+    domain, first = get_domain(runs[0].domain.name), runs[0].store
+    episodes = max(planned(run.folder) or 0 for run in runs) or None
+    write_experiment(out, domain.name, first.identity(), episodes)
+    for name, when in ((SESSIONS, "started"), (STARTUP, "asked")):
+        if entries := [entry for run in runs for entry in read_list(run.folder / name)]:
+            entries.sort(key=lambda entry: str(entry.get(when)))
+            write_text(out / name, json.dumps(entries, indent=1), own=True)
+    with closing(Store(out, domain)) as store, store.together():
+        store.begin(first.identity(), str(first.meta()["sha256"]))
         for run in runs:
-            if not (until := run.store.until()):
-                continue
-            if not whole:
-                whole = dict(until)
-            if until["condition"] != whole["condition"]:
-                raise TomevalError(
-                    f"{run.folder}: stops by {until['condition']!r}, another run by "
-                    f"{whole['condition']!r}; only runs with the same condition can be merged"
-                )
-            for key, met in until["met"].items():
-                whole["met"] = {**whole["met"], key: {**whole["met"].get(key, {}), **met}}
-            told = [whole["cells"], until["cells"]]
-            whole["cells"] = {
-                cell: max(
-                    (each[cell] for each in told), key=lambda c: (c["episodes"], c["stopped"])
-                )
-                for cell in told[0]
-            }
-        self._store.note_until(whole)
+            if run.until:
+                raise TomevalError(f"{run.folder}: stops by a condition, so it is no part of a run")
+            for model, revision in run.store.revisions().items():
+                store.check_revision(model, revision)
+            for number, _ in store.cells():
+                _take_cell(store, run, number)
+        for run in runs:
+            over = store.finished()
+            replies = run.store.all_replies()
+            store.keep_replies(row for row in replies if row[1] not in over.get(row[0], ()))
+        store.note_stops({cell: why for run in runs for cell, why in run.store.stops().items()})
+        return sum(len(store.statuses(number)) for number, _ in store.cells())
 
 
-def _worth(status: str) -> int:
-    """Say what goes before what: an episode that is over, one that people began, a failed one."""
-    return {FAILED: 0, UNFINISHED: 1}.get(status, 2)
+def _take_cell(store: Store, run: Run, number: int) -> None:
+    """Add a cell's episodes that the store has not, or only as broken off."""
+    there = store.statuses(number)
+    for episode, status in run.store.statuses(number).items():
+        rows, over = run.store.played(number, episode), status not in (FAILED, UNFINISHED)
+        if episode not in there or (over and there[episode] in (FAILED, UNFINISHED)):
+            store.add(number, rows)
+        elif over and (table := _difference(store.played(number, episode), rows)):
+            raise TomevalError(
+                f"{run.folder}: episode {episode} of cell {number} differs in its {table} from "
+                "that of another folder; leave one of the two out"
+            )
 
 
-# What lies beside the stores
+def _difference(one: Rows, other: Rows) -> str:
+    """Return the table in which an episode differs; empty: in none."""
+    for table in ("episodes", "steps", "answers"):
+        if getattr(one, table) != getattr(other, table):
+            return table
+    calls = [[(*row[:-1], _bare(row[-1])) for row in rows.calls] for rows in (one, other)]
+    return "" if calls[0] == calls[1] else "calls"
 
 
-def _entries(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the intact objects of a list beside a store."""
-    try:
-        said = json.loads((folder / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return []
-    return [e for e in said if isinstance(e, dict) and holds(e)] if isinstance(said, list) else []
+def _bare(record: bytes) -> Any:
+    """Return a packed record without what it says of the machine."""
 
+    def without(data: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in data.items() if key not in MEASURED}
 
-def _join_lists(folders: Sequence[Path], out: Path) -> None:
-    """Write into `out` every distinct entry of the lists of some folders, in order of time."""
-    for name, when in LISTS.items():
-        entries = {
-            (str(entry.get(when, "")), json.dumps(entry, sort_keys=True)): entry
-            for folder in folders
-            for entry in _entries(folder, name)
-        }
-        ordered = [entries[key] for key in sorted(entries)]
-        if ordered and ordered != _entries(out, name):
-            write_text(out / name, json.dumps(ordered, indent=1), own=True)
-
-
-def _told(out: Path, episodes: int, runs: Sequence[Run], empty: list[Path]) -> Merged:
-    """Return what has become of a merge."""
-    with Run(out) as run:
-        lacks = lacking(run)
-    shards = [shard_of(str(run.store.meta().get("part", ""))) for run in runs]
-    parts = [Part(run.folder, s, lacking(run)) for run, s in zip(runs, shards, strict=True)]
-    names = {str(entry.get("part") or "") for entry in _entries(out, SESSIONS)}
-    # Where the whole experiment was played, that a shard is not there explains nothing.
-    present = [*shards, *map(shard_of, names)]
-    missing = missing_shards(present) if lacks and "" not in names else []
-    return Merged(out, episodes, lacks, missing, [part for part in parts if part.lacks], empty)
+    return json.loads(unpack(record), object_hook=without)

@@ -21,10 +21,6 @@ class Shard:
     --------
     >>> [Shard(number, 3).among(0, range(6)) for number in (1, 2, 3)]
     [[0, 3], [1, 4], [2, 5]]
-    >>> Shard(1, 2).among(1, range(6), together=2)
-    [2, 3]
-    >>> Shard(3, 16).name
-    'shard 3/16'
     """
 
     number: int
@@ -41,32 +37,16 @@ class Shard:
         return f"-{self.number}-of-{self.count}"
 
     def among(self, cell: int, episodes: Iterable[int], together: int = 1) -> list[int]:
-        """Return which episodes of a cell are of this shard.
-
-        Parameters
-        ----------
-        cell : int
-        episodes : iterable of int
-        together : int
-            How many episodes are played at once, see `Play.together`; 0 and 1: one.
-        """
+        """Return which episodes of a cell are of this shard; so many are played at once."""
         size = max(1, together)
         mine = self.number - 1
         return [e for e in episodes if (cell + e // size) % self.count == mine]
 
     def then(self, folder: str) -> str:
-        """Say which command merges the shards; whole if the folder is called as by default.
-
-        Examples
-        --------
-        >>> Shard(3, 16).then("runs/grid-3-of-16")
-        'next, once all shards are played: tomeval merge runs/grid-*-of-16 --out runs/grid'
-        """
-        whole = folder.removesuffix(self.suffix)
-        if whole == folder or any(sign.isspace() or sign in "*?[]'\"\\$`" for sign in folder):
-            return f"next: tomeval merge, once all {self.count:,} shards are played"
-        these = f"{whole}-*-of-{self.count}"
-        return f"next, once all shards are played: tomeval merge {these} --out {whole}"
+        """Say what makes one run of all shards."""
+        these = folder.removesuffix(self.suffix)
+        where = "FOLDER..." if these == folder else f"{these}-*-of-{self.count}"
+        return f"next, once all shards are played: tomeval import {where}"
 
     def __str__(self) -> str:
         """Return the shard as `parse_shard` reads it."""
@@ -80,51 +60,11 @@ def parse_shard(text: str) -> Shard:
     ------
     TomevalError
         It is not a shard, or its number is out of range.
-
-    Examples
-    --------
-    >>> parse_shard("3/16")
-    Shard(number=3, count=16)
     """
     said = re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", text)
     if said is None:
         raise TomevalError(f"shard {text!r}: write K/N, such as 3/16 for the third of 16 parts")
     shard = Shard(int(said[1]), int(said[2]))
-    if not shard.count:
-        raise TomevalError(f"shard {text!r}: there must be at least one part")
     if not 1 <= shard.number <= shard.count:
-        raise TomevalError(
-            f"shard {text!r}: the number is out of range; shards of {shard.count} are 1/"
-            f"{shard.count} to {shard.count}/{shard.count}"
-        )
+        raise TomevalError(f"shard {text!r}: the number is out of range, it counts from 1 to N")
     return shard
-
-
-def shard_of(part: str) -> Shard | None:
-    """Return the shard that a folder's part is, or None if it is not a shard.
-
-    Examples
-    --------
-    >>> shard_of("shard 3/16"), shard_of("")
-    (Shard(number=3, count=16), None)
-    """
-    kind, _, text = part.partition(" ")
-    return parse_shard(text) if kind == "shard" else None
-
-
-def missing_shards(present: Iterable[Shard | None]) -> list[Shard]:
-    """Return the shards that are not there; none unless all that are there are parts of one split.
-
-    Examples
-    --------
-    >>> missing_shards([Shard(1, 3), Shard(3, 3), None])
-    [Shard(number=2, count=3)]
-    >>> missing_shards([Shard(1, 3), Shard(1, 2)])
-    []
-    """
-    there = {shard for shard in present if shard is not None}
-    counts = {shard.count for shard in there}
-    if len(counts) != 1:
-        return []
-    (count,) = counts
-    return [s for n in range(1, count + 1) if (s := Shard(n, count)) not in there]

@@ -8,8 +8,8 @@ Codenames, which need its word vectors, are taken as exported.
     PYTHONPATH=tests python -m domains.arena.recomputed FOLDER
 
 ``FOLDER`` holds ``steps.csv`` and ``episodes.csv``, ``boards.txt`` (for each game of Codenames a
-line ``# CELL EPISODE`` and its transcript) and, as CSV, the tables: ``results``, ``all`` and those
-of ``tomeval ratings`` by their names. It prints the largest difference of each table.
+line ``# CELL EPISODE`` and its transcript) and, as CSV, the tables ``results``, ``all``,
+``ratings`` and ``errors``. It prints the largest difference of each table.
 """
 
 from __future__ import annotations
@@ -26,14 +26,7 @@ from domains.arena.recomputed.dilemma import dilemma
 from domains.arena.recomputed.games import NAN, Game, table_of
 from domains.arena.recomputed.mafia import mafia
 from domains.arena.recomputed.ratings import ratings
-from domains.arena.recomputed.tables import (
-    Row,
-    errors,
-    kinds,
-    line_ups,
-    payoffs,
-    selection,
-)
+from domains.arena.recomputed.tables import Row, errors, line_ups
 
 
 def read(folder: Path) -> list[Game]:
@@ -94,10 +87,7 @@ def compared(folder: Path) -> dict[str, float]:
         mine = [{k: v for k, v in row.items() if k in columns} for row in lines]
         assert len(mine) == len(tables[name])
         own[name] = mine, key
-    own["payoffs"] = payoffs(games), ("game", "player", "side")
     own["errors"] = errors(games), ("player",)
-    own["games"] = kinds(games), ("game",)
-    own["selection"] = selection(games), ("game", "player", "side")
     own["ratings"] = ratings(games, tables["ratings"]), ("game", "player")
     assert all(rows for rows, _ in own.values())
     found = {name: furthest(rows, tables[name], keys) for name, (rows, keys) in own.items()}

@@ -1,4 +1,4 @@
-"""The measures of line-ups, and the tables of ``tomeval ratings`` but the ratings."""
+"""The measures of line-ups, and the table of errors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 from domains.arena.recomputed.games import NAN, Game, Interval, close
-
-USUAL = {"dilemma": 5, "blotto": 9, "codenames": 3, "mafia": 2}
-"""Rounds that a game can be expected to last."""
 
 
 def mean(values: list[float]) -> float:
@@ -102,59 +99,9 @@ def line_ups(games: list[Game]) -> dict[tuple[str, str], dict[str, float]]:
 Row = dict[str, Any]
 
 
-def seated(games: list[Game], player: str) -> list[tuple[Game, int]]:
-    return [(g, s) for g in games for s in range(len(g.rewards)) if g.names[s] == player]
-
-
-def sides(game: Game) -> list[str]:
-    """Return what each seat plays: its role, or its number where all roles are equal."""
-    roles = game.roles
-    return roles if len(set(roles)) > 1 else [f"seat {seat}" for seat in range(len(roles))]
-
-
-def payoffs(games: list[Game]) -> list[Row]:
-    rows = []
-    for name, player in named(games):
-        mine = seated([game for game in games if game.name == name], player)
-        found = sorted({sides(game)[seat] for game, seat in mine})
-        for side in ("all", *(found if len(found) > 1 else ())):
-            kept = [(g, s) for g, s in mine if side in ("all", sides(g)[s])]
-            row: Row = {"game": name, "player": player, "side": side}
-            row |= {"games": len({id(game) for game, _ in kept})}
-            row["reward"] = mean([game.rewards[seat] for game, seat in kept])
-            rows.append(row | {"win_percent": share([game.wins[seat] for game, seat in kept])})
-    return rows
-
-
-def named(games: list[Game]) -> list[tuple[str, str]]:
-    """Return games and players who sit in them."""
-    return sorted({(game.name, player) for game in games for player in game.names.values()})
-
-
 def errors(games: list[Game]) -> list[Row]:
     names = ("caused", "caused_fatal", "repaired", "witnessed", "witnessed_fatal")
     names += ("caused_percent", "witnessed_percent", "witnessed_fatal_percent")
     players = sorted({player for game in games for player in game.names.values()})
     counts = {player: sum(player in g.names.values() for g in games) for player in players}
     return [{"player": p, "games": n, **dict.fromkeys(names, 0)} for p, n in counts.items()]
-
-
-def kinds(games: list[Game]) -> list[Row]:
-    rows = []
-    for name in sorted({game.name for game in games}):
-        some = [game for game in games if game.name == name]
-        depth = float(np.median([game.rounds / USUAL[name] for game in some]))
-        row: Row = {"game": name, "games": len(some), "depth": depth, "void": 0}
-        rows.append(row | {"error_percent": 0, "fatal_percent": 0, "decided_percent": 0})
-    return rows
-
-
-def selection(games: list[Game]) -> list[Row]:
-    rows = []
-    for name, player in named(games):
-        mine = seated([game for game in games if game.name == name], player)
-        for side in sorted({sides(game)[seat] for game, seat in mine}):
-            count = len({id(game) for game, seat in mine if sides(game)[seat] == side})
-            row: Row = {"game": name, "player": player, "side": side, "games": count}
-            rows.append(row | {"clean": count, "clean_percent": 100})
-    return rows

@@ -1,0 +1,69 @@
+"""Files from elsewhere that pack gigabytes into little: one error, and little memory."""
+
+from __future__ import annotations
+
+import json
+
+import every_domain
+import pytest
+from attacks.commands import call
+from support import scripts
+
+import tomeval
+from tomeval.runs import rows
+from tomeval.runs.schema import pack, unpack
+
+SAID = "needs more than the memory limit of {} MB for one imported file"
+
+
+def test_the_steps_of_a_log_are_counted(tmp_path):
+    lines = [f"1,{i},0,0" for i in range(1, 3001)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["episode,step,own_action,partner_action", *lines]))
+    command = ("import", path, "--game", "IPD", "--partner", "unknown", "--out", tmp_path / "run")
+    assert call("--max-mb", "0", *command).code == 2
+    told = call("--max-mb", "1", *command)
+    assert told.is_one_error
+    # 604 to 607 bytes each
+    assert f"line 1,651: {SAID.format(1)}" in told.errors.replace("\n  ", " ")
+    assert call("--max-mb", "2", *command).code == 0
+
+
+# --- stores of strangers --------------------------------------------------------------------------
+
+DEEP = '{"purpose": "act", "prompt": ' + "[" * 100_000 + "]" * 100_000 + "}"
+
+
+@pytest.fixture
+def forged(tmp_path, monkeypatch):
+    """A run whose records of model calls are nested too deeply to be read, checksums and all."""
+    experiment = every_domain.experiment("matrix", "scripted:good", episodes=1)
+    with monkeypatch.context() as patched, scripts(good=every_domain.good("matrix")):
+        patched.setattr(rows, "pack_json", lambda _: pack(DEEP))
+        tomeval.run(experiment, tmp_path / "run").close()
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("table",),
+        ("status",),
+        ("transcript", "--cell", "0", "--episode", "0"),
+        ("report", "--no-figures", "--out", "OUT"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_records_that_are_nested_deeply_are_at_most_one_error(forged, command, tmp_path):
+    verb, *options = (str(tmp_path / "out") if word == "OUT" else word for word in command)
+    told = call(verb, forged, *options)
+    assert told.crash == ""
+    assert told.code in (0, 1) or told.is_one_error
+    if verb in ("transcript", "report"):
+        assert "run.sqlite: damaged, " in " ".join(told.errors.split())
+
+
+def test_records_that_hold_much_are_read():
+    text = json.dumps({"top": [{"token": [i]} for i in range(5_000)], "said": "[{" * 5_000})
+    assert unpack(pack(text)) == text
+    assert unpack(pack("{}" * 5_000)) == "{}" * 5_000  # no JSON: for those who read it

@@ -1,0 +1,221 @@
+"""Compiled models: what they hold and use comes out as their weights have it; rows stay."""
+
+import numpy as np
+import pytest
+import torch
+from compiled import BACKEND
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.extensions.internal import reading
+from tomeval.extensions.internal.reading import RANDOM, TWIN, found_of
+from tomeval.extensions.internal.states import Exchange, Watched
+from tomeval.extensions.internal.tables import share_of
+from tomeval.models import BACKENDS, open_model
+from tomeval.models.base import Message, Prompt, ScoreRequest
+from tomeval.plots import draw
+from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.results import Run
+
+KINDS = ("uses", "idle", "elsewhere", "blind")
+EXPERIMENT = {
+    "games": ["RPS"],
+    "partners": "single_action",
+    "labels": "canonical",
+    "horizon": 3,
+    "episodes": 18,
+    "model": [f"compiled:{kind}" for kind in KINDS],
+    "subjects": [
+        # Without rewards: their lengths tell moves apart by where a prompt's last token stands.
+        {"kind": "llm", "name": "LM", "strategy": "LM -Rewards", "option_order": "shuffled"}
+    ],
+    "internal": {"folds": 3, "pairs": 8},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BACKENDS, "compiled", BACKEND)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, compiled):
+    path = tmp_path_factory.mktemp("internal") / "run"
+    tomeval.run(EXPERIMENT, path).close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    with Run(folder) as run:
+        return {kind: found_of(cell) for kind, cell in zip(KINDS, run.cells, strict=True)}
+
+
+def test_the_belief_is_read_where_block_2_writes_it_and_nowhere_below(made) -> None:
+    for kind in ("uses", "idle", "elsewhere"):
+        one = made[kind]
+        assert min(one.chosen) == 2, kind
+        assert one.of("holds").mean() == 100
+        assert one.of("internal_regret").mean() == 0
+        assert one.of("shuffled").mean() < 60
+        assert one.p == 0.05
+    assert made["blind"].p > 0.05
+    assert made["blind"].of("holds").mean() < 70
+
+
+def test_exchanges_follow_where_the_next_block_reads(made) -> None:
+    def at(kind, condition=TWIN):
+        return [round(share_of(made[kind], layer, condition).share, 6) for layer in range(4)]
+
+    assert at("uses") == [0, 0, 1, 1]
+    assert at("elsewhere") == [0, 0, 0, 1]  # block 3 reads the moves again
+    assert at("uses", RANDOM)[:3] == [0, 0, 0]
+    assert made["uses"].probed == made["elsewhere"].probed == 2
+    assert not made["idle"].swaps  # it plays Rock, whatever the partner did
+    assert not made["blind"].swaps
+
+
+@pytest.mark.slow
+def test_the_embedded_models_are_ordered(tmp_path) -> None:
+    tomeval.run(load_experiment("internal_quickstart"), tmp_path).close()
+    with Run(tmp_path) as run:
+        main, rational = (found_of(cell) for cell in run.cells)
+    assert main.p == rational.p == 0.05
+    assert main.of("holds").mean() < rational.of("holds").mean()
+    used = [share_of(one, one.probed, TWIN).share for one in (main, rational)]
+    assert used[0] > 0.5
+    assert used[1] < 0.5
+
+
+def test_states_are_a_file_with_what_was_played(folder, made) -> None:
+    with (
+        np.load(folder / "internal" / "cell_0.npz", allow_pickle=False) as file,
+        Run(folder) as run,
+    ):
+        played = run.cells[0].played
+        assert file["states"].shape[:2] == (36, 4)
+        assert str(file["states"].dtype) == "float16"
+        assert file["step"].tolist() == [2, 3] * 18
+        for name, values in (
+            ("own", played.own),
+            ("partner", played.partner),
+            ("predicted", played.predicted),
+        ):
+            assert (file[f"{name}_action"] == values.reshape(18, 3)[:, 1:].ravel()).all()
+
+
+def test_what_was_found_is_kept_and_rows_are_not_changed(folder, made, tmp_path, monkeypatch):
+    bare = {name: value for name, value in EXPERIMENT.items() if name != "internal"}
+    tomeval.run(bare, tmp_path / "bare").close()
+    steps = [Run(path) for path in (folder, tmp_path / "bare")]
+    for mine, other in zip(*(run.cells for run in steps), strict=True):
+        for name in ("own", "partner", "predicted"):
+            assert np.array_equal(getattr(mine.played, name), getattr(other.played, name))
+    monkeypatch.setattr(reading, "states_of", None)  # it is not read again
+    with Run(folder) as run:
+        row = run.rows()[0]
+        assert (row["internal_percent"], row["delta_internal_per_step"]) == (100, 0)
+        assert row["internal_use_percent"] == 100
+        shown = run.tables["internal"].rows(run, [])
+        assert [one["pairs"] for one in shown] == [8, 0, 8, 0]
+        assert len(draw(run, ["internal"])) == 2  # of the others no answers are apart
+        cell, path = run.cells[0], folder / "internal" / "cell_0.json"
+        before = path.read_text()
+        for other in (before.replace('"version":4', '"version":3'), "[", '{"p": 1}'):
+            path.write_text(other)
+            assert reading.kept(cell.store, cell.number, cell.definition) is None
+        path.write_text(before)
+
+
+def test_a_run_that_is_not_reproduced_is_one_line(folder, monkeypatch) -> None:
+    with Run(folder) as run:
+        cell = run.cells[0]
+        monkeypatch.setattr(reading, "CLOSE", -1)
+        with pytest.raises(TomevalError, match="the run is not reproduced here"):
+            reading.states_of(cell, Watched(open_model("compiled:uses", scores=True)), [0])
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"model": ["openai:m@http://localhost:1/v1"]}, "needs open weights: hf: or pocket"),
+        ({"episodes": 9, "internal": True}, "9 distinct episodes in a cell, and folds = 5 need"),
+        ({"subjects": [{"kind": "llm", "strategy": "S2A"}]}, "strategy 'S2A.*labels are scored"),
+        ({"subjects": [{"kind": "llm", "strategy": "QA"}]}, "strategy 'QA.*labels are scored"),
+        ({"subjects": ["random"], "model": []}, "no player is a language model"),
+        ({"internal": {"fold": 1}}, "did you mean 'folds'"),
+        ({"internal": 3}, "internal: must be true or a table, is 3"),
+        ({"horizon": 1}, "start at step 2"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_is_played(keys, said) -> None:
+    with pytest.raises(TomevalError, match=said) as error:
+        make_experiment({**EXPERIMENT, **keys})
+    assert "\n" not in str(error.value)
+
+
+LABELS = ("J", "Falter", "B")
+SHAPE = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+BUILDS = {
+    "Llama": lambda size: LlamaForCausalLM(
+        LlamaConfig(vocab_size=size, num_hidden_layers=2, **SHAPE)
+    ),
+    "GPT-2": lambda size: GPT2LMHeadModel(
+        GPT2Config(vocab_size=size, n_layer=2, n_embd=16, n_head=2)
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=[None, *BUILDS])
+def watched(request):
+    """Return the embedded model, or with its tokenizer one of another architecture."""
+    model = open_model("pocket", scores=True)
+    if request.param:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            made = BUILDS[request.param](model.model.config.vocab_size).eval()
+        for weights in made.parameters():  # wide enough that what is exchanged matters
+            weights.data *= 4 if weights.ndim > 1 else 1
+        model.model = made
+    return Watched(model)
+
+
+def asked(*moves):
+    lines = (f"You chose J, the other player chose {move}." for move in moves)
+    return ScoreRequest(
+        Prompt((Message("user", "\n".join([*lines, "Which?"])),), "I choose"), LABELS
+    )
+
+
+def test_states_are_those_of_transformers(watched) -> None:
+    question = asked("B", "J")
+    ids = torch.tensor([watched.local.codec.label_query(question).prefix])
+    with torch.no_grad():
+        told = watched.local.model(ids, output_hidden_states=True).hidden_states
+    states = watched.run(question).states
+    assert len(states) == len(told)
+    for layer in range(len(told) - 1):  # the last one has the final norm there
+        assert states[layer] == pytest.approx(told[layer][0, -1].float().numpy(), abs=1e-4)
+
+
+def test_at_the_top_an_exchange_gives_the_other_answer_and_changes_no_model(watched) -> None:
+    here, there = asked("B", "B"), asked("J", "B")
+    plain, other, top = watched.run(here), watched.run(there), len(watched.blocks)
+    ran = watched.run(here, Exchange(top, other.states[top]))
+    # The later tokens of a label read states of the prompt below the layer, too.
+    for n, label in enumerate(watched.local.codec.label_query(here).sequences):
+        if len(label) == 1:
+            assert ran.logprobs[n] == pytest.approx(other.logprobs[n], abs=1e-3)
+    assert plain.logprobs != pytest.approx(other.logprobs, abs=1e-3)
+    assert watched.run(here).logprobs == plain.logprobs
+
+
+def test_a_drawn_direction_is_as_far() -> None:
+    rng = np.random.default_rng(0)
+    state, direction = rng.standard_normal((2, 50)).astype(np.float32)
+    direction /= np.linalg.norm(direction)
+    moved = Exchange(0, state, direction).become(torch.zeros(2, 50)).numpy()
+    assert np.allclose(moved, np.linalg.norm(state) * direction, atol=1e-5)

@@ -1,0 +1,201 @@
+"""Tables of ratings and errors on games written down by hand, and of a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tomeval import run
+from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.records import ErrorRecord, GameRecord
+from tomeval.domains.arena.tables import subject_errors
+from tomeval.extensions.ratings.bradley_terry import ELO
+from tomeval.extensions.ratings.errors import error_notes, error_rows
+from tomeval.extensions.ratings.tables import TOGETHER, pairs_of, rating_rows
+from tomeval.statistics.shares import wilson
+
+
+def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B", "C"), **more):
+    """Return a game of three seats in which `wins` are the rewards too."""
+    values = {
+        "cell": 0,
+        "episode": number,
+        "deal": str(number),
+        "game": "ipd3",
+        "players": players,
+        "roles": ("player",) * 3,
+        "teams": ((0,), (1,), (2,)),
+        "rewards": tuple(map(float, wins)),
+        "wins": tuple(map(float, wins)),
+        "rounds": rounds,
+        "usual": 5,
+        "status": status,
+        "errors": tuple(errors),
+    }
+    return GameRecord(**{**values, **more})
+
+
+FORFEIT = ErrorRecord(1, "format", fatal=True, decided=True)
+RECORDS = [
+    game(0, (1, 0, 0)),
+    game(1, (0, 1, 0), [ErrorRecord(0, "format", repaired=True)]),
+    game(2, (1, 0, 0), [FORFEIT], rounds=1),
+    game(3, (1, 0, 0), [FORFEIT, ErrorRecord(1, "target", repaired=True)], rounds=2),
+    game(4, (), [ErrorRecord(2, "refusal", fatal=True, decided=True)], 1, "void"),
+]
+
+
+def row_of(rows, **where):
+    (row,) = (row for row in rows if all(row[key] == value for key, value in where.items()))
+    return row
+
+
+def test_errors_are_counted_for_who_made_them_and_who_saw_them():
+    rows = error_rows(RECORDS)
+    a = row_of(rows, player="A", error="any")
+    assert (a["caused"], a["witnessed"], a["games"]) == (1, 4, 5)
+    assert (a["caused_fatal"], a["witnessed_fatal"], a["repaired"]) == (0, 3, 1)
+    assert a["caused_percent"] == pytest.approx(20)
+    assert a["witnessed_percent"] == pytest.approx(60)
+    assert a["witnessed_fatal_percent"] == pytest.approx(60)
+    assert a["caused_percent_ci95_low"] == pytest.approx(100 * wilson(1, 5)[0])
+    b = row_of(rows, player="B", error="format")
+    assert (b["caused"], b["caused_fatal"], b["witnessed"]) == (2, 2, 1)
+    assert row_of(rows, player="B", error="target")["repaired"] == 1
+    assert {row["error"] for row in rows} == {"any", "format", "target", "refusal"}
+    # What one player caused, each of the two others witnessed.
+    whole = [row for row in rows if row["error"] == "any"]
+    assert sum(row["witnessed"] for row in whole) == 2 * sum(row["caused"] for row in whole)
+
+
+def test_errors_of_the_measured_seat_are_those_of_all_games():
+    """Void games too; the numbers are those of the table of errors for a player of one seat."""
+    assert subject_errors(RECORDS)["void"] == 1
+    assert subject_errors(RECORDS)["refused_per_game"] == pytest.approx(1 / 5)
+    for seat, player in enumerate("AB"):
+        row = subject_errors([replace(record, subject=seat) for record in RECORDS])
+        like = row_of(error_rows(RECORDS), player=player, error="any")
+        for name in ("caused_fatal_percent", "witnessed_fatal_percent"):
+            assert row[name] == like[name]
+
+
+def test_the_validity_rule():
+    notes = error_notes(RECORDS)  # depths 1, 1, 0.2, 0.4, 0.2
+    assert notes[0].startswith("ipd3: 80 % of the games have an error and the median game lasts")
+    assert "0.40 of the usual rounds: a ranking of all games measures who survives" in notes[0]
+    assert "not a random sample" in notes[1]
+    # Either condition alone does not do it, and 30 % is not above 30 %.
+    deep = [game(k, (1, 0, 0), [FORFEIT]) for k in range(5)]
+    short = [game(k, (1, 0, 0), rounds=1) for k in range(7)]
+    for records in (deep, short, deep[:3] + short):
+        assert not any("survives" in note for note in error_notes(records))
+    assert not error_notes(short)
+
+
+def test_pairs_are_all_teams_of_complete_games():
+    four = {"players": ("A", "B", "B", "C"), "game": "mafia", "teams": ((0,), (1, 2, 3))}
+    twins = game(5, (0, 0, 0), players=("A", "A", "B"))
+    table = pairs_of([game(0, (1, -1, -1, -1), **four), RECORDS[0], RECORDS[4], twins])
+    assert table.names == ("A", "B", "C")
+    assert table.apart[0] == pytest.approx([1, -2 / 3, -1 / 3])
+    assert table.apart[1:4].tolist() == [[1, -1, 0], [1, 0, -1], [0, 1, -1]]
+    assert table.apart[4:].tolist() == [[1, -1, 0], [1, -1, 0]]  # A with itself tells nothing
+    assert table.won.tolist() == [1, 1, 1, 0.5, 0.5, 0.5]
+    assert table.deal.tolist() == [0, 0, 0, 0, 1, 1]  # the first two games share a deal
+
+
+@given(st.permutations(range(4)), st.integers(-5, 5))
+def test_neither_order_nor_a_constant_reward_moves_a_pair(order, shift):
+    shuffled = [RECORDS[k] for k in order]
+    moved = [replace(r, rewards=tuple(x + shift for x in r.rewards)) for r in shuffled]
+    assert pairs_of(moved).won.tolist() == pairs_of(shuffled).won.tolist()
+    assert sorted(pairs_of(moved).won.tolist()) == sorted(pairs_of(RECORDS).won.tolist())
+
+
+def drawn_games(count, strength, errors=None, seed=0):
+    """Draw games of Plackett and Luce; who errs, with its chance, comes last and ends the game."""
+    rng = np.random.default_rng(seed)
+    records = []
+    for number in range(count):
+        order = rng.permutation(3)
+        players = tuple("ABC"[k] for k in order)
+        luck = np.array([strength[k] for k in order]) + rng.gumbel(size=3)
+        broke = [seat for seat in range(3) if rng.random() < (errors or {}).get(players[seat], 0)]
+        made = ()
+        if broke:
+            luck[broke[0]] = -99
+            made = (ErrorRecord(broke[0], "format", fatal=True, decided=True),)
+        places = np.argsort(np.argsort(luck)) - 1.0
+        records.append(game(number, places, made, players=players))
+    return records
+
+
+def test_equals_who_err_differently_are_ranked_apart_in_all_games_only():
+    rows, notes = rating_rows(drawn_games(600, (0, 0, 0), {"A": 0.5, "B": 0.2}))
+    everything = {r["player"]: r for r in rows if r["subset"] == "all"}
+    clean = [r for r in rows if r["subset"] == "clean"]
+    assert everything["C"]["rating_ci95_low"] > everything["A"]["rating_ci95_high"] + 100
+    assert [r["player"] for r in rows[:3]] == ["C", "B", "A"]
+    assert all(r["rating_ci95_low"] < 0 < r["rating_ci95_high"] for r in clean)
+    assert not notes
+    assert sum(r["rating"] for r in rows[:3]) == pytest.approx(0, abs=1e-9)
+
+
+def test_what_cannot_be_rated_is_said_and_the_rest_is_rated():
+    records = [*drawn_games(60, (0.3, 0, -0.3)), game(99, (1, 0, 0), players=("X", "Y", "Y"))]
+    with pytest.raises(TomevalError, match=r"no chain of games connects \{.*\} and \{X, Y\}"):
+        rating_rows(records)
+    records[-1] = replace(records[-1], game="blotto")
+    rows, notes = rating_rows(records)
+    assert {row["game"] for row in rows} == {"ipd3", "blotto"}
+    assert any(TOGETHER in note and "no chain of games" in note for note in notes)
+    assert any("blotto (all)" in note and "rating of X, Y" in note for note in notes)
+    with pytest.raises(TomevalError, match="nobody to rate"):
+        rating_rows(records[:9], dict.fromkeys("ABC", 0.0))
+    with pytest.raises(TomevalError, match="no game to rate"):
+        rating_rows([])
+
+
+def test_a_newcomer_among_a_frozen_pool():
+    records = drawn_games(300, (0.8, 0, 0), seed=3)
+    rows, _ = rating_rows(records, {"B": 100.0, "C": {"ipd3": 100.0}})
+    value = {row["player"]: row["rating"] for row in rows if row["subset"] == "all"}
+    assert value["B"] == value["C"] == pytest.approx(100)
+    assert value["A"] == pytest.approx(100 + 0.8 * ELO, abs=60)
+
+
+ARENA = {
+    "domain": "arena",
+    "episodes": 36,
+    "on_invalid": "eliminate",
+    "games": {"g": {"game": "ipd3", "talk": 0, "rounds": 4}},
+    "players": {
+        "noisy": {"kind": "tit_for_tat", "noise": 0.3},
+        "sloppy": {"kind": "tit_for_tat", "error_rate": 0.2, "noise": 0.3},
+        "chance": {"kind": "random"},
+    },
+    "lineups": [{"game": "g", "subject": "noisy", "others": ["sloppy", "chance"]}],
+    "values": False,
+    "probes": False,
+}
+
+
+def test_the_command(tomeval, tmp_path):
+    folder = tmp_path / "run"
+    run(ARENA, folder).close()
+    code, out, errors = tomeval("table", folder, "--what", "ratings")
+    assert code == 0
+    assert all(name in out for name in ARENA["players"])
+    assert "not a random sample" in errors
+    rows = json.loads(tomeval("table", folder, "--what", "ratings", "--format", "json")[1])
+    assert {(row["games"], row["deals"]) for row in rows if row["subset"] == "all"} == {(36, 12)}
+    rows = json.loads(tomeval("table", folder, "--what", "errors", "--format", "json")[1])
+    caused = {row["player"]: row["caused"] for row in rows if row["error"] == "any"}
+    assert caused["noisy"] == caused["chance"] == 0 < caused["sloppy"]
+    code, _, errors = tomeval("table", folder, "--what", "ratings", "--by", "game")
+    assert (code, "leave out --by" in errors) == (2, True)

@@ -1,0 +1,272 @@
+"""What each kind of game pays as an environment: its loop, and the values of its solver."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.arena.games import is_game
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.optima import Plan, known_best_response, reference_rewards
+from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.responses import gains
+from tomeval.models.base import Model
+from tomeval.runs.experiment import make_experiment
+
+PLAYER = "player"
+Earned = Iterator[tuple[str, float]]
+Data = dict[str, Any]
+
+
+class Playing(NamedTuple):
+    """An episode under way: what plays it, and what it earned since the last call, by reward.
+
+    The coroutine stops at every question to the model, and returns what has a `status`. `earned` is
+    told whether the episode is over.
+    """
+
+    coroutine: Coroutine[Any, Any, Any]
+    earned: Callable[[bool], Earned]
+
+
+class Task(NamedTuple):
+    """What all episodes of an environment share; equal numbers of episodes have equal chance."""
+
+    name: str
+    weights: Mapping[str, float]
+    begin: Callable[[int, Model], Playing]
+
+
+def task_of(game: str, partner: Any, weights: Data, player: Data, data: Data, given: Data) -> Task:
+    """Return the task of a game; see `tomeval.environment`."""
+    keys: tuple[str, ...]
+    if game == "decrypto":
+        make, keys = _decrypto, ("rules", "seat")
+    elif is_game(game):
+        make, keys = _arena, ("rules",)
+    else:
+        make, keys = _matrix, ("horizon", "labels")
+    for name in given:
+        if name not in keys:
+            raise TomevalError(f"{name}: not for {game}, which has {' and '.join(keys)}")
+    return make(game, partner, weights, player, data | given)
+
+
+def _check(weights: Mapping[str, Any], *known: str) -> None:
+    for name, weight in weights.items():
+        if name not in (*known, "format"):
+            raise unknown("reward", name, [*known, "format"])
+        if type(weight) not in (int, float) or not math.isfinite(weight):
+            raise TomevalError(f"reward: weight of {name!r} must be finite, not {weight!r}")
+    if not weights:
+        raise TomevalError(f"reward: must name at least one of {', '.join(known)}")
+
+
+def _cell(data: Data) -> Any:
+    [cell] = make_experiment(data, where="environment").cells
+    return cell
+
+
+def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]]:
+    """Return who else plays: names, which their chance follows from, and tables of players."""
+    several = [partner] if isinstance(partner, str | Mapping) else list(partner)
+    return [
+        (one, table(one)) if isinstance(one, str) else (f"other {number}", dict(one))
+        for number, one in enumerate(several, 1)
+    ]
+
+
+def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
+    """Return the task of a matrix game; rounds that are over pay."""
+    from tomeval.domains.matrix.play import play_episode_async
+    from tomeval.domains.matrix.record import Record
+    from tomeval.domains.matrix.steps import NONE
+
+    _check(weights, "payoff", "regret", "advantage", "literal")
+    subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}
+    partner = dict(partner) if isinstance(partner, Mapping) else partner
+    cell = _cell({"games": [game], "partners": [partner], "subjects": [subject], **data})
+    setup, rules, horizon = cell.setup, cell.setup.game, cell.setup.horizon
+    if not isinstance(setup.partners, PartnerSet):
+        raise TomevalError(
+            f"partner {setup.partners.name!r}: has no table, so the optimal reward is unknown; "
+            "choose a partner of `tomeval list partners`"
+        )
+
+    def begin(episode: int, model: Model) -> Playing:
+        which = int(setup.draw_partners(episode, 1)[0])
+        known, record = setup.tables.partners[which], Record(episode, which)
+        paid, finished = iter(range(horizon)), Counter[str]()
+
+        def on_step() -> None:
+            finished["rounds"] += 1
+
+        def earned(over: bool) -> Earned:
+            for step in islice(paid, finished.pop("rounds", 0)):
+                state, theirs, own, _, _, _, predicted, *_ = record.rows[step]
+                payoff = float(rules.own[own, theirs])
+                yield "payoff", payoff
+                if "regret" in weights:
+                    best = reference_rewards(rules, known, horizon, cell.reference)
+                    yield "regret", payoff - float(best[step])
+                if "advantage" in weights:
+                    plan = known_best_response(rules, known, horizon)
+                    yield "advantage", float(advantages(rules, known, plan, step, state)[own])
+                yield "literal", float(predicted != NONE and predicted == theirs)
+
+        played = play_episode_async(setup, episode, model, on_step, record=record)
+        return Playing(played, earned)
+
+    return Task(f"{rules.name}, {setup.partners.name}, T = {horizon}", weights, begin)
+
+
+def advantages(
+    game: MatrixGame, partner: Partner, plan: Plan, step: int, state: int
+) -> NDArray[np.float64]:
+    """Return Q* - V* of every own action, shape (n,), in payoff units, at most 0.
+
+    `plan` is the best response over T steps, `step` counts from 0, `state` is the partner's. The
+    sum over an episode has the expectation of what was earned, less the value of the best response.
+
+    Examples
+    --------
+    One step before the last, defecting on tit for tat wins 2 now and loses 5 then:
+
+    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.domains.matrix.partner_specs import get_partner
+    >>> ipd = get_game("IPD")
+    >>> tft = get_partner("tit_for_tat", ipd)
+    >>> plan = known_best_response(ipd, tft, 2)
+    >>> advantages(ipd, tft, plan, 0, tft.start).tolist()
+    [0.0, -3.0]
+    """
+    chance = partner.emissions[state]
+    later = (chance * plan.relative[step + 1][partner.next_state[state]]).sum(axis=1)
+    q: NDArray[np.float64] = gains(game) @ chance + later
+    lost: NDArray[np.float64] = q - q.max()
+    return lost
+
+
+def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
+    """Return the task of a game of the arena; all but regret is paid at its end."""
+    from tomeval.domains.arena.cells import SUBJECT
+    from tomeval.domains.arena.play import SUBJECT_SLOT, play_game
+    from tomeval.domains.arena.played import PlayedGame
+    from tomeval.domains.arena.seating import solver_of, table_of
+
+    _check(weights, "payoff", "regret", "literal")
+    named = _others(partner, lambda kind: {"kind": kind})
+    names = [name for name, _ in named]
+    others = [names] if len(names) > 1 else names[0]
+    cell = _cell(
+        {
+            **{name: data[name] for name in ("seed", "on_invalid")},
+            "domain": "arena",
+            "games": {game: {"game": game, **data.get("rules", {})}},
+            "players": {PLAYER: player, **dict(named)},
+            "lineups": [{"game": game, "subject": PLAYER, "others": others}],
+            "attempts": player["max_attempts"],
+            "probes": "literal" in weights,
+            "values": "regret" in weights,
+        }
+    )
+    kinds = ", ".join(one.kind for one in cell.players[1:])
+    if "regret" in weights and solver_of(cell, 0) is None:
+        raise TomevalError(
+            f"reward 'regret': no values are known in {cell.table.name} against {kinds}; "
+            "choose 'payoff'"
+        )
+
+    def begin(episode: int, model: Model) -> Playing:
+        table = table_of(cell, episode, {SUBJECT: model}, lambda: None)
+        table.side_by_side = False  # nothing but the subject waits
+        deal, seats = cell.seated(episode)
+        played, paid = PlayedGame(episode, deal, seats), [0]
+
+        def earned(over: bool) -> Earned:
+            for decision in played.decisions[paid[0] :] if "regret" in weights else ():
+                if decision.slot == SUBJECT_SLOT and decision.verdict in ("valid", "default"):
+                    yield "regret", -_regret(decision)
+            paid[0] = len(played.decisions)
+            if over and played.rewards:
+                yield "payoff", float(played.rewards[seats[SUBJECT_SLOT]])
+                probed = [one.hit for decision in played.decisions for one in decision.probed]
+                yield "literal", float(sum(hit for hit in probed if hit is not None))
+
+        return Playing(play_game(table, episode, deal, played), earned)
+
+    return Task(f"{cell.table.name}, {kinds}", weights, begin)
+
+
+def _regret(decision: Any) -> float:
+    """Return V* - Q* of what counted as a decision, drawn at random or not."""
+    regret = None if decision.worth is None else decision.worth.counted
+    if regret is None or not regret.exact:
+        raise TomevalError(
+            f"reward 'regret': the value of a decision of kind {decision.kind!r} is not known "
+            "exactly against these players; choose 'payoff'"
+        )
+    return float(regret.low)
+
+
+def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
+    """Return the task of a seat of Decrypto; turns that are over pay."""
+    from tomeval.domains.decrypto.play import PlayedGame, play_game
+    from tomeval.domains.decrypto.players import table_from_spec
+    from tomeval.domains.decrypto.seating import best_of, table_of
+    from tomeval.domains.decrypto.seats import NAMES, ROLES
+
+    seat = data.pop("seat", "encoder")
+    if seat not in ROLES:
+        raise unknown("seat", seat, ROLES)
+    _check(weights, "payoff", *(("regret", "literal") if seat == "encoder" else ()))
+    roles = [role for role in ROLES if role != seat]
+    named = _others(partner, table_from_spec)
+    if len(named) not in (1, 2):
+        raise TomevalError(f"partner: give 2 ({' and '.join(roles)}) or 1, not {len(named)}")
+    names = [name for name, _ in named] * (3 - len(named))
+    cell = _cell(
+        {
+            **data,
+            "domain": "decrypto",
+            "players": {PLAYER: player, **dict(named)},
+            "pairings": [{seat: PLAYER, **dict(zip(roles, names, strict=True))}],
+            "probes": {"eve": "literal" in weights},
+            "best_turn": "regret" in weights,
+        }
+    )
+    others = ", ".join(cell.name(role) for role in roles)
+    if "regret" in weights and best_of(cell) is None:
+        raise TomevalError(
+            f"reward 'regret': the best turn is not known with {others}, only with two embeddings "
+            "as listeners; choose 'payoff'"
+        )
+
+    def begin(episode: int, model: Model) -> Playing:
+        table = table_of(cell, episode, {seat: model}, None)
+        table.side_by_side = False  # nothing but the trained seat waits
+        deal, _, _ = cell.deal(episode)
+        played, paid = PlayedGame(episode, deal), [0]
+
+        def earned(over: bool) -> Earned:
+            for turn in played.turns[paid[0] :]:
+                if turn.bob is None or turn.eve is None:
+                    return
+                paid[0] += 1
+                caught = turn.eve == turn.code
+                value = float(turn.bob == turn.code and not caught)
+                yield "payoff", float(caught) if seat == "interceptor" else value
+                if turn.best is not None:
+                    yield "regret", value - turn.best
+                yield "literal", float(sum(probed.value == turn.eve for probed in turn.probes))
+
+        return Playing(play_game(table, episode, deal, played=played), earned)
+
+    return Task(f"Decrypto as {NAMES[seat]}, with {others}", weights, begin)
