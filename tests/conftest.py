@@ -15,9 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tomeval import cli
-from tomeval.core.extensions import _LOADED
-from tomeval.core.shipped import SHIPPED
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.core.extensions import ADDED, shipped
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.outside import _ADOPTED, LOADED
@@ -45,7 +43,7 @@ HANG = 600
 """Seconds after which a test has gone wrong. Nothing is ever waited for by the clock: a condition
 is, as long as it takes on a machine that has other things to do."""
 
-REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, SUBJECTS, BACKENDS, LOADED, _LOADED)
+REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, BACKENDS, LOADED, ADDED)
 
 SLOW = 1800
 """Seconds that a test marked slow may take, unless it says so itself."""
@@ -65,7 +63,7 @@ def restored() -> Iterator[None]:
         adopted = {name: dict(brought) for name, brought in _ADOPTED.items()}
         yield
         for name, brought in [*_ADOPTED.items()]:  # measures that strangers gave to domains
-            strange = {measure for measure, owner in brought.items() if owner not in SHIPPED}
+            strange = {measure for measure, owner in brought.items() if owner not in shipped()}
             new = strange - adopted.get(name, {}).keys()
             if new and name in LOADED:
                 domain = LOADED[name]

@@ -10,6 +10,7 @@ from support import ROOT
 
 import tomeval
 from tomeval.cli.starting import KINDS, write_example
+from tomeval.core.extensions import ADDED
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.outside import _MAKERS
 from tomeval.strategies.parts import forget
@@ -36,11 +37,12 @@ def test_code_on_the_page_is_that_of_the_examples(written, block) -> None:
 
 def test_a_combination_gets_a_name() -> None:
     try:
-        exec(CAREFUL, {"tomeval": tomeval})
+        exec(CAREFUL, {"tomeval": tomeval, "__name__": "page"})
         assert parse_strategy("careful").name == "S2A + Social QA + CoT"
     finally:
         forget("Careful")
         _MAKERS.clear()
+        ADDED.pop("page", None)
     with pytest.raises(tomeval.TomevalError, match="cannot be read"):
         parse_strategy("careful")
 

@@ -13,9 +13,10 @@ import pytest
 import tomeval
 from tomeval.core import plugins
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import ADDED
 from tomeval.core.outcomes import Decision
 from tomeval.core.plugins import load_plugins
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.domains.matrix.subjects import subject_class
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.exporting import export_run
@@ -76,12 +77,11 @@ TEMPLATE = HEAD + "Round {{ round }} counts.\n"
 @pytest.fixture
 def clean(monkeypatch):
     """Forget what a test registers, and look for plugins anew."""
-    subjects, backends, modules = dict(SUBJECTS), dict(BACKENDS), set(sys.modules)
+    backends, modules = dict(BACKENDS), set(sys.modules)
     monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
     yield
-    for known, before in ((SUBJECTS, subjects), (BACKENDS, backends)):
-        for name in set(known) - set(before):
-            del known[name]
+    for name in set(BACKENDS) - set(backends):
+        del BACKENDS[name]
     for key in [k for k, part in advice_parts().items() if part.make]:
         forget(key)
     for name in list(named_strategies()):
@@ -292,7 +292,7 @@ def test_the_same_thing_again_replaces_itself(clean) -> None:
             def predict(self, observation, own_action):
                 return Decision(0)
 
-    assert SUBJECTS["again"].number == 1
+    assert subject_class("again").number == 1
     with pytest.raises(TomevalError, match="subject 'again': the name is taken by"):
         tomeval.register_subject("again")(type("Other", (Again,), {}))
 
@@ -390,7 +390,7 @@ def test_a_run_says_what_it_lacks_without_its_plugin(package, tmp_path) -> None:
     subjects = {"own": "first", "written": {"strategy": "Reminder", "model": "hf:x"}}
     tomeval.run({**experiment, "subjects": "first"}, tmp_path / "own").close()
     assert tomeval.make_experiment({**experiment, "subjects": subjects["written"]}).cells
-    del SUBJECTS["first"]
+    del ADDED["own_parts"]
     with tomeval.Run(tmp_path / "own") as run:  # its rows need the subject no more
         assert len(run.rows()) == 1
     forget("reminder")
@@ -412,6 +412,7 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
         before = [dict(row) for row in run.rows()]
     for key in [k for k, part in advice_parts().items() if part.make]:
         forget(key)
+    del ADDED["own_parts"]
     (package.parent / "own_parts-1.5.dist-info" / "entry_points.txt").write_text("")
     with pytest.raises(TomevalError, match="cannot be read"):
         parse_strategy("Reminder + CoT")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tomeval.core.shipped import SHIPPED
+from tomeval.core.extensions import shipped
 
 SCRIPT = Path(__file__).with_name("without_extension.py")
 
@@ -32,7 +32,7 @@ def failure():
         yield call
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", shipped())
 def test_the_rest_works_without(failure, name, tmp_path) -> None:
     assert failure(f"tomeval.extensions.{name}", name, tmp_path) == ""
 
@@ -40,10 +40,6 @@ def test_the_rest_works_without(failure, name, tmp_path) -> None:
 @pytest.mark.parametrize("name", ["decrypto", "arena"])
 def test_the_rest_works_without_a_domain(failure, name, tmp_path) -> None:
     assert failure(f"tomeval.domains.{name}", name, tmp_path) == ""
-
-
-def test_help_and_tables_load_no_extension(failure, tmp_path) -> None:
-    assert failure("tomeval.extensions", "", tmp_path) == ""
 
 
 def test_what_fails_is_told(failure, tmp_path) -> None:

@@ -7,18 +7,16 @@ import textwrap
 from importlib import import_module
 
 import pytest
-import typer
 
 from tomeval.core import extensions, plugins
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import BY_NAME, Extension, NotInstalled, resolved
-from tomeval.core.shipped import SHIPPED, Shipped
+from tomeval.core.extensions import KINDS, PER_DOMAIN, Extension, NotInstalled, resolved, shipped
+from tomeval.runs.outside import figures_of
 
 
 @pytest.fixture
 def clean(monkeypatch):
     """Forget what a test adds."""
-    monkeypatch.setattr(extensions, "_LOADED", dict(extensions._LOADED))
     monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
     yield
     for name in set(sys.modules):
@@ -26,31 +24,23 @@ def clean(monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_table_says_what_an_extension_brings(name) -> None:
-    line, extension = SHIPPED[name], extensions.load(name)
+@pytest.mark.parametrize("name", shipped())
+def test_what_the_table_says_is_there(name) -> None:
+    extension = shipped()[name]
     assert extension.name == name
     assert extension.about
-    assert line.where.startswith(f"tomeval.extensions.{name}:")
-    for kind in BY_NAME:
-        assert list(line.names(kind)) == list(getattr(extension, kind)), kind
-    by_domain = {*extension.measures, *extension.tables, *extension.figures}
-    assert set(line.data) == by_domain
-    drawn = {name for of in extension.figures.values() for name in resolved(of)}
+    assert set(extension.data) <= {domain for kind in PER_DOMAIN for domain in extension[kind]}
+    for kind in KINDS:
+        for part in extension[kind]:
+            made = extension.resolve(kind, part)
+            if kind in ("lists", "engines", "portions", "loggers", "commands", "runs"):
+                assert callable(made.run if isinstance(made, extensions.CommandPart) else made)
+            elif kind == "exporters":
+                assert callable(resolved(made.write))
+            elif kind == "comparisons":
+                assert callable(made.table)
+    drawn = {name for domain in extension["figures"] for name in figures_of(extension, domain)}
     assert {*extension.first_figures} <= drawn
-    for command, (panel, about) in line.commands.items():
-        made = resolved(extension.commands[command])
-        made = made.run if isinstance(made, extensions.CommandPart) else made
-        said = made.info.help if isinstance(made, typer.Typer) else made.__doc__
-        assert about == said.partition("\n")[0].strip()
-        assert panel
-    for kind in ("lists", "engines", "portions", "commands"):
-        for part in map(resolved, getattr(extension, kind).values()):
-            assert callable(part.run if isinstance(part, extensions.CommandPart) else part)
-    for exporter in extension.exporters.values():
-        assert callable(resolved(exporter.write))
-    for compared in extension.comparisons.values():
-        assert callable(resolved(compared).table)
 
 
 MINE = '''
@@ -144,7 +134,6 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
     kind = PlayerKind(
         "draws, by its luck",
         {"luck": 1},
-        {},
         lambda player, lists: player.options["luck"],
         dict.fromkeys(("encoder", "decoder", "interceptor"), seat),
         lambda text: {"luck": int(text)},
@@ -232,7 +221,7 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
         assert load_prompts("matrix", "twice").sha256() != load_prompts("matrix").sha256()
         with pytest.raises(TomevalError, match="'first_one' is taken by the extension 'players'"):
             extensions.add(Extension("others", subjects={"first_one": First}))
-        with pytest.raises(TomevalError, match="the name is taken by tomeval"):
+        with pytest.raises(TomevalError, match="'rmax' is taken by tomeval"):
             extensions.add(Extension("others", subjects={"rmax": First}))
     finally:
         load_prompts.cache_clear()
@@ -251,17 +240,15 @@ def test_names_are_taken_once(clean) -> None:
     assert extensions.part("lists", "words") is len
 
 
-def test_one_that_cannot_be_imported_is_one_line(clean, monkeypatch, tomeval) -> None:
-    line = Shipped("tomeval.extensions.gone:EXTENSION", commands={"gone": ("Read", "Be gone.")})
-    monkeypatch.setitem(SHIPPED, "gone", line)
+def test_one_that_is_not_here_is_one_line(clean, monkeypatch, tomeval) -> None:
+    gone = Extension("gone", "is gone", commands={"gone": "tomeval.extensions.gone.away:go"})
+    monkeypatch.setitem(shipped(), "gone", gone)
     with pytest.raises(NotInstalled, match="the extension 'gone' cannot be loaded"):
-        extensions.load("gone")
-
-    assert "Be gone." in tomeval("--help")[1]
+        extensions.part("commands", "gone")
     code, _, errors = tomeval("gone", "--fast")
     assert code == 2
     assert errors.startswith("tomeval: the extension 'gone' cannot be loaded")
-    assert "'gone' cannot be loaded" in tomeval("list", "extensions")[1]
+    assert "is not here: is gone" in " ".join(tomeval("list", "extensions")[1].split())
 
 
 def test_every_line_of_the_table_has_its_folder() -> None:
@@ -270,4 +257,4 @@ def test_every_line_of_the_table_has_its_folder() -> None:
     from pathlib import Path
 
     folders = {path.parent.name for path in Path(home).glob("*/__init__.py")}
-    assert folders == set(SHIPPED)
+    assert folders == set(shipped())

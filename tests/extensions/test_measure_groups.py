@@ -6,12 +6,11 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import load_if_installed
-from tomeval.core.shipped import SHIPPED
+from tomeval.core.extensions import shipped
 from tomeval.plots import draw
 from tomeval.runs.outside import figures_of, groups_of, tables_of
 
-GROUPS = [name for name, line in SHIPPED.items() if "matrix" in line.data]
+GROUPS = [name for name, extension in shipped().items() if "matrix" in extension.data]
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +22,7 @@ def plain(tmp_path_factory):
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
-    extension = load_if_installed(name)
-    assert extension is not None
+    extension = shipped()[name]
     measures = [m.name for group in groups_of(extension, "matrix") for m in group.measures]
     tables = {*tables_of(extension, "matrix")}
     assert measures or tables

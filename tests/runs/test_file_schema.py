@@ -45,10 +45,6 @@ def test_every_key_and_every_option_is_described(domain) -> None:
     assert bare == ["domain"] or bare == []
     text = json.dumps(schema)
     assert not re.search(r"/(?:home|root|work|tmp)/|https?://(?!json-schema\.org)\S+\.\w+/", text)
-    if domain == "matrix":
-        llm = next(o for o in schema["definitions"]["subject"]["anyOf"] if "anyOf" in o)
-        bare = [name for name, key in llm["properties"].items() if "description" not in key]
-        assert bare == ["kind"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -73,23 +69,9 @@ WRONG = [
     {**GOOD, "episodes": 0},
     {**GOOD, "episodes": "many"},
     {**GOOD, "horizon": "long"},
-    {**GOOD, "on_invalid": "ignore"},
-    {**GOOD, "reference": "best"},
-    {**GOOD, "subjects": ["rmaxx"]},
-    {**GOOD, "subjects": [{"kind": "rmax", "gama": 0.5}]},
-    {**GOOD, "subjects": [{"m": 1}]},
-    {**GOOD, "subjects": [{"strategy": "QA", "temprature": 1.0}]},
-    {**GOOD, "subjects": [{"strategy": "QA", "model": {"dtype": "float32"}}]},
-    {**GOOD, "games": [{"labels": "neutral"}]},
     {**GOOD, "games": []},
-    {**GOOD, "partners": [{"partners": ["always(0)"], "wieghts": [1]}]},
-    {"domain": "decrypto", "players": {"a": {"kind": "randm"}}},
-    {"domain": "decrypto", "players": {"a": {"kind": "random", "k": 2}}},
     {"domain": "decrypto", "players": {}, "pairings": [{"encoder": "all"}]},
     {"domain": "decrypto", "players": {}, "rules": {"turn": 3}},
-    {"domain": "arena", "games": {"a": {"game": "chess"}}},
-    {"domain": "arena", "games": {"a": {"game": "ipd3", "round": 2}}},
-    {"domain": "arena", "players": {"a": {"kind": "random", "error_rate": 2.0}}},
     {"domain": "arena", "lineups": [{"game": "ipd3", "subjects": "a", "others": "b"}]},
 ]
 

@@ -12,9 +12,7 @@ import pytest
 from support import ROOT
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.file_schema import experiment_schema
 from tomeval.runs.plan import plan_rows
 
 EXPERIMENTS = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
@@ -35,20 +33,6 @@ def table_at(data: Any, at: tuple[str | int, ...]) -> Any:
     for key in at:
         data = data[key]
     return data
-
-
-def holds_table(part: Any, schema: dict[str, Any]) -> bool:
-    """Tell whether a part of a schema admits a table."""
-    if isinstance(part, list):
-        return any(holds_table(one, schema) for one in part)
-    if not isinstance(part, dict):
-        return False
-    named = str(part.get("$ref", "")).rpartition("/")[2]
-    if part.get("type") == "object" or (
-        named and holds_table(schema["definitions"][named], schema)
-    ):
-        return True
-    return any(holds_table(one, schema) for one in part.values())
 
 
 def refused(data: dict[str, Any], load: Any, seen: set[Any]) -> int:
@@ -127,18 +111,3 @@ def test_so_do_tables_of_models_before_anything_is_played(data) -> None:
 
     load(copy.deepcopy(data))
     assert refused(data, load, set()) > 4
-
-
-@pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])
-def test_no_key_that_can_be_a_table_is_left_untried(domain) -> None:
-    files = [tomllib.loads(path.read_text(encoding="utf-8")) for path in EXPERIMENTS]
-    tried = {
-        at[0]
-        for data in [*files, *SMALL]
-        if data.get("domain", "matrix") == domain
-        for at in tables(data)
-        if at
-    }
-    schema = experiment_schema(get_domain(domain))
-    can = {key for key, one in schema["properties"].items() if holds_table(one, schema)}
-    assert can == tried

@@ -9,7 +9,7 @@ from typing import Any
 
 from tomeval.api.opened import Run
 from tomeval.api.showing import in_notebook, shown_in_notebook
-from tomeval.core.extensions import portion
+from tomeval.core.extensions import part
 from tomeval.models.served.limits import Budget
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
@@ -104,7 +104,7 @@ def run(
             budget=budget,
             startup_test=startup_test,
             go_on=go_on,
-            part=None if shard is None else portion("shard")(shard),
+            part=None if shard is None else part("portions", "shard")(shard),
             progress=on_steps,
             on_counts=on_counts,
             live=live,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import Extension
 from tomeval.core.plugins import loaded_plugins
 from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
-from tomeval.core.shipped import SHIPPED
 from tomeval.runs.domain import Domain, domain_names, get_domain
 from tomeval.runs.outside import known_figures, known_tables, with_all_extensions
 
@@ -63,7 +63,7 @@ def _lists() -> Rows:
     rows = [("", name, make) for name, make in LISTS.items()]
     rows += [
         *_of_domains(),
-        *(("", name, brought.resolved(m)) for name, m in brought.parts("lists").items()),
+        *(("", name, make) for name, make in brought.parts("lists").items()),
     ]
     return [
         {
@@ -278,22 +278,20 @@ def formats() -> Rows:
 
 def extensions() -> Rows:
     """Return the extensions: those that ship, and those of installed packages and of --plugin."""
-
-    def row(one: Extension, source: str) -> dict[str, Any]:
-        brings = ", ".join(kind for kind in brought.FIELDS if getattr(one, kind))
-        return {"extension": one.name, "brings": brings, "from": source, "about": one.about}
-
-    rows: Rows = []
-    for name in SHIPPED:
-        try:
-            rows.append(row(brought.load(name), "tomeval"))
-        except brought.NotInstalled as error:
-            rows.append(row(Extension(name, str(error)), "tomeval"))
-    added = {one.name: one for one in brought.loaded()}
+    sources = [(one, "tomeval") for one in brought.shipped().values()]
     for plugin in loaded_plugins():
-        one = added.get(plugin.extension, Extension(plugin.name, plugin.module))
-        rows.append(row(one, plugin.package or "--plugin"))
-    return rows
+        empty = Extension(re.sub(r"\W", "_", plugin.name), plugin.module)
+        one = brought.ADDED.get(plugin.extension, empty)
+        sources.append((one, plugin.package or "--plugin"))
+    return [
+        {
+            "extension": one.name,
+            "brings": ", ".join(kind for kind in brought.KINDS if one[kind]),
+            "from": source,
+            "about": one.about if brought.is_installed(one) else f"is not here: {one.about}",
+        }
+        for one, source in sources
+    ]
 
 
 LISTS: dict[str, Callable[[], Rows]] = {

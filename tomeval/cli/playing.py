@@ -110,13 +110,13 @@ def run(
     2, the input or a model cannot be used, or a cap is reached;
     130 (Ctrl-C) or 143 (TERM), stopped after calls in flight; twice: at once.
     """
+    from tomeval.core import extensions
     from tomeval.core.credentials import trusting
-    from tomeval.core.extensions import portion
     from tomeval.runs.experiment import load_experiment
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
-    part = None if shard is None else portion("shard")(shard)
+    part = None if shard is None else extensions.part("portions", "shard")(shard)
     stops = _stops(until, max_episodes)
     loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
     if overrides:

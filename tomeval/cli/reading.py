@@ -34,12 +34,12 @@ def status(
     Of several runs, how far each is and all are together. The exit code is 0 whatever is missing:
     the runs could be read.
     """
-    from tomeval.core.extensions import portion
+    from tomeval.core.extensions import part
     from tomeval.runs.folder import run_folders
 
     folders = run_folders(runs)
     if len(folders) > 1:
-        portion("status")(folders, where or (), form)
+        part("portions", "status")(folders, where or (), form)
         return
     (folder,) = folders
     if folder not in runs:  # the only one in the folder that was named

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tomeval.core.credentials import credential_among
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import bring, named, part, parts, receive, resolved
+from tomeval.core.extensions import bring, named, part, parts, reserve, resolved
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
@@ -108,7 +108,9 @@ def register_model(
     """
 
     def register(opener: _Opener) -> _Opener:
-        bring("models", kind, Backend(opener, form or kind, served, about=about), opener)
+        backend = Backend(opener, form or kind, served, about=about)
+        _take(kind, backend)
+        bring("models", kind, backend, opener)
         return opener
 
     return register
@@ -121,7 +123,7 @@ def _opener(backend: Backend) -> str:
 
 
 def _take(kind: str, backend: Backend) -> None:
-    """Enter a kind of model that an extension brings."""
+    """Enter a kind of model from outside among those that can be opened."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", kind):
         raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
     if backend.form.partition(":")[0] != kind:
@@ -132,7 +134,7 @@ def _take(kind: str, backend: Backend) -> None:
     BACKENDS[kind] = backend
 
 
-receive("models", _take)
+reserve("models", dict(BACKENDS))
 
 
 def is_kind(kind: str) -> bool:
@@ -142,7 +144,7 @@ def is_kind(kind: str) -> bool:
 
 def all_backends() -> dict[str, Backend]:
     """Return every kind of model, with those of all extensions that can be loaded."""
-    return {**{kind: resolved(one) for kind, one in parts("models").items()}, **BACKENDS}
+    return {**parts("models"), **BACKENDS}
 
 
 def model_name(spec: str | dict[str, Any]) -> str:

@@ -325,8 +325,7 @@ def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
         raise unknown("comparison", what, table_names(), "--what")
     for name in given:
         if name not in chosen.options:
-            brought = extensions.parts("comparisons").items()
-            known = {**TABLES, **{one: extensions.resolved(made) for one, made in brought}}
+            known = TABLES | extensions.parts("comparisons")
             readers = ", ".join(other for other, one in known.items() if name in one.options)
             raise TomevalError(f"{name} has no effect with --what {what}; it applies to: {readers}")
     made: Callable[..., Table] = chosen.table

@@ -15,14 +15,14 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import NotInstalled, bring, loaded, named, part, receive
+from tomeval.core.extensions import NotInstalled, bring, named, part, reserve
 from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served
 from tomeval.models.naming import shown_name
 from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
 from tomeval.runs.measures import Measure, guarded
-from tomeval.runs.outside import LOADED, adopt
+from tomeval.runs.outside import LOADED, adopt_added
 from tomeval.runs.schema import Schema
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ DOMAINS: dict[str, str] = {
     "arena": "tomeval.domains.arena.domain:ARENA",
 }
 """Where each domain is: ``module:object``, loaded when it is first named."""
+
+reserve("domains", DOMAINS)
 
 Row = tuple[Any, ...]
 Rows = list[dict[str, Any]]
@@ -288,18 +290,14 @@ def register_domain(domain: Domain) -> Domain:
         for measure, one in domain.measures.items()
     }
     bring("domains", name, domain, domain.experiment)
+    _take(name, domain)
     return domain
 
 
 def _take(name: str, domain: Domain) -> None:
     """Enter a domain: one that ships, or one that an extension brings."""
     LOADED[name] = check_domain(domain)
-    for extension in loaded():
-        if domain.name in extension.measures:
-            adopt(domain, extension)
-
-
-receive("domains", _take)
+    adopt_added(domain)
 
 
 def domain_names() -> list[str]:

@@ -267,7 +267,7 @@ def _true_too(schema: dict[str, Any]) -> None:
     schema["anyOf"].insert(0, {"const": True})
 
 
-def _tables_of(keys: type[Experiment]) -> dict[str, type[BaseModel]]:
+def tables_of(keys: type[Experiment]) -> dict[str, type[BaseModel]]:
     """Return the models of all keys that are tables, see `Experiment.tables`."""
     tables = keys.tables()
     for name, field in keys.model_fields.items():
@@ -339,7 +339,7 @@ def load_experiment(
         raise not_read(path, error) from None
     try:
         domain = _domain_of(data, where)
-        tables = _tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
+        tables = tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
         for override in overrides:
             override_key(data, override, tables)
         given = [model] if isinstance(model, str) else list(model or ())
@@ -389,7 +389,7 @@ def make_experiment(
         from tomeval.runs.faults import explained
 
         everything = keys_of(domain)
-        raise TomevalError(explained(error, everything, _tables_of(everything), where)) from None
+        raise TomevalError(explained(error, everything, tables_of(everything), where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
     if experiment.until or experiment.max_episodes is not None:

@@ -104,26 +104,7 @@ def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where:
 
 def _near_inside(name: str, keys: type[Experiment]) -> str:
     """Return the near match of an unknown key among those inside other keys; empty: none."""
-    from tomeval.runs.file_schema import DEFINITIONS, experiment_schema
-
-    schema = experiment_schema(get_domain(keys.model_fields["domain"].default))
-    inside: dict[str, str] = {}
-    level: list[tuple[str, Any]] = list(schema["properties"].items())
-    seen: set[tuple[str, str]] = set()
-    while level:  # by depth: an option is of the key that it is nearest to
-        below: list[tuple[str, Any]] = []
-        for key, part in level:
-            if isinstance(part, list):
-                below += [(key, one) for one in part]
-            elif isinstance(part, dict):
-                ref = str(part.get("$ref", "")).rpartition("/")[2]
-                if ref and (key, ref) not in seen:
-                    seen.add((key, ref))
-                    below.append((key, schema[DEFINITIONS][ref]))
-                for own in part.get("properties", {}):
-                    inside.setdefault(own, key)
-                below += [(key, one) for one in part.values()]
-        level = below
+    inside = get_domain(keys.model_fields["domain"].default).describe.inside()
     near = difflib.get_close_matches(name, inside, 1, cutoff=0.75)
     return f" (did you mean {near[0]!r} inside {inside[near[0]]!r}?)" if near else ""
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from tomeval.runs.domain import Domain
-from tomeval.runs.experiment import Experiment, keys_of
+from tomeval.runs.experiment import Experiment, keys_of, tables_of
 
 Json = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema#"
 """Editors of TOML read this draft."""
-
-DEFINITIONS = "definitions"
-"""Where parts of a schema are that others refer to."""
 
 _SECTIONS = ("Parameters", "Attributes", "Options")
 
@@ -26,36 +21,25 @@ _SECTIONS = ("Parameters", "Attributes", "Options")
 def experiment_schema(domain: Domain) -> Json:
     """Return the schema of a domain's experiment files, JSON-ready.
 
-    What a domain knows beyond the types of its keys, such as the kinds of its players, comes from
-    `Describe.keys`, with parts that are referred to under `DEFINITIONS`. A file that fits
-    can still be refused: whether its parts fit each other is checked when it is loaded.
+    It is that of pydantic, with what docstrings say of the keys. A file that fits can still be
+    refused: what stands in tables of games and players is checked when it is loaded.
     """
     keys = keys_of(domain)
     schema = keys.model_json_schema(ref_template="#/definitions/{model}")
     definitions = schema.pop("$defs", {})
-    described(schema, keys)
-    tables = {cls.__name__: cls for cls in _tables(keys)}
-    for name, definition in definitions.items():
-        if name in tables:
-            described(definition, tables[name])
-    properties = schema["properties"]
-    properties["domain"] = {"const": domain.name, **_kept(properties["domain"])}
-    properties["on_invalid"] |= one_or_many({"enum": list(keys.POLICIES)})
+    _describe(schema, keys)
+    for table in tables_of(keys).values():
+        if table.__name__ in definitions:
+            _describe(definitions[table.__name__], table)
+    schema["properties"]["domain"]["const"] = domain.name
     if domain.name != Experiment.model_fields["domain"].default:
         schema["required"] = sorted({"domain", *schema.get("required", ())})
-    definitions["model"] = model_schema()
-    for key, value in domain.describe.keys().items():
-        if key == DEFINITIONS:
-            definitions |= value
-        else:
-            properties[key] = {**_kept(properties[key]), **value}
+    about = "See docs/runs.md, and `tomeval list` for what can be named."
     head = {"$schema": DRAFT, "title": f"An experiment of tomeval: {domain.title}"}
-    schema.pop("title", None)
-    schema["description"] = "See docs/runs.md, and `tomeval list` for what can be named."
-    return {**head, **schema, "definitions": dict(sorted(definitions.items()))}
+    return {**schema, **head, "description": about, "definitions": definitions}
 
 
-def described(schema: Json, keys: type[BaseModel]) -> None:
+def _describe(schema: Json, keys: type[BaseModel]) -> None:
     """Add what docstrings say of the keys, and single values where a list may be left out."""
     said = meanings(keys)
     loose = {
@@ -66,57 +50,14 @@ def described(schema: Json, keys: type[BaseModel]) -> None:
     }
     for name, value in schema.get("properties", {}).items():
         value.pop("title", None)
-        if name in loose and value.get("type") == "array":
-            schema["properties"][name] = value = one_or_many(value.pop("items", {}), value)
         if name in said:
             value["description"] = said[name]
+        if name in loose and value.get("type") == "array":
+            value["anyOf"] = [value["items"], {"type": value.pop("type"), "minItems": 1}]
+            value["anyOf"][1]["items"] = value.pop("items")
+            value.pop("minItems", None)
     schema.pop("title", None)
     schema["description"] = (inspect.getdoc(keys) or "").partition("\n")[0]
-
-
-def one_or_many(item: Json, more: Mapping[str, Any] | None = None) -> Json:
-    """Return the schema of a key that is one value, or a list of values: an axis of the grid."""
-    kept = {key: value for key, value in (more or {}).items() if key in ("default", "description")}
-    return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}], **kept}
-
-
-def table(properties: Mapping[str, Json], required: Iterable[str] = (), about: str = "") -> Json:
-    """Return the schema of a table with these keys and no others."""
-    schema: Json = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    if needed := list(required):
-        schema["required"] = needed
-    return schema | ({"description": about} if about else {})
-
-
-def model_schema() -> Json:
-    """Return the schema of a language model: a name, or a table with its name and options."""
-    name = {"type": "string", "description": "See `tomeval list models`."}
-    options = {"type": "object", "properties": {"name": name}, "required": ["name"]}
-    return {"anyOf": [name, options], "description": "A language model, see docs/models.md."}
-
-
-def ref(name: str) -> Json:
-    """Refer to a part of the schema."""
-    return {"$ref": f"#/{DEFINITIONS}/{name}"}
-
-
-MODEL = ref("model")
-
-
-def of_default(value: Any, meaning: str = "", axis: bool = False) -> Json:
-    """Return the schema of an option, by its default; with `axis` it may be a list of values.
-
-    Whole numbers are fine where a number is the default. An option without a default, or whose
-    default is empty, can be anything.
-    """
-    kinds: dict[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
-    kind = kinds.get(type(value))
-    schema: Json = {"type": kind} if kind else {}
-    if axis and schema:
-        schema = one_or_many(schema)
-    if kind:
-        schema["default"] = value
-    return schema | ({"description": meaning} if meaning else {})
 
 
 def meanings(cls: type) -> dict[str, str]:
@@ -154,27 +95,3 @@ def _sections(text: str) -> dict[str, str]:
 def _plain(text: str) -> str:
     """Return a docstring's words without its marks of code."""
     return text.replace("``", "")
-
-
-def _kept(value: Mapping[str, Any]) -> Json:
-    """Return what of a key's schema stays if its type is described anew."""
-    return {key: value[key] for key in ("default", "description") if key in value}
-
-
-def _tables(keys: type[BaseModel]) -> Iterable[type[BaseModel]]:
-    """Yield the models of tables that the keys hold."""
-    for field in keys.model_fields.values():
-        for model in _models(field):
-            yield model
-            yield from _tables(model)
-
-
-def _models(field: FieldInfo) -> list[type[BaseModel]]:
-    """Return the models in a field's annotation."""
-    todo, models = [field.annotation], []
-    while todo:
-        one = todo.pop()
-        if isinstance(one, type) and issubclass(one, BaseModel):
-            models.append(one)
-        todo += getattr(one, "__args__", ())
-    return models

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import (
+    ADDED,
+    PER_DOMAIN,
     Extension,
     add,
-    load_if_installed,
-    loaded,
+    extensions_with,
+    is_installed,
     of_module,
-    resolved,
+    shipped,
+    with_parts,
 )
 from tomeval.core.plugins import check_new
-from tomeval.core.shipped import SHIPPED
 from tomeval.runs.measures import Measure, guarded
 
 if TYPE_CHECKING:
@@ -59,35 +61,11 @@ class Group:
     read: Callable[[Store, int, Mapping[str, Any]], Any] | None = None
 
 
-def readers(
-    domain: Domain, store: Store, number: int, definition: Mapping[str, Any]
-) -> dict[str, Callable[[], Any]]:
-    """Return what reads more of a cell, for the groups of measures that its run has data for."""
-    added = (
-        group for one in extensions_for(domain, store) for group in groups_of(one, domain.name)
-    )
-    return {
-        group.name: cache(partial(group.read, store, number, definition))
-        for group in added
-        if group.read is not None and group.present(store)
-    }
-
-
 _Of = TypeVar("_Of", bound=Callable[[Any, str], Any])
 
 
-def make_measure(
-    name: str,
-    of: Callable[[Any, str], Any],
-    *,
-    heading: str,
-    meaning: str,
-    unit: str,
-    better: Literal[1, 0, -1],
-    source: str,
-    spoken: str = "",
-) -> Measure:
-    """Return a measure of your own; see `register_measure` for what its function takes and gives.
+def make_measure(name: str, of: Callable[[Any, str], Any], **fields: Any) -> Measure:
+    """Return a measure of your own; see `register_measure` for its function and its fields.
 
     Raises
     ------
@@ -95,7 +73,7 @@ def make_measure(
         A field is missing or contradicts another.
     """
     try:
-        return Measure(name, heading, meaning, unit, better, source, guarded(of, name), spoken)
+        return Measure(name, of=guarded(of, name), **fields)
     except ValueError as error:
         raise TomevalError(str(error)) from None
 
@@ -123,23 +101,16 @@ def register_measure(
     TomevalError
         The name is taken, or a field is missing or contradicts another.
     """
+    fields = {"heading": heading, "meaning": meaning, "unit": unit, "better": better}
 
     def register(of: _Of) -> _Of:
-        made = make_measure(
-            name,
-            of,
-            heading=heading,
-            meaning=meaning,
-            unit=unit,
-            better=better,
-            source=source,
-            spoken=spoken,
-        )
+        made = make_measure(name, of, **fields, source=source, spoken=spoken)
         extension = of_module(of)
-        added = [m for m in extension.measures.get(domain, ()) if m.name != name]
-        known = {m.name: m.of for one in loaded() for m in lone_measures(one, domain)}
+        before = extension["measures"].get(domain, ())
+        known = {m.name: m.of for one in ADDED.values() for m in _measures_of(one, domain)}
         check_new("measure", name, known, made.of)
-        changed = replace(extension, measures={**extension.measures, domain: [*added, made]})
+        added = [*(m for m in before if m.name != name), made]
+        changed = with_parts(extension, "measures", {**extension["measures"], domain: added})
         if domain in LOADED:
             adopt(LOADED[domain], changed)
         add(changed)
@@ -148,86 +119,89 @@ def register_measure(
     return register
 
 
-def lone_measures(extension: Extension, domain: str) -> list[Measure]:
-    """Return the measures that an extension brings a domain for every run, in no group."""
-    brought = resolved(extension.measures.get(domain, ()))
-    return [one for one in brought if isinstance(one, Measure)]
+def groups_of(extension: Extension, domain: str) -> list[Group]:
+    """Return the groups of measures that an extension brings a domain."""
+    brought = extension.resolve("measures", domain) or ()
+    return [Group(one.name, (one,)) if isinstance(one, Measure) else one for one in brought]
+
+
+def tables_of(extension: Extension, domain: str) -> Mapping[str, Table]:
+    """Return the tables that an extension brings a domain."""
+    tables: Mapping[str, Table] = extension.resolve("tables", domain) or {}
+    return tables
+
+
+def figures_of(extension: Extension, domain: str) -> Mapping[str, Any]:
+    """Return what draws the figures that an extension brings a domain, by name."""
+    figures: Mapping[str, Any] = extension.resolve("figures", domain) or {}
+    return figures
 
 
 def extensions_for(domain: Domain, store: Store) -> list[Extension]:
-    """Return the extensions that add to a run of a domain: those that ship if it has their data."""
-    installed = [load_if_installed(name) for name in _with_data(domain, store)]
-    installed += [one for one in loaded() if one.name not in SHIPPED]
-    adding = [one for one in installed if one and _adds_to(one, domain.name)]
+    """Return the extensions that add to a run of a domain: those whose data it has."""
+    adding = [one for one in _adding_to(domain) if _has_data(one, domain, store)]
+    for extension in adding:
+        adopt(domain, extension)
+    return adding
+
+
+def with_all_extensions(domain: Domain) -> list[Extension]:
+    """Give a domain the measures of every extension that is there, and return those."""
+    adding = list(_adding_to(domain))
     for extension in adding:
         adopt(domain, extension)
     return adding
 
 
 def lacking(domain: Domain, store: Store) -> list[str]:
-    """Return sentences on what a run has data for, but no extension that can be loaded here."""
+    """Return sentences on what a run has data for, but no extension that is there."""
     return [
-        f"The extension {name!r} cannot be loaded: its measures of this run are not shown."
-        for name in _with_data(domain, store)
-        if load_if_installed(name) is None
+        f"The extension {extension.name!r} cannot be loaded: its measures of this run are not "
+        "shown."
+        for extension in shipped().values()
+        if domain.name in extension.data
+        and _has_data(extension, domain, store)
+        and not is_installed(extension)
     ]
 
 
-def _with_data(domain: Domain, store: Store) -> Iterator[str]:
-    """Yield the extensions that ship whose data a run of a domain has; none is loaded for it."""
-    for name, line in SHIPPED.items():
-        if domain.name in line.data and domain.read.data[line.data[domain.name]](store):
-            yield name
+def _adding_to(domain: Domain) -> Iterator[Extension]:
+    for extension in extensions_with(*PER_DOMAIN):
+        if any(domain.name in extension[kind] for kind in PER_DOMAIN):
+            yield extension
 
 
-def _adds_to(extension: Extension, domain: str) -> bool:
-    return any(domain in one for one in (extension.measures, extension.tables, extension.figures))
-
-
-def groups_of(extension: Extension, domain: str) -> list[Group]:
-    """Return the groups of measures that an extension brings a domain."""
-    brought = resolved(extension.measures.get(domain, ()))
-    return [Group(one.name, (one,)) if isinstance(one, Measure) else one for one in brought]
-
-
-def tables_of(extension: Extension, domain: str) -> Mapping[str, Table]:
-    """Return the tables that an extension brings a domain."""
-    tables: Mapping[str, Table] = resolved(extension.tables.get(domain, {}))
-    return tables
+def _has_data(extension: Extension, domain: Domain, store: Store) -> bool:
+    needed = extension.data.get(domain.name)
+    return needed is None or domain.read.data[needed](store)
 
 
 def known_tables(domain: Domain) -> dict[str, Table]:
-    """Return a domain's tables, with those of every extension that can be loaded, by name."""
-    added = (tables_of(one, domain.name) for one in with_all_extensions(domain))
-    return {
-        **domain.show.tables,
-        **{name: table for tables in added for name, table in tables.items()},
-    }
+    """Return a domain's tables, with those of every extension that is there, by name."""
+    tables = dict(domain.show.tables)
+    for extension in with_all_extensions(domain):
+        tables |= tables_of(extension, domain.name)
+    return tables
 
 
 def known_figures(domain: Domain) -> dict[str, Any]:
     """Return what draws a domain's figures, with those of every extension, by name."""
-    added = (figures_of(one, domain.name) for one in with_all_extensions(domain))
-    return {
-        **domain.show.figures,
-        **{name: draw for figures in added for name, draw in figures.items()},
-    }
-
-
-def figures_of(extension: Extension, domain: str) -> Mapping[str, Any]:
-    """Return what draws the figures that an extension brings a domain, by name."""
-    figures: Mapping[str, Any] = resolved(extension.figures.get(domain, {}))
+    figures = dict(domain.show.figures)
+    for extension in with_all_extensions(domain):
+        figures |= figures_of(extension, domain.name)
     return figures
 
 
-def with_all_extensions(domain: Domain) -> list[Extension]:
-    """Give a domain the measures of every extension that can be loaded, and return those."""
-    shipped = [load_if_installed(n) for n, line in SHIPPED.items() if domain.name in line.data]
-    adding = [one for one in (*shipped, *loaded()) if one and _adds_to(one, domain.name)]
-    extensions = list({one.name: one for one in adding}.values())
-    for extension in extensions:
-        adopt(domain, extension)
-    return extensions
+def readers(
+    domain: Domain, store: Store, number: int, definition: Mapping[str, Any]
+) -> dict[str, Callable[[], Any]]:
+    """Return what reads more of a cell, for the groups of measures that its run has data for."""
+    return {
+        group.name: cache(partial(group.read, store, number, definition))
+        for extension in extensions_for(domain, store)
+        for group in groups_of(extension, domain.name)
+        if group.read is not None and group.present(store)
+    }
 
 
 def measures_for(domain: Domain, run: Run) -> dict[str, Measure]:
@@ -246,17 +220,32 @@ _ADOPTED: dict[str, dict[str, str]] = {}
 """By domain, the names of measures that extensions have brought, and by which."""
 
 
+def adopt_added(domain: Domain) -> None:
+    """Give a domain the measures that were added before it was loaded."""
+    for extension in ADDED.values():
+        adopt(domain, extension)
+
+
 def adopt(domain: Domain, extension: Extension) -> None:
-    """Give a domain an extension's measures; its own ones keep their names."""
+    """Give a domain an extension's measures.
+
+    Raises
+    ------
+    TomevalError
+        The domain, or an extension that is still there, has a measure of one of their names.
+    """
     adopted = _ADOPTED.setdefault(domain.name, {})
-    for group in groups_of(extension, domain.name):
-        for measure in group.measures:
-            name, owner = measure.name, adopted.get(measure.name)
-            there = {one.name for one in loaded()} - {extension.name}
-            if name in domain.measures and (owner is None or owner in there):
-                raise TomevalError(
-                    f"extension {extension.name!r}: measure {name!r}: the domain {domain.name!r} "
-                    "already has a measure of this name; choose another"
-                )
-            adopted[name] = extension.name
-        domain.measures = {**domain.measures, **{one.name: one for one in group.measures}}
+    for measure in _measures_of(extension, domain.name):
+        owner = adopted.get(measure.name)
+        there = {*shipped(), *ADDED} - {extension.name}
+        if measure.name in domain.measures and (owner is None or owner in there):
+            raise TomevalError(
+                f"extension {extension.name!r}: measure {measure.name!r}: the domain "
+                f"{domain.name!r} already has a measure of this name; choose another"
+            )
+        adopted[measure.name] = extension.name
+        domain.measures = {**domain.measures, measure.name: measure}
+
+
+def _measures_of(extension: Extension, domain: str) -> list[Measure]:
+    return [measure for group in groups_of(extension, domain) for measure in group.measures]

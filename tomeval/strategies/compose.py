@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import parts, resolved
+from tomeval.core.extensions import parts
 from tomeval.core.plugins import HINT
 from tomeval.strategies.beliefs import WORDINGS, read_belief
 from tomeval.strategies.parts import (
@@ -279,5 +279,4 @@ def load_strategies() -> None:
     from tomeval.strategies.outside import take
 
     for name, made in parts("strategies").items():
-        if isinstance(made, str):
-            take(name, resolved(made))
+        take(name, made)

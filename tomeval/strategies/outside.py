@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import bring, receive
+from tomeval.core.extensions import bring
 from tomeval.core.plugins import check_new
 from tomeval.strategies.advice import Advice
 from tomeval.strategies.compose import Strategy, all_strategies, parse_strategy
@@ -61,7 +61,9 @@ def register_advice(
 
     def register(made: _Class) -> _Class:
         folder = None if templates is None else Path(templates)
-        bring("strategies", name, AdvicePart(made, about, folder), made)
+        part = AdvicePart(made, about, folder)
+        take(name, part)
+        bring("strategies", name, part, made)
         return made
 
     return register
@@ -105,6 +107,7 @@ def register_strategy(name: str) -> Callable[[_Made], _Made]:
     """
 
     def register(made: _Made) -> _Made:
+        take(name, made)
         bring("strategies", name, made)
         return made
 
@@ -161,6 +164,3 @@ def take(name: str, made: Any) -> None:
         _take_advice(name, made)
     else:
         _take_name(name, made)
-
-
-receive("strategies", take)

@@ -16,7 +16,7 @@ def test_a_key_makes_a_set(tmp_path) -> None:
     def build(spec, game, base):
         return PartnerSet("twins", (get_partner(f"always({spec['twins']})", game, base),))
 
-    sets = PartnerSets(build, lambda name: {"type": "object"})
+    sets = PartnerSets(build)
     add(Extension("mine", partner_sets={"twins": sets}))
     experiment = {"games": "RPS", "horizon": 4, "episodes": 1, "subjects": "random"}
     with tomeval.run(experiment | {"partners": {"twins": 1}}, tmp_path / "run") as run:

@@ -383,9 +383,10 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
 
 
 def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:
+    from tomeval.core import extensions
     from tomeval.runs import outside
 
-    monkeypatch.setattr(outside, "load_if_installed", lambda name: None)
+    monkeypatch.setattr(extensions, "_is_there", lambda name: name != "planted")
     with Run(folder) as run:
         assert "use_slope" not in run.measures
         assert "planted" not in run.tables

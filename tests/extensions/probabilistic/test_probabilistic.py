@@ -12,9 +12,10 @@ from known import drawn
 from support import scripts
 
 import tomeval
+from tomeval.core.extensions import Extension, add
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.games import GAMES
-from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.probabilistic.measures import brier_scores, log_losses
 from tomeval.extensions.probabilistic.tables import BINS, curve
 from tomeval.plots import chosen, draw, drawable
@@ -132,9 +133,9 @@ class Sometimes(Stubborn):
 
 
 @pytest.fixture
-def subjects(monkeypatch):
-    for kind in (Stubborn, Certain, Sometimes):
-        monkeypatch.setitem(SUBJECTS, kind.__name__.lower(), kind)
+def subjects():
+    kinds = (Stubborn, Certain, Sometimes)
+    add(Extension("of_this_test", subjects={kind.__name__.lower(): kind for kind in kinds}))
 
 
 def play_run(folder, **keys):

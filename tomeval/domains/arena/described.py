@@ -1,76 +1,17 @@
-"""What is said of games, players and line-ups before anything is played: schema, lists, bounds."""
+"""What is said of games, players and line-ups before anything is played: lists and bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any
 
 from tomeval.domains.arena.cells import ArenaCell
-from tomeval.domains.arena.game import ERRORS
-from tomeval.domains.arena.games import GAMES, all_games, get_kind
-from tomeval.domains.arena.llm_options import LLMOptions
-from tomeval.domains.arena.players import ANYWHERE, PLANNER, together
+from tomeval.domains.arena.games import all_games, get_kind
+from tomeval.domains.arena.players import ANYWHERE, together
 from tomeval.domains.arena.seating import solver_of
 from tomeval.domains.arena.solver import Bound
-from tomeval.domains.seated.described import llm_schema
-from tomeval.domains.seated.players import LLM
 from tomeval.runs.domain import Rows
-from tomeval.runs.file_schema import MODEL, Json, described, of_default, one_or_many, table
-
-_SLIPS: dict[str, Json] = {
-    "error_rate": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "description": "The probability that an attempt to answer is refused.",
-    },
-    "error": {"enum": list(ERRORS), "description": "The type of these errors."},
-}
-
-
-def described_keys() -> dict[str, Json]:
-    """Return the schema of the keys that hold games and players."""
-    return {
-        "games": {
-            "type": "object",
-            "additionalProperties": {"anyOf": [_game(name) for name in GAMES]},
-        },
-        "players": {"type": "object", "additionalProperties": {"anyOf": _players()}},
-        "model": one_or_many(MODEL),
-    }
-
-
-def _game(name: str) -> Json:
-    """Return the schema of a game's table: its kind, a preset and parameters."""
-    kind = get_kind(name)
-    schema = kind.rules.model_json_schema()
-    described(schema, kind.rules)
-    keys: dict[str, Any] = {"game": {"const": name}}
-    if kind.presets:
-        keys["preset"] = {"enum": list(kind.presets), "description": "Named parameters."}
-    whole = {key: value for key, value in schema["properties"].items() if "$ref" not in str(value)}
-    return table(
-        keys | {key: whole.get(key, {}) for key in schema["properties"]}, ["game"], kind.title
-    )
-
-
-def _players() -> list[Json]:
-    """Return the schemas of players: those of every game, and the policies of each."""
-    schemas = [llm_schema(LLMOptions, ANYWHERE[LLM])]
-    for name in ANYWHERE:
-        if name != LLM:
-            schemas.append(table({"kind": {"const": name}, **_SLIPS}, ["kind"], ANYWHERE[name]))
-    for game in GAMES:
-        for name, policy in get_kind(game).policies.items():
-            keys = {"kind": {"const": name}, **_SLIPS}
-            keys |= {
-                field.name: of_default(None if field.default is MISSING else field.default)
-                for field in fields(policy)  # type: ignore[arg-type]
-            }
-            if name != PLANNER:
-                schemas.append(table(keys, ["kind"], f"{game}: {policy.about}"))
-    return schemas
 
 
 def listed_games() -> Rows:

@@ -9,6 +9,7 @@ from typing import Any
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.experiment import ArenaExperiment
 from tomeval.domains.arena.facts import run_facts, run_notes
+from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.players import together
 from tomeval.domains.arena.results import ArenaRunCell
@@ -17,7 +18,7 @@ from tomeval.domains.arena.seating import play_one
 from tomeval.domains.arena.storing import SCHEMA, as_block
 from tomeval.domains.arena.tables import ASIDE, result_rows
 from tomeval.domains.arena.transcripts import game_lines
-from tomeval.domains.seated.described import worded
+from tomeval.domains.seated.described import option_names, worded
 from tomeval.domains.seated.play import play_of
 from tomeval.runs.capabilities import (
     Compare,
@@ -115,7 +116,7 @@ ARENA = Domain(
         asked_share=later(f"{_PREVIEW}:share_of"),
         example=later(f"{_PREVIEW}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
-        keys=later(f"{_DESCRIBED}:described_keys"),
+        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "arena_games": later(f"{_DESCRIBED}:listed_games"),
             "arena_players": later(f"{_DESCRIBED}:listed_players"),

@@ -1,34 +1,17 @@
-"""What is said of players and rules: in schemas, in lists, and in the report of a run."""
+"""What is said of players and rules: in lists, and in the report of a run."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.players import ABOUT, KIND_OPTIONS, brought_kinds
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.seated.described import llm_schema, player_row
-from tomeval.domains.seated.players import LLM
+from tomeval.domains.seated.described import player_row
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Rows
-from tomeval.runs.file_schema import MODEL, Json, of_default, table
 from tomeval.runs.results import Run
-
-
-def described_keys() -> dict[str, Json]:
-    """Return the schema of the keys that hold players."""
-    kinds = [llm_schema(LLMOptions, ABOUT[LLM])]
-    for kind in ("embedding", "random"):  # the first may be left out: options tell it
-        options = {option: of_default(None) for option in KIND_OPTIONS[kind]}
-        needed = ["kind"] if kind == "random" else []
-        kinds.append(table({"kind": {"const": kind}, **options}, needed, ABOUT[kind]))
-    for kind, made in brought_kinds().items():
-        kinds.append(table({"kind": {"const": kind}, **made.schema}, ["kind"], made.about))
-    players = {"type": "object", "additionalProperties": {"anyOf": kinds}}
-    return {"players": players, "model": MODEL}
-
 
 FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
 

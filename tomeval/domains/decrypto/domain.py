@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from tomeval.domains.decrypto.experiment import DecryptoExperiment
+from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -20,7 +21,7 @@ from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import SCHEMA, as_block
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
-from tomeval.domains.seated.described import worded
+from tomeval.domains.seated.described import option_names, worded
 from tomeval.domains.seated.play import play_of
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.runs.capabilities import (
@@ -190,7 +191,7 @@ DECRYPTO = Domain(
         forms=later(f"{_PREVIEW}:forms_of"),
         prompts=later(f"{_PREVIEW}:prompts_of_turns"),
         example=later(f"{_PREVIEW}:example_cell"),
-        keys=later(f"{_DESCRIBED}:described_keys"),
+        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "players": later(f"{_DESCRIBED}:listed_players"),
             "embeddings": lambda: [{"embedding": name} for name in SHIPPED],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import named, part, parts, player_kind, resolved
+from tomeval.core.extensions import named, part, parts
 from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.embedding_players import (
     ENCODER_DRAWS,
@@ -30,7 +30,6 @@ from tomeval.lexicon.words import WordLists
 
 if TYPE_CHECKING:
     from tomeval.domains.decrypto.experiment import DecryptoExperiment
-    from tomeval.runs.file_schema import Json
 
 RECORD = "record"
 """What pairings of a replay call a seat that answers as recorded."""
@@ -61,7 +60,7 @@ _BROUGHT = "decrypto "
 
 
 class PlayerKind(NamedTuple):
-    """A kind of player that an extension brings, see `tomeval.core.extensions.Extension.players`.
+    """A kind of player that an extension brings, see `tomeval.core.extensions.KINDS`.
 
     Attributes
     ----------
@@ -69,8 +68,6 @@ class PlayerKind(NamedTuple):
         What it is, in a few words.
     options : mapping
         Its options with their defaults. One called ``embedding`` is the name of one, or a file.
-    schema : mapping
-        JSON schemas of the options.
     spec : callable
         Returns what its options say, checked, given a `DecryptoPlayer` and word lists.
     seats : mapping of str to callable
@@ -81,7 +78,6 @@ class PlayerKind(NamedTuple):
 
     about: str
     options: Mapping[str, Any]
-    schema: Mapping[str, Json]
     spec: Callable[[DecryptoPlayer, WordLists], Any]
     seats: Mapping[str, Callable[[Chair[str], Any, WordLists], Seat]]
     short: Callable[[str], dict[str, Any]]
@@ -90,7 +86,7 @@ class PlayerKind(NamedTuple):
 def brought_kinds() -> dict[str, PlayerKind]:
     """Return the kinds of player that extensions bring, those that can be loaded."""
     return {
-        name.removeprefix(_BROUGHT): resolved(made)
+        name.removeprefix(_BROUGHT): made
         for name, made in parts("players").items()
         if name.startswith(_BROUGHT)
     }
@@ -131,7 +127,7 @@ class DecryptoPlayer(SeatedPlayer):
     @cached_property
     def brought(self) -> PlayerKind | None:
         """The kind, if an extension brings it."""
-        return None if self.kind in KIND_OPTIONS else player_kind(f"{_BROUGHT}{self.kind}")
+        return None if self.kind in KIND_OPTIONS else part("players", f"{_BROUGHT}{self.kind}")
 
     def check(self, role: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
@@ -232,7 +228,7 @@ def table_from_spec(spec: str, strategy: str = "QA") -> dict[str, Any]:
         return {"embedding": name}
     kind, _, said = spec.partition(":")
     if (brought := f"{_BROUGHT}{kind}") in named("players"):
-        return {"kind": kind, **player_kind(brought).short(said)}
+        return {"kind": kind, **part("players", brought).short(said)}
     if ":" not in spec:
         known = ["random", *SHIPPED]
         raise TomevalError(

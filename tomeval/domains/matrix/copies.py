@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tomeval.core.extensions import part
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
@@ -38,7 +39,8 @@ def nothing_drawn(setup: Setup) -> bool:
 
 def _by_rule(setup: Setup) -> bool:
     """Tell whether a language model leaves nothing to chance; see `nothing_drawn`."""
-    kind = SUBJECTS.get(setup.kind)  # None in a run with a subject from outside that is not loaded
+    # None in a run with a subject from outside that is not loaded
+    kind = SUBJECTS.get(setup.kind) or part("subjects", setup.kind)
     if kind is None or not issubclass(kind, LLMSubject):
         return False
     spec = _option(setup, "model")

@@ -20,7 +20,6 @@ from tomeval.domains.matrix.data import (
     has_wordings,
     worded,
 )
-from tomeval.domains.matrix.described import described_keys
 from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.domains.matrix.facts import (
@@ -51,7 +50,7 @@ from tomeval.domains.matrix.storing import (
     partners_react,
 )
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
-from tomeval.domains.matrix.subjects.llm import draws_of
+from tomeval.domains.matrix.subjects.llm import LLMSubject, draws_of
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -310,7 +309,7 @@ MATRIX = Domain(
         prompts=lambda cell, seat, *asked: prompts_of_rounds(cell.seen_from(seat), *asked),
         example=example_cell,
         cannot_tell=_cannot_tell,
-        keys=described_keys,
+        inside=lambda: dict.fromkeys(LLMSubject.options(), "subjects"),
         other_file=kind_of_file,
         lists=listing.LISTS,
         bounds=listing.experiment_bounds,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import parts, resolved
+from tomeval.core.extensions import parts
 from tomeval.core.resources import read_toml
 from tomeval.domains.matrix.bounds import CEILINGS, blind_sentences, bounds
 from tomeval.domains.matrix.experiment import MatrixCell
@@ -66,7 +66,7 @@ def partners() -> Rows:
             }
         )
     for source, library in parts("partners").items():
-        row = {"partner": f"{source}:NAME", "parameters": "", **resolved(library)._asdict()}
+        row = {"partner": f"{source}:NAME", "parameters": "", **library._asdict()}
         rows.append({name: value for name, value in row.items() if name != "build"})
     return rows
 

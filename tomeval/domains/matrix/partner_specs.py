@@ -37,12 +37,10 @@ class PartnerLibrary(NamedTuple):
 class PartnerSets(NamedTuple):
     """A kind of partner set that an extension brings: inline tables that have its name as a key.
 
-    `build` is called with such a table, the game, and the folder that relative paths start from;
-    `schema` returns the JSON schema of such tables, given that of the name of a set.
+    `build` is called with such a table, the game, and the folder that relative paths start from.
     """
 
     build: Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
-    schema: Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partner:

@@ -1,4 +1,4 @@
-"""What schemas, reports and comparisons say of players."""
+"""What lists, reports and comparisons say of players."""
 
 from __future__ import annotations
 
@@ -7,25 +7,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from tomeval.domains.seated.players import LLM
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.columns import as_text
 from tomeval.strategies.options import WITH_MEMORY, split_wording
 
 
-def llm_schema(options: type[Any], about: str) -> dict[str, Any]:
-    """Return the schema of a language model's table."""
-    from tomeval.runs.file_schema import MODEL, meanings, of_default, table
-
-    said = meanings(options)
-    loose = ("strategy", "max_tokens")  # also tables, by seat or kind of call
-    known = {
-        field.name: of_default(
-            None if field.name in loose else field.default, said.get(field.name, "")
-        )
-        for field in fields(options)
-    }
-    return table({"kind": {"const": LLM}, "model": MODEL, **known}, (), about)
+def option_names(options: type[Any]) -> list[str]:
+    """Return the names of a language model's options."""
+    return [field.name for field in fields(options)]
 
 
 def player_row(data: Mapping[str, Any]) -> dict[str, Any]:

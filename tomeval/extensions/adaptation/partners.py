@@ -14,7 +14,6 @@ from tomeval.domains.matrix.games import MatrixGame, check_keys
 from tomeval.domains.matrix.partner_files import MAX_STATES
 from tomeval.domains.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
-from tomeval.runs.file_schema import Json, table
 
 SET_STATES = 20_000
 """States of all partners of a set together; they are stored with every cell."""
@@ -137,19 +136,5 @@ def _pairs(
     return pairs, f"two of {drawn.name}"
 
 
-def described(set_name: Json) -> Json:
-    """Return the schema of tables that switch."""
-    step = {"type": "integer", "minimum": 2}
-    several = {"type": "array", "items": step, "minItems": 1}
-    span = table({"from": step, "to": step}, ["from", "to"])
-    two = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
-    keys: dict[str, Json] = {
-        "switch": {"anyOf": [two, set_name, {"type": "object"}]},
-        "at": {"anyOf": [step, several, span]},
-        "name": {"type": "string"},
-    }
-    return table(keys, ["switch", "at"], "A partner that changes its policy, see docs/partners.md.")
-
-
-SETS = PartnerSets(build, described)
+SETS = PartnerSets(build)
 """Sets of partners that change their policy, as experiments name them."""

@@ -20,7 +20,7 @@ from tomeval.extensions.inspect.wire import (
     sampling_config,
     usage_of,
 )
-from tomeval.models import check_options
+from tomeval.models import Backend, check_options
 from tomeval.models.base import (
     BackendError,
     Capabilities,
@@ -253,3 +253,11 @@ def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> Ins
     if opening.waiting is not None:
         opening.waiting.patience = checked.retry_budget
     return InspectModel(name, checked, budget=opening.budget, scores=opening.scores)
+
+
+BACKEND = Backend(
+    open_inspect,
+    "inspect:PROVIDER/MODEL",
+    served=True,
+    about="any provider of inspect_ai: Anthropic, Google, Bedrock, ...",
+)

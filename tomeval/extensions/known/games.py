@@ -26,4 +26,6 @@ def _make(name: str, out: Path) -> None:
 
 
 NAMES = ("known_models", "known_reactive", "known_columns", "known_pairs", "known_people")
-RUNS = {name: partial(_make, name) for name in NAMES}
+known_models, known_reactive, known_columns, known_pairs, known_people = (
+    partial(_make, name) for name in NAMES
+)

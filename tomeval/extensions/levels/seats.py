@@ -37,17 +37,9 @@ from tomeval.extensions.levels.ladder import LEVELS, PLACES, Scores, guesses, so
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
-from tomeval.runs.file_schema import of_default
 
 DEFAULTS: dict[str, Any] = {"embedding": "minilm", "level": 1, "alpha": 4.0}
 """The options of a player of kind ``rsa``."""
-
-MEANINGS = {
-    "level": "0, 1 or 2, or the shares of turns in which it plays each of them, such as "
-    "[0.5, 0, 0.5].",
-    "alpha": "Rationality: how strongly the better choice is preferred; 0 is random play.",
-}
-"""What its options mean, for the schema of experiments."""
 
 
 class RSASpec(NamedTuple):
@@ -193,10 +185,6 @@ def _short(text: str) -> dict[str, Any]:
 RSA = PlayerKind(
     "reasons about the other seats to level 0, 1 or 2, over an embedding",
     DEFAULTS,
-    {
-        option: of_default(None if option == "level" else default, MEANINGS.get(option, ""))
-        for option, default in DEFAULTS.items()
-    },
     _spec,
     dict.fromkeys(("encoder", "decoder", "interceptor"), RSASeat),
     _short,

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,6 @@ def _to_mlflow(run: Run, config: dict[str, Any]) -> str:
     client.log_table(made, pd.DataFrame(run.rows()), "table.json")
     client.set_terminated(made)
     return f"run {made}"
+
+
+to_wandb, to_mlflow = partial(logged, "wandb"), partial(logged, "mlflow")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from tomeval.core.errors import unknown
-from tomeval.core.extensions import bring, named, part, parts, receive, resolved
+from tomeval.core.extensions import bring, named, part, parts, reserve
 from tomeval.core.plugins import check_new
 from tomeval.domains.matrix.subjects.base import Subject
 from tomeval.domains.matrix.subjects.llm import LLMSubject
@@ -27,12 +27,14 @@ SUBJECTS: dict[str, type[Subject]] = {
     "believer": Believer,
     "llm": LLMSubject,
 }
-"""The kinds of subject that ship here; `register_subject` adds your own, extensions bring more."""
+"""The kinds of subject that ship here; extensions and `register_subject` bring more."""
+
+reserve("subjects", SUBJECTS)
 
 
 def subject_names() -> list[str]:
     """Return the names of all kinds of subject that are known; nothing is loaded for it."""
-    return list(dict.fromkeys([*SUBJECTS, *named("subjects")]))
+    return [*SUBJECTS, *named("subjects")]
 
 
 def subject_class(kind: Any, where: str = "") -> type[Subject]:
@@ -53,7 +55,7 @@ def subject_class(kind: Any, where: str = "") -> type[Subject]:
 
 def all_subjects() -> dict[str, type[Subject]]:
     """Return every kind of subject by name, with those of extensions that can be loaded."""
-    return SUBJECTS | {name: resolved(made) for name, made in parts("subjects").items()}
+    return SUBJECTS | parts("subjects")
 
 
 _Class = TypeVar("_Class", bound=type[Subject])
@@ -80,24 +82,17 @@ def register_subject(name: str) -> Callable[[_Class], _Class]:
     ...
     ...     def predict(self, observation, own_action):
     ...         return Decision(0)
-    >>> SUBJECTS.pop("stubborn").__name__
+    >>> subject_class("stubborn").__name__
     'Stubborn'
     """
 
     def register(made: _Class) -> _Class:
+        check_new("subject", name, all_subjects(), made)
         bring("subjects", name, made)
         return made
 
     return register
 
-
-def _take(name: str, made: type[Subject]) -> None:
-    """Enter a kind of subject that an extension brings."""
-    check_new("subject", name, SUBJECTS, made)
-    SUBJECTS[name] = made
-
-
-receive("subjects", _take)
 
 __all__ = [
     "SUBJECTS",
