@@ -31,8 +31,7 @@ class FakeReplica:
 
     def __init__(self, cluster: FakeCluster, number: int, life: int, setting: Setting) -> None:
         self.cluster, self.number, self.life = cluster, number, life
-        self.note = ""
-        self.lost = self.mute = False
+        self.lost = False
         self.player = Player(carried(setting))
 
     def ask(self, method: str, *arguments: Any) -> Future[Any]:
@@ -64,7 +63,7 @@ class FakeCluster:
     Parameters
     ----------
     kills : collection of int
-        By the number of an answer over all replicas, from 1, news not counted: the replica that
+        By the number of an answer over all replicas, from 1: the replica that
         gives it is lost before the driver hears it.
     change : callable
         Changes answers on their way.
@@ -87,18 +86,17 @@ class FakeCluster:
         return self.replicas[-1]
 
     def wait(self, asked: Sequence[Future[Any]], seconds: float) -> list[Future[Any]]:
-        heard = [one for one in asked if not self.asked[one][0].mute]
-        if gone := [one for one in heard if self.asked[one][0].lost]:
+        if gone := [one for one in asked if self.asked[one][0].lost]:
             return gone
-        if not heard:
+        if not asked:
             time.sleep(seconds)
             return []
-        done = wait(heard, seconds, return_when=FIRST_COMPLETED).done
+        done = wait(asked, seconds, return_when=FIRST_COMPLETED).done
         return [one for one in asked if one in done]
 
     def result(self, asked: Future[Any]) -> Any:
         who, method = self.asked[asked]
-        if method != "news" and not who.lost:
+        if not who.lost:
             self.said += 1
             if self.said in self.kills:
                 who.stop()

@@ -15,7 +15,6 @@ from support import dump
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster import driver
-from tomeval.extensions.cluster.replicas import Post, closing_lines, shown_lines
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
@@ -110,9 +109,9 @@ def test_a_place_that_is_always_lost_is_given_up_and_the_others_go_on(tmp_path, 
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
     assert "was lost 3 times in a row and is given up (killed" in caplog.text
     assert sum(replica.number == 0 for replica in engine.replicas) == 3
-    assert ": lost, " in live.replica_lines()[0]
-    assert "; killed at answer" in live.replica_lines()[0]
-    assert live.closing[0] == "replicas: 2, lost 3 times"
+    [line] = live.closing
+    assert "1 lost" in line
+    assert "lost 3 times, such as replica 1: killed at answer" in line
 
 
 def test_if_all_that_is_left_kills_its_process_the_run_stops(tmp_path) -> None:
@@ -124,23 +123,6 @@ def test_if_all_that_is_left_kills_its_process_the_run_stops(tmp_path) -> None:
     assert len(engine.replicas) < 12
     found = {row[:2] for row in dump(tmp_path / "run")["episodes"]}
     assert found == {(0, e) for e in range(3)} | {(1, e) for e in range(30)}
-
-
-def test_a_replica_that_says_nothing_is_replaced(tmp_path, monkeypatch, caplog) -> None:
-    """It is the only one: without that, the run would wait for ever."""
-    monkeypatch.setattr(driver, "SILENT", 0.5)
-
-    def change(who, method, answer):
-        if method == "play" and not who.life:
-            who.mute = True  # the network is gone, the replica plays on
-        return answer
-
-    engine = FakeEngine(change=change)
-    play(tmp_path / "run", engine, 1, script=dawdling, options={"concurrency": 1})
-    play(tmp_path / "whole")
-    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-    assert len(engine.replicas) == 2
-    assert "is lost (no answer for 0 s)" in caplog.text
 
 
 # --- replicas that differ, errors -----------------------------------------------------------------
@@ -266,33 +248,12 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
     play(tmp_path / "run", FakeEngine(), options={"live": live}, **more)
     for state in (live, one):
         state.now()
-    rows = [
-        re.fullmatch(r"(replica .) \((.*)\): \w+, (\d+) episodes", one) for one in live.replicas
-    ]
-    assert [row[1] for row in rows] == ["replica 1", "replica 2"]
-    assert sum(int(row[3]) for row in rows) == 18
-    assert {row[2] for row in rows} == {f"{os.uname().nodename.partition('.')[0]}, cpu"}
-    assert live.closing[0] == "replicas: 2, none lost"
+    assert live.closing == live.replicas == ["replicas: 2 idle"]
     assert live.counts == one.counts
     assert live.steps == live.total == one.steps == 9 * 3 * 2
     (asked,), (expected,) = live.models.values(), one.models.values()
     assert asked == expected
     assert asked.asked.answers == 9 * 3 * 2
-
-
-def test_many_replicas_have_eight_lines_those_in_trouble_first() -> None:
-    places = dict.fromkeys(range(12), " (node, H200)")
-    posts = [Post(n, None, episodes=n + 1) for n in range(12)]
-    assert closing_lines(posts, places)[0] == "replicas: 12, none lost"
-    assert len(shown_lines(posts[:8], places)) == 8
-    posts[11].lost, posts[11].last_error = 2, "node died"
-    lines = shown_lines(posts, places)
-    assert lines[0] == "replica 12 (node, H200): starting, 12 episodes; node died"
-    assert lines[8:] == ["4 more replicas: 38 episodes"]
-    found = closing_lines(posts, places)
-    assert found[0] == "replicas: 12, lost 2 times"
-    assert "  replica 12 (node, H200): 12 episodes; lost 2 times, the last: node died" in found
-    assert found[-1] == "  4 more: 8 to 11 episodes each"
 
 
 def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:
@@ -306,10 +267,10 @@ def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setitem(BACKENDS, "scripted", BACKENDS["scripted"]._replace(served=True))
     engine = FakeEngine()
-    play(tmp_path / "run", engine, script=script, options={"startup_test": False})
+    play(tmp_path / "run", engine, script=script)
     assert {replica.number for replica in engine.replicas} == {0, 1}  # for the cell without one
     assert set(seen) == {threading.main_thread()}
-    play(tmp_path / "whole", options={"startup_test": False})
+    play(tmp_path / "whole")
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
 
 

@@ -39,47 +39,17 @@ def test_what_does_not_go_together_is_refused(arguments, said) -> None:
     assert "\n" not in str(told.value)
 
 
-def test_without_an_engine_there_is_none() -> None:
-    assert make_engine(None, workers=3) is None
-
-
-@pytest.fixture
-def no_ray_here(monkeypatch, tmp_path):
-    """No Ray was started on this machine, as far as its files tell; return their folder."""
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
-    (tmp_path / "ray").mkdir()
-    return tmp_path / "ray"
-
-
-def test_the_address_is_that_which_ray_users_expect(no_ray_here, monkeypatch) -> None:
-    assert ray_cluster.find("") == ray_cluster.find("local") == "local"
-    with pytest.raises(TomevalError, match="no cluster runs on this machine"):
-        ray_cluster.find("auto")
-    with socket.create_server(("127.0.0.1", 0)) as head:
-        address = f"127.0.0.1:{head.getsockname()[1]}"
-        (no_ray_here / "ray_current_cluster").write_text(address + "\n")
-        assert ray_cluster.find("") == ray_cluster.find("auto") == address
-        assert ray_cluster.find("local") == "local"
-        monkeypatch.setenv("RAY_ADDRESS", "auto")
-        assert ray_cluster.find("") == address
-        monkeypatch.setenv("RAY_ADDRESS", f"localhost:{head.getsockname()[1]}")
-        assert ray_cluster.find("") == f"localhost:{head.getsockname()[1]}"
-        monkeypatch.delenv("RAY_ADDRESS")
-    # a cluster that was killed leaves the file behind
-    assert ray_cluster.find("") == "local"
-
-
 @pytest.mark.parametrize(
     "address", ["10.0.0.1", "ray://head:10001", "head:port", ":6379", "a:70000"]
 )
-def test_an_address_in_another_form_is_refused(no_ray_here, address) -> None:
+def test_an_address_in_another_form_is_refused(address) -> None:
+    assert [ray_cluster.find(name) for name in ("", "auto", "local")] == [None, "auto", "local"]
     with pytest.raises(TomevalError, match="this is not HOST:PORT") as told:
         ray_cluster.find(address)
     assert address in str(told.value)
 
 
-def test_where_nobody_listens_is_said_at_once(no_ray_here) -> None:
+def test_where_nobody_listens_is_said_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(TomevalError, match="no server answers there"):
@@ -100,7 +70,7 @@ def test_replicas_have_to_fit_node_by_node() -> None:
     for replicas, gpus in ((17, 0), (5, 1), (9, 0.5), (2, 2), (5, 0.6)):
         with pytest.raises(TomevalError) as told:
             ray_cluster.check_room(nodes, replicas, gpus)
-        assert "(a 8 cores, 3 GPUs, b 8 cores, 1 GPUs)" in str(told.value)
+        assert "(8 cores, 3 GPUs, 8 cores, 1 GPUs)" in str(told.value)
 
 
 @pytest.mark.parametrize(
@@ -126,42 +96,18 @@ def test_a_ray_that_does_not_start_is_one_line(error, why) -> None:
     with pytest.raises(TomevalError) as told:
         ray_cluster.connect(ray, "local")
     said = str(told.value)
-    assert said.startswith(f"--engine ray:local: Ray cannot be started on this machine: {why}")
+    assert said.startswith(f"--engine ray:local: Ray cannot be used: {why}")
     assert "\n" not in said
     assert len(said) < 400
     assert ray.ended
 
 
-class ActorUnavailableError(Exception):
-    """As Ray's."""
-
-
-class ObjectLostError(Exception):
-    """As Ray's."""
-
-
-class ObjectReconstructionFailedError(ObjectLostError):
-    """As Ray's."""
-
-
-# Texts of Ray 2.60, shortened.
-DIED = "The actor died unexpectedly before finishing this task.\n\tclass_name: A\n\tpid: 12\n"
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (Exception(DIED + "The actor died because its node has died. Node Id: a6"), "node died"),
-        (Exception(DIED + "The actor is dead because its worker process has died. SYS"), "killed"),
-        (Exception(DIED + "The actor is dead because it was killed by `ray.kill`."), "was ended"),
-        (ActorUnavailableError("The actor 1 is unavailable: RpcError"), "cannot be reached"),
-        (ObjectReconstructionFailedError("[OBJECT_UNRECONSTRUCTABLE]"), "lost with its node"),
-        (Exception("some new\n  reason"), "some new reason"),
-    ],
-)
-def test_why_a_replica_is_lost_is_said_in_a_few_words(error, words) -> None:
-    assert words in reason(error)
-    assert len(reason(error)) < 80
+def test_why_a_replica_is_lost_is_rays_last_line() -> None:
+    died = "The actor died unexpectedly before finishing this task.\n\tpid: 12\n"
+    why = "The actor died because its node has died. Node Id: a6"
+    assert reason(Exception(died + why)) == why
+    assert reason(Exception()) == "Exception"
+    assert len(reason(Exception("x" * 9999))) <= 203
 
 
 @pytest.mark.parametrize(

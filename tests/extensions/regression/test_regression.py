@@ -129,7 +129,7 @@ def test_what_is_left_out_is_told(folder, tmp_path) -> None:
 def test_clusters_by_column_and_over_runs(folder, tmp_path) -> None:
     more = tmp_path / "more"
     tomeval.run({**TASK, "subjects": [{**SUBJECTS[0], "name": "third"}], "seed": 9}, more).close()
-    fit = regress([folder, more], "regret ~ run + C(partner_action)")
+    fit = regress([folder, more], "regret~run+C(partner_action)")
     assert "run[more]" in fit.table.index
     assert "C(partner_action)[2]" in fit.table.index
     assert "3,000 steps in 80 clusters" in fit.heading[0]

@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -33,13 +32,10 @@ from tomeval.extensions.cluster.replicas import (
     Group,
     Lost,
     Post,
-    closing_lines,
-    shown_lines,
-    where,
+    summary,
 )
-from tomeval.models import is_served
+from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
-from tomeval.models.naming import shown_name
 from tomeval.runs.filling import Filler
 from tomeval.runs.folder import versions
 from tomeval.runs.schedule import Job, Schedule
@@ -51,9 +47,6 @@ AHEAD = 2
 
 LOSSES = 3
 """So often may an episode lose its replica, and a place lose one with nothing ended between."""
-
-SILENT = 600.0
-"""Seconds without news after which a replica counts as lost."""
 
 TURN = 1.0
 """Seconds for which answers are waited for before other things are looked after."""
@@ -73,7 +66,6 @@ class Driver:
                 self._groups.append(Group(models, schedule))
                 filler.schedules.update(dict.fromkeys(schedule.cells, schedule))
         self._posts: list[Post] = []
-        self._places: dict[int, str] = {}
         self._asked: dict[Any, tuple[Post, Callable[[Post, Any], None]]] = {}
         self._losses: Counter[Job] = Counter()
         self._opened: dict[str, tuple[str, str]] = {}  # by model: its revision, and whose
@@ -97,13 +89,13 @@ class Driver:
             for number in range(self._replicas):
                 self._posts.append(Post(number, self._cluster.start(number, self._setting)))
                 self._ask(self._posts[-1], self._started, "start")
-            filler.live.replica_lines = lambda: shown_lines(self._posts, self._places)
+            filler.live.replica_lines = lambda: [summary(self._posts)]
             while not (self.done or (filler.stopping.asked and not self._under_way)):
                 self._turn()
         finally:
             for post in self._posts:
                 post.replica.stop()
-        filler.live.closing += closing_lines(self._posts, self._places)
+        filler.live.closing.append(summary(self._posts))
 
     def _ask(self, post: Post, then: Callable[[Post, Any], None], method: str, *given: Any) -> None:
         self._asked[post.replica.ask(method, *given)] = post, then
@@ -124,11 +116,7 @@ class Driver:
                         then(post, said)
         if self._error is not None:
             raise self._error
-        now = time.monotonic()
         for post in self._posts:
-            if post.place is None and not post.given_up:
-                post.last_error = post.replica.note or post.last_error
-            self._ask_news(post, now)
             self._give(post)
         episodes = f"{self._under_way} episode{'s' * (self._under_way != 1)}"
         self._filler.stopping.what = f"{episodes}, up to some minutes"
@@ -137,7 +125,6 @@ class Driver:
 
     def _started(self, post: Post, said: Ready) -> None:
         post.place = said
-        self._places[post.number] = where(said)
         mine = versions()
         if differing := [
             f"{name} {said.versions.get(name, 'missing')}, not {mine.get(name, 'missing')}"
@@ -152,7 +139,7 @@ class Driver:
     def _have_opened(self, post: Post, said: Mapping[str, str]) -> None:
         post.opened = True
         for key, revision in said.items():
-            model = shown_name(json.loads(key))
+            model = model_name(json.loads(key))
             if key not in self._opened:
                 self._opened[key] = revision, str(post)
                 try:
@@ -166,10 +153,6 @@ class Driver:
                     f"{known or 'unknown'} for {whose}; pin one with @revision, or bring the same "
                     "files everywhere"
                 )
-
-    def _told_news(self, post: Post, said: News) -> None:
-        post.waits = False
-        self._count(post, said)
 
     def _count(self, post: Post, said: News) -> None:
         for job, steps in said.steps.items():
@@ -195,24 +178,12 @@ class Driver:
             filler.too_long(*job, steps, ContextExceeded(said.too_long))
             filler.schedules[number].ended(*job)
             return
-        post.episodes += len(said.rows.episodes)
         if job in self._stretches:
             filler.together(number, said.rows)
         else:
             filler.done(number, said.rows, steps, said.unusable)
 
     # What replicas are given
-
-    def _ask_news(self, post: Post, now: float) -> None:
-        """Ask how far a replica is, once a second; one that does not say is lost."""
-        if post.place is None or post.given_up:
-            return
-        if post.waits:
-            if now - post.news_at > SILENT:
-                self._lose(post, f"no answer for {SILENT:.0f} s")
-        elif now - post.news_at >= TURN:
-            post.news_at, post.waits = now, True
-            self._ask(post, self._told_news, "news")
 
     def _give(self, post: Post) -> None:
         """Ask a replica for as many episodes as it can hold."""
@@ -275,7 +246,7 @@ class Driver:
         self._asked = {asked: one for asked, one in self._asked.items() if one[0] is not post}
         for job, steps in reversed(post.jobs.items()):
             self._take_back(post, job, steps, why)
-        post.place, post.group, post.opened, post.jobs, post.waits = None, None, False, {}, False
+        post.place, post.group, post.opened, post.jobs = None, None, False, {}
         post.lost, post.last_error = post.lost + 1, why
         post.in_vain += 1
         if self._filler.stopping.asked:

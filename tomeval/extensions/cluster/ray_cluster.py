@@ -1,7 +1,4 @@
-"""Replicas as actors of Ray: find a cluster, see whether it can hold them, start them.
-
-Each failure is one line, and none takes longer than half a minute.
-"""
+"""Replicas as actors of Ray: find a cluster, see whether it can hold them, start them."""
 
 from __future__ import annotations
 
@@ -9,13 +6,10 @@ import logging
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -30,8 +24,8 @@ EXTRA = "ray"
 CORES = 1
 """Cores that Ray sets aside for a replica; it takes so many threads."""
 
-KNOCK, CONNECT = 5.0, 20.0
-"""Seconds for an address to answer, and for Ray to connect."""
+KNOCK = 5.0
+"""Seconds for an address to answer: Ray itself would try for two minutes."""
 
 _HEAD = (
     "give the address that `ray start --head` printed, HOST:PORT (6379, unless --port said "
@@ -46,47 +40,21 @@ def library() -> Any:
     output of replicas is in the logs that Ray keeps on their nodes.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "5")  # a second each; 20 by default
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".*")  # read once, when Ray is imported
     return need("ray", EXTRA, "replicas on Ray")
 
 
-def find(address: str) -> str:
-    """Return the address to connect to, or ``local``: Ray is to be started on this machine.
+def find(address: str) -> str | None:
+    """Return the address to give to Ray, of ``--engine ray:ADDRESS``.
 
-    Parameters
-    ----------
-    address : str
-        ``HOST:PORT``; ``local``; ``auto``, a cluster that runs already; or empty, as Ray itself
-        does it: the environment variable RAY_ADDRESS, else the cluster that ``ray start`` began
-        last on this machine, else a Ray of this machine that ends with the run.
-
-    Raises
-    ------
-    TomevalError
-        There is none, or it is not in this form, or nothing answers there.
+    ``HOST:PORT``, ``local``, ``auto``, or None for an empty one, where Ray takes what RAY_ADDRESS
+    names, else the cluster that ``ray start`` began on this machine, else one that ends with the
+    run. A `TomevalError` if it is in another form, or nothing answers there.
     """
-    if address in ("", "auto"):
-        said = os.environ.get("RAY_ADDRESS", "")
-        running = _started_here() if said in ("", "auto") else said
-        if not running and "auto" in (address, said):
-            raise TomevalError(
-                "--engine ray: no cluster runs on this machine (`ray start --head` starts one), "
-                "and the environment variable RAY_ADDRESS is not set"
-            )
-        address = running or "local"
-    if address != "local":
-        _knock(address)
-    return address
-
-
-def _started_here() -> str:
-    """Return the address of the cluster that was started last on this machine; empty: none runs."""
-    folder = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"
-    try:
-        address = Path(folder, "ray", "ray_current_cluster").read_text(encoding="utf-8").strip()
-        _knock(address)
-    except (OSError, TomevalError):  # the file stays when a cluster is killed
-        return ""
+    if address in ("", "auto", "local"):
+        return address or None
+    _knock(address)
     return address
 
 
@@ -103,18 +71,7 @@ def _knock(address: str) -> None:
         ) from None
 
 
-_CONNECT = """
-import sys
-import ray
-try:
-    ray.init(address=sys.argv[1], log_to_driver=False, logging_level="CRITICAL")
-except Exception as error:
-    print(" ".join(f"{error}".split()))
-    sys.exit(1)
-"""
-
-
-def connect(ray: Any, address: str) -> None:
+def connect(ray: Any, address: str | None) -> None:
     """Connect this process to Ray at an address of `find`, or start it.
 
     Raises
@@ -122,45 +79,14 @@ def connect(ray: Any, address: str) -> None:
     TomevalError
         It cannot be connected to, as when its version is another one, or started.
     """
-    local = address == "local"
-    if not local:
-        _try_to_connect(address)
+    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL, "include_dashboard": False}
     try:
         with _handlers_kept():
-            ray.init(
-                address=address,
-                include_dashboard=False if local else None,
-                log_to_driver=False,
-                logging_level=logging.CRITICAL,
-            )
+            ray.init(address=address, **quiet)
     except Exception as error:  # noqa: BLE001 (Ray raises whatever its parts do)
         ray.shutdown()  # of what was started before it failed
-        what = "Ray cannot be started on this machine" if local else "cannot connect"
         why = excerpt(" ".join(f"{error}".split()) or type(error).__name__, 300)
-        raise TomevalError(f"--engine ray:{address}: {what}: {why}") from None
-
-
-def _try_to_connect(address: str) -> None:
-    """Connect in another process first, which can be ended when it hangs."""
-    command = [sys.executable, "-c", _CONNECT, address]
-    few = os.environ | {"RAY_NUM_REDIS_GET_RETRIES": "5"}  # a second each; 20 by default
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=CONNECT, check=False, env=few
-        )
-    except subprocess.TimeoutExpired:
-        raise TomevalError(
-            f"--engine ray:{address}: no head of a Ray cluster answers there within "
-            f"{CONNECT:.0f} s, though something listens; {_HEAD}"
-        ) from None
-    if "InvalidAuthToken" in done.stdout + done.stderr:
-        raise TomevalError(
-            f"--engine ray:{address}: the cluster requires a token: set RAY_AUTH_MODE=token in the "
-            "environment, and copy the head's ~/.ray/auth_token to this machine"
-        )
-    if done.returncode:
-        why = done.stdout.strip() or (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise TomevalError(f"--engine ray:{address}: cannot connect: {why}")
+        raise TomevalError(f"--engine ray:{address or ''}: Ray cannot be used: {why}") from None
 
 
 @contextmanager
@@ -199,27 +125,14 @@ def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -
 
     `nodes` is what ``ray.nodes()`` returns.
     """
-    rooms = {n["NodeID"]: room(n["Resources"], gpus) for n in nodes if n["Alive"]}
-    if (most := sum(rooms.values())) >= replicas:
-        return
-    each = f"{CORES} core" + (f" and {gpus:g} GPU{'s' * (gpus > 1)}" if gpus else "")
-    have = ", ".join(
-        f"{n['NodeManagerHostname']} {n['Resources'].get('CPU', 0):g} cores, "
-        f"{n['Resources'].get('GPU', 0):g} GPUs"
-        for n in list(nodes)[:8]
-        if n["Alive"]
-    )
-    lower = f"lower --replicas{' or --gpus-per-replica' if gpus else ''}"
-    if gpus and not any(n["Resources"].get("GPU") for n in nodes if n["Alive"]):
-        lower = "no node has a GPU: without --gpus-per-replica, models run on the CPU"
-    more = f" and {len(rooms) - 8} more nodes" if len(rooms) > 8 else ""
-    raise TomevalError(
-        f"--replicas {replicas}, with {each} each: Ray has room for {most} ({have}{more}); {lower}"
-    )
-
-
-STARTS = 15.0
-"""Seconds that a process takes to start, at most; one that takes longer waits for something."""
+    alive = [node["Resources"] for node in nodes if node["Alive"]]
+    most = sum(room(resources, gpus) for resources in alive)
+    if most < replicas:
+        have = ", ".join(f"{n.get('CPU', 0):g} cores, {n.get('GPU', 0):g} GPUs" for n in alive[:8])
+        raise TomevalError(
+            f"--replicas {replicas}, with {CORES} core and {gpus:g} GPUs each: Ray has room for "
+            f"{most} ({have}); lower --replicas or --gpus-per-replica"
+        )
 
 
 class RayCluster:
@@ -266,7 +179,7 @@ class RayCluster:
         )
         if self._shared is None:  # all replicas share one copy
             self._shared = self._ray.put(setting)
-        return RayReplica(self._ray, kind.remote(self._shared, self._gpus), self._gpus)
+        return RayReplica(self._ray, kind.remote(self._shared, self._gpus))
 
     def wait(self, asked: Sequence[Any], seconds: float) -> Sequence[Any]:
         """Return what has been answered, or is lost."""
@@ -306,17 +219,8 @@ class RayCluster:
 class RayReplica:
     """An actor."""
 
-    def __init__(self, ray: Any, actor: Any, gpus: float) -> None:
-        self._ray, self._actor, self._gpus = ray, actor, gpus
-        self._since = time.monotonic()
-
-    @property
-    def note(self) -> str:
-        """What keeps it from starting."""
-        if time.monotonic() < self._since + STARTS:
-            return ""
-        free = room(self._ray.available_resources(), self._gpus)
-        return "" if free else "waits for a place"
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray, self._actor = ray, actor
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """Call a method of the player."""
@@ -327,30 +231,7 @@ class RayReplica:
         self._ray.kill(self._actor)
 
 
-_KINDS = {
-    "ActorUnavailableError": "it cannot be reached",
-    "ObjectLostError": "its results were lost with its node",
-}
-_PARTS = {
-    "node has died": "its node died",
-    "low on memory": "its node ran out of memory, and Ray ended it",
-    "ray.kill": "it was ended",
-    "process has died": "its process died: killed, out of memory, or crashed",
-}
-
-
 def reason(error: Exception) -> str:
-    """Return in a few words why Ray lost an actor, or an answer of it.
-
-    Examples
-    --------
-    >>> reason(Exception("The actor died because its node has died. Node Id: 9bd736"))
-    'its node died'
-    """
-    if getattr(error, "preempted", False):
-        return "its node was taken away"
-    for kind in type(error).__mro__:
-        if kind.__name__ in _KINDS:
-            return _KINDS[kind.__name__]
-    text = " ".join(str(error).split())
-    return next((words for part, words in _PARTS.items() if part in text), text[:200])
+    """Return in Ray's words why it lost an actor, or an answer of it: the last line that it has."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return excerpt(lines[-1].strip(), 200)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tomeval.core.text import excerpt
 from tomeval.extensions.cluster.player import Ready, Setting
 from tomeval.runs.schedule import Job, Schedule
-
-_ROWS = 8
-"""So many replicas have a line; of more, those in trouble first."""
-
-_LONGEST = 300
-"""Characters of what machines said."""
 
 
 class Lost(Exception):
@@ -23,10 +18,6 @@ class Lost(Exception):
 
 class Replica(Protocol):
     """A `Player` somewhere."""
-
-    @property
-    def note(self) -> str:
-        """What keeps it from starting, such as that it waits for a place; empty: nothing known."""
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """Call a method of the player; return what stands for the answer, see `Cluster`."""
@@ -76,8 +67,6 @@ class Post:
         Whether the one job that it holds is to have no other beside it.
     in_vain, lost : int
         How often it was lost since something ended on it, and in all.
-    news_at : float
-        When news were asked for last; `waits`: they have not come.
     """
 
     number: int
@@ -90,10 +79,7 @@ class Post:
     in_vain: int = 0
     lost: int = 0
     given_up: bool = False
-    episodes: int = 0
     last_error: str = ""
-    news_at: float = 0.0
-    waits: bool = False
 
     @property
     def name(self) -> str:
@@ -111,41 +97,12 @@ class Post:
         return f"{self.name} on {self.place.host}" if self.place else self.name
 
 
-def shown_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
-    """Return a line for each; `places` has by number where they have played."""
-    order = sorted(posts, key=lambda post: not post.last_error) if len(posts) > _ROWS else posts
-    lines = []
-    for post in order[:_ROWS]:
-        trouble = f"; {excerpt(post.last_error, _LONGEST)}" if post.last_error else ""
-        head = post.name + places.get(post.number, "")
-        many = "s" * (post.episodes != 1)
-        lines.append(f"{head}: {post.state}, {post.episodes:,} episode{many}{trouble}")
-    if rest := order[_ROWS:]:
-        lines.append(f"{len(rest):,} more replicas: {sum(p.episodes for p in rest):,} episodes")
-    return lines
-
-
-def closing_lines(posts: Sequence[Post], places: Mapping[int, str]) -> list[str]:
-    """Return the closing lines of a run about its replicas: episodes and losses."""
+def summary(posts: Sequence[Post]) -> str:
+    """Return what replicas do and did, in a line."""
+    states = Counter(post.state for post in posts)
     lost = sum(post.lost for post in posts)
-    lines = [f"replicas: {len(posts):,}, {f'lost {_times(lost)}' if lost else 'none lost'}"]
-    order = sorted(posts, key=lambda post: -post.lost)
-    for post in sorted(order[:_ROWS], key=lambda post: post.number):
-        many = "s" * (post.episodes != 1)
-        line = f"  {post.name}{places.get(post.number, '')}: {post.episodes:,} episode{many}"
-        line += f"; lost {_times(post.lost)}, the last: {post.last_error}" if post.lost else ""
-        lines.append(line)
-    if rest := [post.episodes for post in order[_ROWS:]]:
-        lines.append(f"  {len(rest):,} more: {min(rest):,} to {max(rest):,} episodes each")
-    return lines
-
-
-def where(place: Ready) -> str:
-    """Return a host, without its domain, and its device, in brackets."""
-    numeric = place.host.replace(".", "").isdigit()
-    host = place.host if numeric else place.host.partition(".")[0]
-    return f" ({', '.join(filter(None, (host, place.device)))})"
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number:,} times"
+    parts = [f"{number:,} {state}" for state, number in states.items()]
+    if lost:
+        last = next(post for post in reversed(posts) if post.lost)
+        parts.append(f"lost {lost:,} times, such as {last.name}: {excerpt(last.last_error, 300)}")
+    return f"replicas: {', '.join(parts)}"

@@ -127,7 +127,8 @@ def _read(formula: str) -> tuple[str, list[str], str]:
         terms = [*model.lhs_termlist, *model.rhs_termlist]
         factors = [factor.name() for term in terms for factor in term.factors]
         columns = [match[1] for match in map(_FACTOR.fullmatch, factors) if match]
-        if not columns or len(columns) < len(factors) or not text.startswith(f"{columns[0]} "):
+        response = text.partition("~")[0].strip()
+        if len(columns) < len(factors) or columns[:1] != [response]:
             raise PatsyError("a factor is a column, log(column) or C(column)")
     except (PatsyError, SyntaxError) as error:
         said = str(error).partition("\n")[0]
@@ -184,6 +185,7 @@ def _order_levels(frame: pd.DataFrame, names: list[str], baseline: str | None) -
     levels: list[str] = []
     first = []
     for name in frame[names].select_dtypes(exclude="number"):
+        frame[name] = frame[name].replace("", "none")
         mine = sorted(frame[name].unique(), key=lambda level: level != baseline)
         if not 1 < len(mine) <= _MOST:
             raise TomevalError(f"--formula: {name} has {len(mine):,} values, not 2 to {_MOST}")
