@@ -123,8 +123,8 @@ def test_partners_that_draw(tmp_path) -> None:
 def test_players_of_known_truth_in_sixty_drawn_games(tmp_path) -> None:
     """Whatever the payoffs: who is never right does not know, who always replies best uses it."""
     players = [PERFECT, HOARDER, WRONG, "random"]
-    found = answers(tmp_path / "run", games={"fresh_2026": {"seed": 1}}, subjects=players)
-    assert len(found) >= 4 * 50
+    found = answers(tmp_path / "run", games={"fresh": {"seed": 1, "count": 60}}, subjects=players)
+    assert len(found) == 4 * 60
     by_player: dict[str, set[str]] = {}
     for (player, _, _), said in found.items():
         by_player.setdefault(player, set()).add(said)

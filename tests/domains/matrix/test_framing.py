@@ -16,7 +16,7 @@ from tomeval.domains.matrix.framing import MOST, persona_text, prompts_of
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.observation import Order, Words
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.extensions.wording.variance import sensitivity
+from tomeval.extensions.wording.tables import sensitivity
 from tomeval.report import write_report
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -190,12 +190,9 @@ def test_sensitivity_has_them_as_factors(tmp_path):
     data |= {"subjects": {"strategy": ["QA", "CoT"], **swept}, "horizon": 2, "episodes": 3}
     with scripts(framed=script):
         tomeval.run(data, tmp_path / "run").close()
-    [result], _ = sensitivity(tmp_path / "run", ["regret"])
-    assert [(f.name, f.levels) for f in result.laid.factors] == [
-        ("persona", tuple(swept["persona"])),
-        ("frame", tuple(swept["frame"])),
-    ]
-    ranges = {name: result.of(name).range.value for name in swept}
+    rows, _ = sensitivity(tmp_path / "run", ["regret"])
+    assert [(row["source"], row["levels"]) for row in rows[1:3]] == [("persona", 2), ("frame", 3)]
+    ranges = {row["source"]: row["range"] for row in rows if row["source"] in swept}
     assert ranges == {"persona": pytest.approx(0), "frame": pytest.approx(2)}
 
 

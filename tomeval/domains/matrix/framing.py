@@ -10,7 +10,6 @@ from typing import Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import shipped
 from tomeval.core.text import check_text, excerpt
-from tomeval.domains.matrix.asides import aside_templates
 from tomeval.strategies.options import templates_of
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
@@ -48,8 +47,8 @@ def persona_text(name: str, given: Any) -> str:
 
 
 def prompts_of(options: Mapping[str, Any], base: Path | None) -> Prompts:
-    """Return the templates of a player of these options, those of its strategy and asides too."""
-    more = (*templates_of(options.get("strategy", "QA"), "matrix"), *aside_templates(options))
+    """Return the templates of a player of these options, those of its strategy too."""
+    more = templates_of(options.get("strategy", "QA"), "matrix")
     if any(options.get(name, NONE) != NONE for name in (*PERSONAS, FRAME)):
         more += (_PART,)
     return load_prompts("matrix", options.get("prompts", ""), base, more)

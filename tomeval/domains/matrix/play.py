@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.extensions import named
 from tomeval.core.outcomes import (
     COMPLETE,
     FAILED,
@@ -157,7 +156,7 @@ def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     """Return what of a subject its draws depend on."""
     # Whether a probe is asked must not change what a subject draws when it acts, and levels of an
     # option that are compared meet the same chance.
-    apart = ("literal", "draws", *named("asides"), *subject_class(kind).compared)
+    apart = ("literal", "draws", *subject_class(kind).compared)
     kept = {key: value for key, value in options.items() if key not in apart}
     if "model" in kept:  # nor must what the model is called, or how it is run
         kept["model"] = drawn_with(kept["model"])

@@ -87,7 +87,7 @@ class _Answers:
             self.calls.append((self.episode, *where, call))
 
     def ask_beside(self, step: int, turn: Turn, values: Sequence[Any]) -> None:
-        """Add what was asked beside a move: reactions, counted as `values`, and asides."""
+        """Add what was asked beside a move: reactions, counted as `values`, and draws."""
         for own, (answer, value) in enumerate(zip(turn.reactions or (), values, strict=True)):
             self.ask(step, f"{REACT} {own}", answer, value)
             self.log(step, REACT, answer)
