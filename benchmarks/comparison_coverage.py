@@ -17,14 +17,7 @@ from counting import Floats, Row, count, held, percent, setup_of, spread
 from coverage import metrics_of, truth_of
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
-from tomeval.comparing.correlation import correlation
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.comparing.profiles import (
-    Scores,
-    interquartile_mean,
-    interquartile_means,
-    performance_profiles,
-)
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.domains.matrix.play import Setup
 from tomeval.statistics.flips import FlipPower
@@ -71,7 +64,7 @@ def cut(data: Floats, episodes: int) -> Floats:
 
 def pairs(repetitions: int) -> Iterator[Row]:
     """Paired differences in one task: coverage where subjects differ, and where they do not."""
-    names = ("t", "bca", "improvement", "p_t", "p_permutation")
+    names = ("t", "p_t", "p_permutation")
     for episodes in (5, 10, 20, 30, 100):
         shares: dict[str, list[float]] = {name: [] for name in names}
         for task, p in itertools.product(CELLS, (OTHER, BASE)):
@@ -82,12 +75,8 @@ def pairs(repetitions: int) -> Iterator[Row]:
             found = compared(cut(level, episodes), cut(base, episodes))
             hits: dict[str, Any] = {
                 "t": held(found.t_low[0], found.t_high[0], known),
-                "bca": held(found.bca_low[0], found.bca_high[0], known),
             }
             if same:
-                low, high = found.improvement_low[0], found.improvement_high[0]
-                inside = (low <= 0.5) & (high >= 0.5)
-                hits["improvement"] = np.where(np.isnan(low), np.nan, inside)
                 hits["p_t"] = found.p_t[0] < 0.05
                 hits["p_permutation"] = found.p_permutation[0] < 0.05
             varies = (level - base).std(axis=0) > 1e-9
@@ -142,27 +131,6 @@ def shares(repetitions: int) -> Iterator[Row]:
         yield {"episodes": episodes, **spread(hits), "given %": f"{np.mean(given):.1f}"}
 
 
-def aggregates(repetitions: int) -> Iterator[Row]:
-    """Interquartile means and profiles of ToM % / 100 over three tasks, percentile bootstrap."""
-    grid = [0.72, 0.76, 0.8, 0.84, 0.88]
-    population = [metrics_of(cell(*task, BASE), 0, 20_000)[0][:, 0] / 100 for task in CELLS[:3]]
-    mean = interquartile_mean(np.concatenate(population))
-    share = np.mean([[(part > t).mean() for t in grid] for part in population], axis=0)
-    for episodes in (5, 10, 30, 100):
-        iqm, profile = [], []
-        for number in range(min(repetitions, 20_000 // episodes)):
-            part = slice(number * episodes, (number + 1) * episodes)
-            scores = Scores(
-                "x", "tom", ("x",), ("1", "2", "3"), (tuple(p[part] for p in population),)
-            )
-            found = interquartile_means(scores, resamples=RESAMPLES, seed=number)
-            iqm.append(found.low[0] <= mean <= found.high[0])
-            bands = performance_profiles(scores, grid, resamples=RESAMPLES, seed=number)
-            profile.append((bands.low[0] <= share) & (share <= bands.high[0]))
-        row = {"episodes per task": episodes, "interquartile mean %": percent(iqm)}
-        yield {**row, "profile %": percent(profile)}
-
-
 def flips(repetitions: int) -> Iterator[Row]:
     """Power of the sign flip, corrected, with the number of pairs that `power` gives for 80 %."""
     rng = np.random.default_rng(8)
@@ -177,20 +145,6 @@ def flips(repetitions: int) -> Iterator[Row]:
         yield {**row, "power %": percent(p * tests < 0.05)}
 
 
-def correlations(repetitions: int) -> Iterator[Row]:
-    """Correlations over cells, normal values: coverage of their intervals."""
-    rng = np.random.default_rng(7)
-    for cells, rho in itertools.product((6, 12, 36), (0.0, 0.6)):
-        ranked = 6 / np.pi * np.arcsin(rho / 2)
-        inside = []
-        for _ in range(4 * repetitions):
-            x, z = rng.normal(size=(2, cells))
-            found = correlation(x, rho * x + np.sqrt(1 - rho**2) * z)
-            inside.append((found[1] <= rho <= found[2], found[4] <= ranked <= found[5]))
-        one, two = np.transpose(inside)
-        yield {"cells": cells, "rho": rho, "Pearson %": percent(one), "Spearman %": percent(two)}
-
-
 if __name__ == "__main__":
-    parts = (pairs, equivalence, shares, aggregates, flips, correlations)
+    parts = (pairs, equivalence, shares, flips)
     count({part.__name__: part for part in parts}, 1_000)

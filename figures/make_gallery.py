@@ -33,8 +33,6 @@ SHOWN = [
     ("sixteen_subjects", "differences", "screen", ""),
     ("sixteen_subjects", "literal_against_functional", "screen", ""),
     ("sixteen_subjects", "decomposition", "screen", "tit_for_tat"),
-    ("sixteen_subjects", "profiles", "screen", "attained"),
-    ("known_players", "profiles", "single", "attained"),
 ]
 # Made by commands of their own, which do not run here: file, title, command.
 DECRYPTO = [

@@ -144,8 +144,6 @@ class FakeServer:
         Stated in the list of models, or in llama.cpp's properties.
     page : str
         Where not empty, the web page that every request gets.
-    seeded : bool
-        Whether seeds are honoured.
     forms : set of str
         Fields of chat requests to whose forms replies are held.
     reply : dict
@@ -171,7 +169,6 @@ class FakeServer:
         self.context_length: int | None = None
         name = flavour.split("_")[-1 if flavour.startswith(("old", "base")) else 0]
         self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
-        self.seeded = True
         self.forms: set[str] = set()
         self.reply: dict[str, Any] = {}
         self.hangs_up = ""
@@ -290,8 +287,7 @@ class FakeServer:
     def text(self, body: dict[str, Any]) -> str:
         """Return a reply that depends on the prompt and the seed."""
         with self._lock:
-            self._draws += 1
-            noise = body.get("seed") if self.seeded else self._draws
+            noise = body.get("seed")
         return f"word{zlib.crc32(repr((self.context(body), noise)).encode())}"
 
     def _usage(self, context: list[int]) -> dict[str, Any]:

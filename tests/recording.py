@@ -207,7 +207,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "beyond_planted": ("planted",),
     "decrypto_quickstart": (
         *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),
-        *("differences", "iqm", "profiles", "shares", "correlation"),
+        *("differences", "shares"),
         *("steps", "episodes", "answers"),
     ),
     "known_players": (),
@@ -218,7 +218,7 @@ QUICK: dict[str, tuple[str, ...]] = {
 Of each domain and of each table one is left; `make slow` checks every command of every experiment.
 """
 COMPARISONS = (
-    *("differences", "iqm", "profiles", "shares", "correlation"),
+    *("differences", "shares"),
     "sensitivity",
 )
 

@@ -25,8 +25,16 @@ from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.checksums import damage, of_rows, write_mark, write_sums
 from tomeval.runs.database import Database
 from tomeval.runs.schema import SCHEMA_VERSION, unpacked
+from tomeval.strategies.recording import times_asked
 
 ROOT = Path(__file__).parent.parent
+
+
+def questions(domain, cell, seat="subject", form="act", number=1, note=""):
+    """Return what is asked up to the given time that a question is asked in a made-up episode."""
+    return times_asked(domain.describe.episodes(cell, seat, note), form)[number - 1]
+
+
 SHIPPED = partner_names()
 # A spec per shipped partner; `mixture` has no default that plays.
 SPECS = {name: name for name in SHIPPED} | {"mixture": "mixture(0.25, 0.75)"}

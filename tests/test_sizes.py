@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-import tracemalloc
 from unittest import mock
 
-import numpy as np
 import pytest
-import scipy.stats
 
 import tomeval
-from tomeval.cli import main
-from tomeval.comparing.comparison import compare, compare_pairs
-from tomeval.comparing.pairing import Meeting, Pairing, pair
+from tomeval.comparing.comparison import compare
+from tomeval.comparing.pairing import pair
 from tomeval.comparing.sides import read_sides
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix import optima, responses
-from tomeval.domains.matrix.measures import MEASURES, METRICS
-from tomeval.report import ReportOptions, write_report
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
-from tomeval.statistics.improvement import improvement
 
 GRID = {
     "games": ["RPS", "IPD"],
@@ -80,77 +71,6 @@ def test_titles_look_at_each_cell_a_few_times(folder) -> None:
             titles = [cell.title for cell in run.cells]
     assert looked.fget.call_count <= 3 * len(titles)
     assert titles[:3] == [f"random, seed {seed}" for seed in (1, 2, 3)]
-
-
-def many_tasks(tasks: int, width: int) -> Pairing:
-    """Return pairs of two episodes in each of many tasks, whose chances are independent."""
-    x, y = np.random.default_rng(0).normal(size=(2, tasks, 2, 1, 1, width))
-    paired = np.ones((2, 1, 1), dtype=bool)
-    units = [(0, 0), (0, 1)]
-    meetings = [Meeting(units, [t], x[t], y[t], paired) for t in range(tasks)]
-    names = tuple(map(str, range(tasks)))
-    measures = tuple(MEASURES[name] for name in METRICS[:width])
-    columns = tuple({"game": name} for name in names)
-    alone = np.zeros((tasks, 1), dtype=np.int64)
-    sizes = np.ones((len(names), len(measures)))
-    return Pairing("subject", "base", ("one",), measures, names, columns, meetings, alone, sizes)
-
-
-def test_a_comparison_holds_the_resamples_of_one_task_at_a_time() -> None:
-    tasks, width, resamples = 200, 2, 4_000
-    pairing = many_tasks(tasks, width)
-    compare_pairs(many_tasks(2, width), margin=np.full(width, np.nan), resamples=99)  # imports
-    tracemalloc.start()
-    compare_pairs(pairing, margin=np.full(width, np.nan), resamples=resamples, by_task=False)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 0.5 * (8 * resamples * tasks * width)  # bytes of all resampled values
-
-
-def test_without_tasks_all_other_numbers_are_the_same(folder) -> None:
-    whole, short = (
-        compare(folder, by="subject", resamples=199, by_task=on) for on in (True, False)
-    )
-    for name in ("p_permutation", "p_holm", "t_low", "improvement", "difference"):
-        assert np.array_equal(getattr(whole, name), getattr(short, name), equal_nan=True), name
-    for name in ("bca_low", "bca_high"):
-        full, part = getattr(whole, name), getattr(short, name)
-        assert np.array_equal(full[0], part[0], equal_nan=True)
-        assert np.isfinite(part[0]).any()
-        assert np.isfinite(full[1:]).any()
-        assert np.isnan(part[1:]).all()
-
-
-def test_improvement_counts_pairs_as_ranks_do() -> None:
-    x, y = np.random.default_rng(1).integers(0, 6, size=(2, 9, 4)).astype(float)
-    y[2, 3] = np.nan
-    value, moved = improvement(x, y)
-    wins = (x[:, None] > y[None]).mean(axis=(0, 1)) + (x[:, None] == y[None]).mean(axis=(0, 1)) / 2
-    assert value[:3] == pytest.approx(wins[:3])
-    theirs = scipy.stats.mannwhitneyu(x[:, :3], y[:, :3], axis=0).statistic / 81
-    assert value[:3] == pytest.approx(theirs)
-    assert np.isnan(value[3])
-    assert np.isnan(moved[:, 3]).all()
-
-
-def test_a_report_draws_the_figures_that_are_named(folder, tmp_path) -> None:
-    with Run(folder) as run:
-        path = write_report(run, tmp_path / "one.html", ReportOptions(only=("profiles",)))
-        page = path.read_text(encoding="utf-8")
-        assert 0 < page.count('id="figure-') < 4
-        assert "ΔFunctional by step" not in page
-        with pytest.raises(TomevalError, match=r"unknown figure 'profile'.*'profiles'"):
-            write_report(run, tmp_path / "none.html", ReportOptions(only=("profile",)))
-    assert not (tmp_path / "none.html").exists()
-
-
-def test_only_and_no_figures_exclude_each_other(folder, tmp_path, monkeypatch, capsys) -> None:
-    command = ["report", str(folder), "--no-figures", "--only", "profiles"]
-    monkeypatch.setattr(sys, "argv", ["tomeval", *command, "-o", str(tmp_path / "r.html")])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code == 2
-    assert "leave out --no-figures" in capsys.readouterr().err
 
 
 def test_pairs_are_looked_up_by_task(folder) -> None:

@@ -13,12 +13,14 @@ from pydantic import Field
 from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID, Invalid
 from tomeval.core.streams import Stream
 from tomeval.models.base import Message, Prompt, Sampling
-from tomeval.runs.capabilities import Compare, Describe, Doing, Line, Play, Read, Show
+from tomeval.runs.capabilities import Compare, Describe, Line, Play, Read, Show
 from tomeval.runs.domain import Block, Cell, Domain, Player, register_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.runs.schema import Schema
 from tomeval.strategies.asking import Asker, Asking
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.overhearing import Overheard
 
 RULES = {"one": lambda seen, size: 1, "next": lambda seen, size: (seen or [0])[-1] % size + 1}
 """Guessers without a model: the number they name, given those so far and how many there are."""
@@ -97,11 +99,13 @@ def read(text, size):
     return int(text) if 1 <= int(text) <= size else Invalid("illegal", text)
 
 
-def prompts(cell, seat, wanted, note):
-    """Return what is asked in the wanted steps, after made-up ones."""
+def episodes(cell, seat, note):
+    """Return what is asked in a made-up episode."""
     past = [i % cell.size + 1 for i in range(cell.length)]
-    doing = Doing(kind="qa", most=64)
-    return {("guess", n): [(doing, ask(past[: n - 1], cell))] for n in wanted["guess"]}
+    how = Asking(Sampling(max_tokens=64))
+    prompts = [ask(past[:n], cell) for n in range(cell.length)]
+    reader = Labels(("1", "2"))
+    return [[Overheard(how, "guess", "qa", p, n, reader, 64) for n, p in enumerate(prompts, 1)]]
 
 
 def lines(run, cell, episode):
@@ -145,8 +149,6 @@ TOY = Domain(
     ),
     show=Show(headline=("loss_per_step", "hit_percent"), lines=lines),
     compare=Compare(by=("guesser", "size"), task=("size", "on_invalid")),
-    describe=Describe(
-        forms=lambda cell, seat: {"guess": range(1, cell.length + 1)}, prompts=prompts
-    ),
+    describe=Describe(episodes=episodes),
 )
 register_domain(TOY)

@@ -172,7 +172,7 @@ def _files(folder: Path) -> dict[str, list[str]]:
     groups = {
         "store": ["run.sqlite"],
         "its log": ["run.sqlite-wal"],
-        "other files": ["experiment.json", "sessions.json", "startup.json", "run.seal"],
+        "other files": ["experiment.json", "sessions.json", "run.seal"],
     }
     return {
         name: found

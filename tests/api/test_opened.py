@@ -130,7 +130,7 @@ def test_a_comparison_is_that_of_the_library_and_shows_itself(run):
         {},
         {"metrics": ["ToM %"]},
         {"metrics": ["regret", "tom"], "sort": "none"},
-        {"columns": ["subject", "game", "tom_percent"], "where": ["game=IPD"]},
+        {"metrics": "tom", "where": ["game=IPD"]},
         {"metrics": "regret", "interval": "t", "reference": "stationary"},
     ],
 )
@@ -302,7 +302,7 @@ def test_nothing_of_what_others_wrote_acts_on_a_page(run):
         page = Page(one._repr_html_())
         assert "script" not in page.tags
         assert any("<script>alert(1)</script>" in text for _, text in page.found)
-    many = showing.grid_html(Grid([], [("a",)], [["\u202e\x1b[31m"]] * 30))
+    many = showing.grid_html(Grid([], ["a"], [["\u202e\x1b[31m"]] * 30))
     assert "\u202e" not in many
     assert "\x1b" not in many
     assert "6 more rows" in many

@@ -91,16 +91,6 @@ def test_a_cell_without_a_complete_episode_is_named(play, tomeval, tmp_path, dom
     assert rows[0]["void"] == 6
 
 
-def test_only_a_few_cells_are_named(play, tomeval) -> None:
-    seeds = {"seed": list(range(8)), "episodes": 1}
-    code, _, errors = play("matrix", lambda request: "what?", "--go-on", **seeds)
-    assert code == 1
-    assert "warning: no episode is complete in 8 cells:\n" in errors
-    named = re.findall(r"^  cell (\d+): (.*)$", errors, re.MULTILINE)
-    assert [int(number) for number, _ in named] == [0, 1, 2, 3, 4]
-    assert "  and 3 more\n" in errors
-
-
 @pytest.mark.parametrize(
     "games", [["IPD"], ["IPD", "IBS", "RPS", "chicken", "harmony", "deadlock"]]
 )
@@ -116,12 +106,6 @@ def test_a_table_of_void_episodes_alone_says_why_and_what_to_do(play, tomeval, t
     rows = tomeval("table", tmp_path / "run", "--format", "csv")[1].splitlines()
     assert len(rows) == 1 + 2 * len(games)  # for programs it is the table that it is
     assert "invalid %" in tomeval("table", tmp_path / "run", "--all")[1]
-
-
-def test_cells_are_named_by_what_tells_them_apart(play) -> None:
-    _, _, errors = play("matrix", lambda request: "what?", games=["IPD", "IBS"], episodes=1)
-    assert "  cell 0: QA(max_attempts=2), scripted:rule, QA, IPD\n" in errors
-    assert "tit_for_tat" not in errors
 
 
 def test_a_failed_episode_is_code_one_and_none_after_it_was_played(play) -> None:
@@ -144,19 +128,6 @@ def test_a_cell_that_was_stopped_is_code_one(play) -> None:
     assert code == 1
     assert "cells: 2 with complete episodes, 0 without\nwarning: stopped before the end:" in errors
     assert "2 complete, 5 void, 0 failed; 2 not played; stopped" in " ".join(errors.split())
-
-
-def test_help_says_the_exit_codes(tomeval) -> None:
-    text = " ".join(tomeval("run", "--help-all")[1].replace("│", " ").split())
-    for words in (
-        "Exit codes: 0,",
-        "1, an episode failed",
-        "2, the input",
-        "130 (Ctrl-C) or 143 (TERM), stopped after",
-    ):
-        assert words in text
-    for option in ("--no-startup-test", "--gpus-per-replica"):  # whole, at 80 columns
-        assert option in text
 
 
 # --- calls and tokens of unfinished episodes ------------------------------------------------------
@@ -206,35 +177,6 @@ def test_the_commonest_reason_is_named(play) -> None:
     assert "most common reason for void: unparsable answers (4 of 4)\n" in errors
 
 
-def test_what_ended_no_episode_is_no_reason_for_void(play) -> None:
-    """No question of recognition is ever answered; two of six episodes end at another question."""
-
-    def script(request):
-        prompt = request.prompt.messages[-1].content
-        if "Leave the" in prompt:
-            return "I would rather not."
-        if episode_of(request) < 2 and "choose in round 2" in prompt:
-            return "I would rather not."
-        return good("matrix")(request)
-
-    subject = {"strategy": "QA", "max_attempts": 2, "recognition": "ends"}
-    errors = play("matrix", script, subjects=[subject])[2]
-    assert "episodes: 4 complete, 2 void, 0 failed\n" in errors
-    assert "most common reason for void: unparsable answers (2 of 2)\n" in errors
-
-
-def test_the_commonest_failure_is_named(play) -> None:
-    """Five episodes fail in one way, but for a number in its words, and one in another."""
-
-    def script(request):
-        number = episode_of(request)
-        raise BackendError("no power" if number == 3 else f"no reply after {number} s")
-
-    errors = " ".join(play("matrix", script)[2].split())
-    assert "most common reason for failed: no reply after" in errors
-    assert re.search(r"no reply after \d s \((\d+) of (\d+)\)", errors)
-
-
 # --- progress -------------------------------------------------------------------------------------
 
 
@@ -260,10 +202,6 @@ def test_lines_where_standard_error_is_no_terminal(play, monkeypatch, domain) ->
     calls = [int(n) for _, n in rows]
     assert calls == sorted(calls)
     assert calls[-1] > 6
-
-
-def test_few_lines_are_printed(play) -> None:
-    assert "%, " not in play("matrix", good("matrix"))[2]
 
 
 def played_live(**more):
@@ -318,18 +256,11 @@ def test_other_work_says_how_much_is_done_and_left(monkeypatch) -> None:
         drawing.at("forest", 1, 4)
         now[0] += 75
         assert str(drawing) == "drawing: 0 of 4, time left: not known yet; forest"
-        drawing.at("profiles", 2, 4)
-        assert str(drawing) == "drawing: 1 of 4, 0:03:45 left; profiles"
+        drawing.at("regret", 2, 4)
+        assert str(drawing) == "drawing: 1 of 4, 0:03:45 left; regret"
     with progress.working("comparing") as comparing:
         now[0] += 3700
         assert str(comparing) == "comparing: 1:01:40 so far"
-
-
-def test_work_that_tells_nothing_says_each_minute_how_long_it_takes(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.02)
-    with progress.working("comparing"):
-        time.sleep(0.5)
-    assert "comparing: 0:00:00 so far\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.slow)])
@@ -369,19 +300,6 @@ class Talks(FakeServer):
     def text(self, body):
         said = json.dumps(body.get("messages", ""))
         return f"Well.\n{MARKER} J" if "game" in said else super().text(body)
-
-
-def test_start_up_questions_are_told(tomeval, tmp_path) -> None:
-    path = tmp_path / "e.toml"
-    with Talks("vllm") as server:
-        path.write_text(toml(experiment("matrix", f"openai:toy@{server.url}", episodes=1)))
-        code, _, errors = tomeval("run", path, "--out", tmp_path / "run")
-        assert code == 0
-        assert "2 of 2 readable" in errors
-        assert "  act (qa): it explains before its answer (1 words)\n" in errors
-        assert "readable" not in tomeval("run", path, "--out", tmp_path / "run")[2]
-        command = ("run", path, "--out", tmp_path / "two", "--no-startup-test")
-        assert "readable" not in tomeval(*command)[2]
 
 
 # --- damaged folders ------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
         "captions.md",
     ]
     assert err.splitlines() == [
-        "note: more figures: differences, profiles, regret, tom (--all, or --only NAME)",
+        "note: more figures: differences, regret, tom (--all, or --only NAME)",
     ]
 
 
@@ -45,7 +45,7 @@ def test_all_of_them(tomeval, run, tmp_path) -> None:
     code, out, err = tomeval("plot", run, "--out", tmp_path, "--all")
     assert code == 0
     assert {name.split("_")[0] for name in names(out)} == {
-        *("forest", "differences", "profiles", "regret", "tom", "literal"),
+        *("forest", "differences", "regret", "tom", "literal"),
         *("plane.png", "decomposition.png", "captions.md"),
     }
     assert "not drawn" not in err

@@ -33,7 +33,6 @@ TABLES = (
     *(
         "compare RUN --resamples 99",
         "compare RUN --by-task --resamples 99",
-        "compare RUN --what iqm",
     ),
     *("status RUN", "plan FILE", "bounds FILE"),
     *(f"list {name}" for name in ("partners", "measures", "strategies", "models", "tables")),

@@ -8,9 +8,7 @@ import scipy.optimize
 import scipy.stats
 
 import tomeval
-from tomeval.comparing.correlation import correlate, correlation
 from tomeval.comparing.decomposition import decompose
-from tomeval.domains.matrix.measures import METRICS
 from tomeval.statistics.ratios import fieller
 
 RNG = np.random.default_rng(4)
@@ -114,36 +112,3 @@ def test_shares_are_near_the_closed_form(tmp_path) -> None:
     )
     assert (found.share_low[0] - 0.02 < expected / total).all()
     assert (expected / total < found.share_high[0] + 0.02).all()
-
-
-def test_correlations_are_scipys(folder) -> None:
-    found = correlate(folder)
-    pearson = scipy.stats.pearsonr(found.x, found.y)
-    ends = pearson.confidence_interval(0.95)
-    assert found.pearson == pytest.approx(pearson.statistic)
-    assert (found.pearson_low, found.pearson_high) == pytest.approx((ends.low, ends.high))
-    assert found.spearman == pytest.approx(scipy.stats.spearmanr(found.x, found.y).statistic)
-    assert found.spearman_low < found.spearman < found.spearman_high
-    assert found.cells == 24
-    with tomeval.Run(folder) as run:
-        rows = run.rows()
-    assert found.x == pytest.approx([row["tom_percent"] for row in rows])
-    assert found.y == pytest.approx([row["delta_functional_per_step"] for row in rows], abs=1e-12)
-
-
-def test_correlations_that_do_not_exist() -> None:
-    line = np.arange(5.0)
-    assert "at least 3" in correlation(line[:2], line[:2])[-1]
-    three = correlation(line[:3], np.array([0.0, 2.0, 1.0]))
-    assert three[0] == pytest.approx(0.5)
-    assert np.isnan(three[1])
-    assert "at least 4" in three[-1]
-    assert "same value" in correlation(line, np.full(5, 0.1 + 0.2))[-1]
-    perfect = correlation(line, 2 * line + 1)
-    assert perfect[:3] == pytest.approx((1, 1, 1))
-
-
-def test_metric_names_are_checked(folder) -> None:
-    with pytest.raises(tomeval.TomevalError, match="did you mean 'reward_per_step'"):
-        correlate(folder, "reward_per_stp")
-    assert correlate(folder, METRICS[2], METRICS[1]).cells == 24

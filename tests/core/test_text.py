@@ -15,7 +15,7 @@ import tomeval
 from tomeval.core import printing
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_toml
-from tomeval.core.text import check_text, in_line, lines_of, markdown, spreadsheet, visible, wrap
+from tomeval.core.text import check_text, in_line, markdown, spreadsheet, visible, wrap
 from tomeval.strategies.templates import Prompts
 
 # Signs of Arabic, Syriac, Kaithi and Egyptian writing that Unicode counts as format, and are seen.
@@ -54,13 +54,6 @@ def test_what_people_write_stays():
 )
 def test_what_is_hidden_leaves_a_trace(char, shown):
     assert visible(f"a{char}b") == f"a{shown}b"
-
-
-def test_only_line_feeds_end_lines():
-    assert lines_of("a\nb\r\nc\n") == ["a", "b", "c"]
-    assert lines_of("a\x0bb\x85c\u2028d\re") == ["a\x0bb\x85c\u2028d\re"]
-    assert lines_of("") == []
-    assert lines_of("\n\n") == ["", ""]
 
 
 @pytest.mark.parametrize(

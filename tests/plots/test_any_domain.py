@@ -15,7 +15,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.plots import Drawing, draw, figures_of
 from tomeval.plots.families import families
 from tomeval.plots.overlays import comparisons
-from tomeval.runs.capabilities import Compare, Score
+from tomeval.runs.capabilities import Compare
 from tomeval.runs.domain import register_domain
 
 EXPERIMENT = {"domain": "toy", "guessers": ["one", "next"], "size": [3, 5], "episodes": 6}
@@ -74,29 +74,13 @@ def test_differences_are_of_the_first_measure(opened) -> None:
         assert dot.get_xdata()[0] == pytest.approx(rows[2 * place + 1] - rows[2 * place])
 
 
-def test_without_scores_there_are_no_profiles(opened) -> None:
-    assert list(figures_of(opened)) == ["forest", "differences", "profiles"]
-    with pytest.raises(TomevalError, match="does not support the figure 'profiles'"):
-        draw(opened, ["profiles"])
-
-
-def test_scores_have_profiles_where_every_cell_has_them(changed) -> None:
-    of = lambda cell: cell.totals("hit_percent").values / 100  # noqa: E731
-    small = lambda cell: cell.columns["size"] < 4  # noqa: E731
-    scores = {"hits": Score("hits", "hits", of), "small": Score("small", "small", of, small)}
-    stems = [
-        d.stem for d in draw(changed(compare=replace(TOY.compare, scores=scores)), ["profiles"])
-    ]
-    assert stems == ["profiles_hits_by_guesser"]
-
-
 def own_figure(run, options):
     return [Drawing("own", "own", Figure(), "Own", "A caption.", run.name)]
 
 
 def test_a_domain_draws_figures_of_its_own(changed) -> None:
     run = changed(show=replace(TOY.show, figures={"own": f"{__name__}:own_figure"}))
-    assert list(figures_of(run)) == ["forest", "differences", "profiles", "own"]
+    assert list(figures_of(run)) == ["forest", "differences", "own"]
     assert [d.name for d in draw(run, every=True)] == ["forest", "forest", "differences", "own"]
     with pytest.raises(TomevalError, match="did you mean 'own'"):
         draw(run, ["oown"])

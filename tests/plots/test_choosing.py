@@ -38,7 +38,7 @@ def test_first_pictures_of_matrix_games_and_their_captions(opened, tmp_path) -> 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_first_figures_of_every_domain_are_few_and_its_own(domain) -> None:
     found = get_domain(domain).show
-    known = ["forest", "differences", "profiles", *found.figures]
+    known = ["forest", "differences", *found.figures]
     assert "forest" in found.first_figures[:2]
     for name in found.first_figures:
         assert any(name == one or name.startswith(f"{one}_") for one in known)
@@ -159,10 +159,10 @@ def test_progress_names_every_figure_before_it_is_drawn(opened, tmp_path) -> Non
 
 
 def test_a_domain_of_ones_own_has_forests_unless_it_says_more(tmp_path) -> None:
-    experiment = {"domain": "toy", "guessers": ["one", "next"], "size": [3], "episodes": 3}
+    experiment = {"domain": "toy", "guessers": ["one"], "size": [3], "episodes": 3}
     register_domain(TOY)
     with tomeval.run(experiment, tmp_path / "run") as run:
         assert chosen(run) == ["forest"]
-        run.domain = replace(TOY, show=Show(first_figures=("profiles",)))
-        with pytest.raises(TomevalError, match="supports none of the figures profiles; --all"):
+        run.domain = replace(TOY, show=Show(first_figures=("differences",)))
+        with pytest.raises(TomevalError, match="supports none of the figures differences; --all"):
             plot_run(run, tmp_path / "plots")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -85,22 +84,6 @@ def test_running_means_and_sums_by_hand(opened) -> None:
     assert "the sum of all steps up to there, averaged over 8 complete episodes" in drawing.caption
 
 
-@pytest.mark.parametrize("curve", ["window", "running", "cumulative"])
-def test_along_episodes_by_hand(opened, curve) -> None:
-    values = regret(opened, "half").mean(axis=1)
-    expected = {
-        "window": [values[max(0, e - 1) : e + 2].mean() for e in range(EPISODES)],
-        "running": [values[: e + 1].mean() for e in range(EPISODES)],
-        "cumulative": [STEPS * values[: e + 1].sum() for e in range(EPISODES)],
-    }[curve]
-    window = {"window": 3} if curve == "window" else {}
-    line, drawing, axes = line_of(opened, Options(curve=curve, x="episode", **window))
-    assert line.get_ydata() == pytest.approx(expected)
-    assert line.get_xdata().tolist() == list(range(1, EPISODES + 1))
-    assert axes.get_xlabel() == "episode"
-    assert "episode" in drawing.caption
-
-
 @pytest.mark.parametrize("partners", ["tit_for_tat", "uniform_random", "single_action"])
 @pytest.mark.parametrize("reference", ["horizon", "stationary"])
 def test_the_last_point_is_the_number_of_the_table(tmp_path, partners, reference) -> None:
@@ -114,25 +97,12 @@ def test_the_last_point_is_the_number_of_the_table(tmp_path, partners, reference
                 expected = np.array(
                     [row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high")]
                 )
-                for x, times in (("step", STEPS), ("episode", STEPS * EPISODES)):
-                    if name == "tom_percent" and curve == "cumulative":
-                        continue
-                    _, drawn = _points(cell, name, Options(curve=curve, x=x, reference=reference))
-                    end = [part[-1] for part in (drawn.mean, drawn.low, drawn.high)]
-                    scale = times if curve == "cumulative" else 1
-                    assert end == pytest.approx(scale * expected), (name, curve, x)
-
-
-def test_a_point_along_episodes_knows_of_no_later_episode(opened, tmp_path) -> None:
-    """Fewer episodes of the same seed are the first of more: intervals agree point by point."""
-    cell = matrix_cell(opened.cells[0])
-    options = Options(curve="running", x="episode")
-    _, drawn = _points(cell, "delta_functional_per_step", options)
-    with tomeval.run(GAME | {"seed": 1, "episodes": 5}, tmp_path / "few") as few:
-        _, shorter = _points(matrix_cell(few.cells[0]), "delta_functional_per_step", options)
-    for part, first in zip(drawn, shorter, strict=True):
-        assert part[:5] == pytest.approx(first, nan_ok=True)
-    assert math.isnan(drawn.low[0])  # one episode has no interval
+                if name == "tom_percent" and curve == "cumulative":
+                    continue
+                _, drawn = _points(cell, name, Options(curve=curve, reference=reference))
+                end = [part[-1] for part in (drawn.mean, drawn.low, drawn.high)]
+                scale = STEPS if curve == "cumulative" else 1
+                assert end == pytest.approx(scale * expected), (name, curve)
 
 
 @pytest.mark.parametrize("curve", ["running", "cumulative"])
@@ -158,38 +128,6 @@ def test_regret_lies_between_the_best_and_the_worst_way_to_play(tmp_path, game, 
     assert limits[:, 1] == pytest.approx(optimum - totals.min(axis=0))
 
 
-def test_bands_stand_wherever_there_is_an_interval(opened) -> None:
-    """Along episodes from the fifth on: fewer have none."""
-    *_, axes = line_of(opened, Options(curve="running", x="episode"))
-    for cell, band in zip(map(matrix_cell, opened.cells), axes.collections, strict=True):
-        options = Options(curve="running", x="episode")
-        x, drawn = _points(cell, "delta_functional_per_step", options)
-        (path,) = band.get_paths()
-        corners = {tuple(corner) for corner in path.vertices.round(9).tolist()}
-        ends = [*zip(x, drawn.low.round(9), strict=True), *zip(x, drawn.high.round(9), strict=True)]
-        assert corners == {(at, end) for at, end in ends if at >= 5}
-        assert all(tick == round(tick) for tick in axes.get_xticks())
-
-
-def test_subjects_with_other_numbers_of_episodes_stand_in_one_figure(folders, tmp_path) -> None:
-    """More than six lines, each in a panel, over the range of those that reach there."""
-    subjects = [{"kind": "simulated", "name": f"s{k}", "p": k / 9} for k in range(7)]
-    more = GAME | {"subjects": subjects, "episodes": EPISODES + 2, "seed": 3}
-    tomeval.run(more, tmp_path / "more").close()
-    with Run(folders[0]) as one, Run(tmp_path / "more") as two:
-        both, options = joined([one, two]), Options(curve="running", x="episode")
-        (drawing,) = draw(both, ["regret"], options)
-        ends = [
-            _points(matrix_cell(cell), "delta_functional_per_step", options)[1].mean
-            for cell in both.cells
-        ]
-    reach = drawing.figure.axes[0].collections[0].get_paths()[0].vertices
-    for place in range(EPISODES + 2):
-        there = [each[place] for each in ends if place < len(each)]
-        drawn = reach[reach[:, 0] == place + 1, 1]
-        assert (drawn.min(), drawn.max()) == pytest.approx((min(there), max(there)))
-
-
 def test_what_cannot_be_drawn_is_one_error(opened, folders, command, tmp_path) -> None:
     with pytest.raises(TomevalError, match=r"figure 'tom'; it applies to regret$"):
         draw(opened, ["tom"], Options(curve="cumulative"))
@@ -201,7 +139,6 @@ def test_what_cannot_be_drawn_is_one_error(opened, folders, command, tmp_path) -
         ("--curve", "cum", "unknown curve 'cum'; known: window, running, cumulative"),
         ("--window", "0", "window must be from 1 to 1,000,000, not 0"),
         ("--window", "9" * 20, "window must be from 1 to 1,000,000, not 9"),
-        ("--x", "steps", "unknown x 'steps'"),
     ):
         code, _, said = command("plot", folders[0], "--out", tmp_path, option, value)
         assert (code, why in said) == (2, True)

@@ -15,7 +15,6 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import number
 from tomeval.core.text import visible
-from tomeval.domains.matrix.attained import is_attainable
 from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw, figures_of, picture, plot_run
 from tomeval.plots.families import families
@@ -149,16 +148,6 @@ def test_attainable_by_hand(opened) -> None:
     assert limits["IPD", "tit_for_tat"] == pytest.approx((0, 0, 66 / 8 - 5))
 
 
-def test_profiles_show_the_share_of_episodes_above(opened) -> None:
-    drawing = next(d for d in draw(opened, ["profiles"]) if "tom" in d.stem)
-    (axes,) = drawing.figure.axes
-    for line, title in zip(axes.lines, [c.title for c in opened.cells[:4]], strict=True):
-        cells = [cell for cell in opened.cells if cell.title == title]
-        for x, y in list(zip(*line.get_data(), strict=True))[::20]:
-            share = np.mean([(c.metrics()["tom_percent"] / 100 > x).mean() for c in cells])
-            assert y == pytest.approx(100 * share)
-
-
 def test_differences_are_those_of_the_rows(opened) -> None:
     (drawing,) = draw(opened, ["differences"])
     titles = [axes.get_title().replace("\n", " ") for axes in drawing.figure.axes]
@@ -244,10 +233,6 @@ def test_subjects_without_a_common_task_are_not_compared(tmp_path) -> None:
     with tomeval.run(experiment | {"horizon": 2}, tmp_path / "run") as run:
         assert comparisons(run) == ["subject"]
         assert can_compare(run, "subject")
-        assert not any(map(is_attainable, run.cells))
-        stems = [d.stem for d in draw(run, every=True)]
-    assert "profiles_tom_by_subject" in stems
-    assert "profiles_attained_by_subject" not in stems
 
 
 def test_bca_intervals_are_those_of_the_table(opened) -> None:
@@ -293,5 +278,5 @@ def test_cells_without_episodes_are_left_out(tmp_path) -> None:
         drawings = draw(run, every=True)
         assert {d.name for d in drawings} == set(figures_of(run)) - NEED_MORE
     for drawing in drawings:
-        assert "mute" not in drawing.description or drawing.name in ("differences", "profiles")
+        assert "mute" not in drawing.description or drawing.name == "differences"
         assert "nan" not in drawing.description

@@ -40,7 +40,7 @@ def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
     ]
     family = ("plane", "literal_against_functional", "decomposition", "forest_regret", "forest_tom")
     stems += family
-    stems += ["differences_by_subject", "profiles_attained_by_subject", "profiles_tom_by_subject"]
+    stems += ["differences_by_subject"]
     pictures = [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]
     assert names == sorted([*pictures, "captions.md"])
     assert sorted(p.name for p in drawn[0].parent.iterdir()) == names

@@ -56,7 +56,7 @@ def words(figure) -> str:
 
 
 @pytest.mark.parametrize("column", WIDTHS)
-@pytest.mark.parametrize("name", ["regret", "tom", "profiles"])
+@pytest.mark.parametrize("name", ["regret", "tom"])
 def test_the_lowest_panel_of_every_column_has_tick_labels(eight, name, column) -> None:
     (figure, *_) = [drawing.figure for drawing in draw(eight, [name], Options(column))]
     FigureCanvasAgg(figure).draw()

@@ -145,17 +145,11 @@ def test_one_task_or_too_many_are_a_row_per_cell_sorted_within_the_task() -> Non
     assert len(shown(nine, pivot="partners")) == 2 + 2
 
 
-def test_several_metrics_are_columns_and_what_is_left_is_counted() -> None:
+def test_several_metrics_are_columns() -> None:
     rows = rows_of()
     lines = shown(rows, metrics=("reward", "regret"))
     assert lines[1].split()[2:] == ["reward/step", "ΔFunctional/T"]
     assert [line.split()[0] for line in lines[2:]] == ["a", "b", "c"] * 2  # equal rewards
-    for asked, left in (
-        (Asked(), 2),
-        (Asked(metrics=("reward", "tom")), 1),
-        (Asked(whole=True), 0),
-    ):
-        assert cells_view(run_of(rows), rows, asked).left_out == left
 
 
 def test_a_run_without_the_functional_measure_shows_its_headline_by_cell() -> None:

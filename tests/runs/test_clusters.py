@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 import scipy.stats
 
 import tomeval
 from tomeval.comparing import compare, decompose
-from tomeval.comparing.profiles import (
-    Scores,
-    collect_scores,
-    interquartile_means,
-    performance_profiles,
-)
-from tomeval.runs.capabilities import Parts, Score
+from tomeval.runs.capabilities import Parts
 from tomeval.runs.cell import RunCell
 from tomeval.statistics.shares import share_of_sums
 
@@ -75,23 +67,3 @@ def test_decompositions_count_clusters(folder, clustered, monkeypatch):
         monkeypatch.setattr(run.domain.compare, "parts", parts)
         found = decompose(run)
     assert found.episodes.tolist()[0] == 24 // SIZE
-
-
-def test_profiles_resample_clusters(folder, clustered, monkeypatch):
-    score = Score("hits", "hits", lambda cell: cell.totals("hit_percent").values / 100)
-    with tomeval.Run(folder) as run:
-        monkeypatch.setattr(run.domain.compare, "scores", {"hits": score})
-        scores = collect_scores(run)
-        [hits, _] = [cell.totals("hit_percent").values / 100 for cell in run.cells]
-    assert scores.units[0][0].tolist() == (np.arange(24) // SIZE).tolist()
-    # Copies of every episode, each with its own as one cluster, change no mean and no interval.
-    episodes = hits[::SIZE]
-    once = Scores("by", "hits", ("x",), ("t",), ((episodes,),))
-    labels = np.repeat(np.arange(len(episodes)), SIZE)
-    copies = Scores("by", "hits", ("x",), ("t",), ((np.repeat(episodes, SIZE),),), (), ((labels,),))
-    for of in (interquartile_means, performance_profiles):
-        one, other = of(once, resamples=4_000), of(copies, resamples=4_000)
-        assert other.low == pytest.approx(one.low, abs=0.03)
-        assert other.high == pytest.approx(one.high, abs=0.03)
-    alone = dataclasses.replace(copies, units=())
-    assert interquartile_means(alone).low > interquartile_means(copies).low

@@ -175,7 +175,7 @@ def test_after_the_first_term_nothing_is_sent_or_sent_again(tmp_path, status, at
         )
         begun = time.monotonic()
         with pytest.raises(SystemExit, match="143"):
-            run_experiment(made, tmp_path / "run", startup_test=False)
+            run_experiment(made, tmp_path / "run")
         assert time.monotonic() - begun < 10
         # Those that were on their way when the signal came are answered, and no others are sent.
         # Three episodes have two questions each; every reply before the signal allows one more.
@@ -183,7 +183,7 @@ def test_after_the_first_term_nothing_is_sent_or_sent_again(tmp_path, status, at
         assert server.asked.total() <= most
         asked, server.after = +server.asked, 0
         server.asked.clear()
-        run_experiment(made, tmp_path / "run", startup_test=False)
+        run_experiment(made, tmp_path / "run")
         again = sum((asked & server.asked).values())
     assert again == (status != 200)
 

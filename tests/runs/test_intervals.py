@@ -95,21 +95,19 @@ def test_a_run_that_was_extended_has_sequences_unless_another_kind_is_asked_for(
     assert {row["interval"] for row in fixed} == {"t"}
     ends = rows[1][f"{name}_ci95_low"], rows[1][f"{name}_ci95_high"]
     assert ends == pytest.approx(mean_sequence(values, bounds=bounds))
-    assert found.interval == "sequence"
     assert any("extended from 6 to 12 episodes" in note for note in found.notes)
     for kind, said in (("auto", "valid at every look"), ("t", "is not valid after looking")):
-        for command in ("table", "compare"):
-            done = commands.call(command, folder, "--interval", kind)
-            assert "extended from 6 to 12 episodes" in done.out + done.errors
-            assert said in done.out + done.errors
-    done = commands.call("compare", folder, "--what", "iqm", "--by", "subject")
-    assert "there is no sequence for them" in done.out + done.errors
+        done = commands.call("table", folder, "--interval", kind)
+        assert "extended from 6 to 12 episodes" in done.out + done.errors
+        assert said in done.out + done.errors
+    done = commands.call("compare", folder, "--what", "shares", "--by", "subject")
+    assert "there is no sequence for them" in " ".join((done.out + done.errors).split())
 
 
-def test_a_sequence_that_waits_says_for_what(tmp_path):
+def test_a_measure_without_bounds_has_no_sequence_and_says_so(tmp_path):
     with tomeval.run(EXPERIMENT | {"episodes": 12}, tmp_path / "run") as run:
         foresight = ["foresight_gap_per_step"]  # which has no bounds
         (note,) = interval_notes(run, foresight, "sequence")
         assert np.isnan(run.cells[0].estimate(foresight, "sequence").low[0])
-    assert note.startswith("no confidence sequence yet for a measure in best_response, RPS")
-    assert "once 20 episodes differ" in note
+    assert note.startswith("no confidence sequence for a measure in best_response, RPS")
+    assert "no known bounds" in note

@@ -11,7 +11,7 @@ from support import scripts
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Reply
-from tomeval.report.notices import REASONS, invalid_rows, lenient_rows
+from tomeval.report.notices import invalid_rows, lenient_rows
 from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -35,7 +35,7 @@ def test_polite_replies_are_read_and_counted_as_lenient(domain, rates, tmp_path)
         # Random seats write nothing: the second subject, and two of the three in Decrypto.
         assert {round(row["lenient_rate"], 2) for row in rows} == rates
         examples = lenient_rows(run)
-        assert examples[0]["said"].endswith("Let me know if you want more detail!")
+        assert examples[0]["the longest reply"].endswith("Let me know if you want more detail!")
         lines = "\n".join(transcript_lines(run, 0, 0))
         assert "valid, read leniently: not exactly in the form asked for]" in lines
 
@@ -69,7 +69,7 @@ def test_the_longest_lenient_reply_is_shown(domain, tmp_path):
     play(domain, tmp_path, said)
     with Run(tmp_path) as run:
         (row,) = lenient_rows(run)
-        assert row["said"].endswith(long[-200:])
+        assert row["the longest reply"].endswith(long[-200:])
 
 
 def ask(domain, folder, said, **options):
@@ -129,4 +129,4 @@ def test_empty_and_refused_replies_are_counted_as_such(domain, reply, reason, tm
     with Run(tmp_path) as run:
         assert run.status()[0][reason] == run.status()[0]["void"] == 2
         assert f"{reason}" in " ".join(closing(run).lines)
-        assert invalid_rows(run)[0]["counts"][REASONS.index(reason)] == 2
+        assert invalid_rows(run)[0][reason] == 2

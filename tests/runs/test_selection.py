@@ -56,7 +56,6 @@ def test_of_a_large_run_a_part_is_shown_that_where_names(folder, monkeypatch):
         assert [c.number for c in same.cells] == [c.number for c in part.cells] == [0, 1]
         same.close()
         assert all(said in one.caption for one in draw_one(run, "forest"))
-        assert not any(said in one.caption for one in draw_one(run, "profiles"))
         page = write_report(run, folder.parent / "page.html").read_text()
         assert said in page
         assert "simulated(p=0.5" in page

@@ -16,7 +16,7 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.plan import plan_rows
 
 EXPERIMENTS = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
-NAMES = ("games", "players", "models")
+NAMES = ("games", "players")
 """Tables whose keys are names that people give."""
 
 
@@ -63,7 +63,7 @@ def refused(data: dict[str, Any], load: Any, seen: set[Any]) -> int:
 
 
 ASKED = {"name": "openai:m@http://127.0.0.1:9/v1", "timeout": 5.0}
-SEATED = {"strategy": {"ROLE": "QA"}, "max_tokens": {"qa": 9}, "models": {"short": ASKED}}
+SEATED = {"strategy": {"ROLE": "QA"}, "max_tokens": {"qa": 9}}
 SMALL: list[dict[str, Any]] = [
     {
         "games": ["IPD"],
@@ -71,19 +71,18 @@ SMALL: list[dict[str, Any]] = [
             {"strategy": {"context": "full", "answer": "qa"}, "max_tokens": {"qa": 9}},
             {"strategy": "CoT", "model": {"name": "pocket", "device": "cpu"}},
         ],
-        "model": "short",
-        "models": {"short": ASKED},
+        "model": ASKED,
     },
     {"games": ["RPS"], "subjects": [{"strategy": "QA"}], "model": ASKED},
     {
         **{"domain": "decrypto", "model": {"name": "pocket", "device": "cpu"}},
-        "players": {"m": {"model": "short"}, "n": {}, "chance": {"kind": "random"}},
+        "players": {"m": {"model": ASKED}, "n": {}, "chance": {"kind": "random"}},
         "pairings": [{"encoder": "chance", "decoder": ["m", "n"], "interceptor": "chance"}],
         **{**SEATED, "strategy": {"decoder": "QA"}},
     },
     {
         **{"domain": "arena", "model": {"name": "pocket", "device": "cpu"}},
-        "players": {"m": {"model": "short"}, "n": {}, "chance": {"kind": "random"}},
+        "players": {"m": {"model": ASKED}, "n": {}, "chance": {"kind": "random"}},
         "lineups": [{"game": "ipd3", "subject": ["m", "n"], "others": "chance"}],
         **{**SEATED, "strategy": {"answer": "qa"}},
     },

@@ -165,17 +165,17 @@ def test_equal_values_have_no_width(method: str, value: float, strata) -> None:
 def test_a_metric_that_is_missing_somewhere_is_missing(method: str) -> None:
     data = rng().normal(size=(29, 3))
     data[4, 1] = np.nan
-    found = estimate(data, method, rng=rng(), strata=[0] * 14 + [1] * 15)
-    for part in found:
+    strata, bounds = [0] * 14 + [1] * 15, (-9.0, 9.0)
+    for part in estimate(data, method, rng=rng(), strata=strata, bounds=bounds):
         assert np.isnan(part).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_metrics_do_not_influence_each_other(method: str) -> None:
     data = rng().gamma(2, size=(25, 3))
-    whole = estimate(data, method, rng=rng(4))
+    whole = estimate(data, method, rng=rng(4), bounds=(0.0, 99.0))
     for j in range(3):
-        alone = estimate(data[:, j], method, rng=rng(4))
+        alone = estimate(data[:, j], method, rng=rng(4), bounds=(0.0, 99.0))
         for left, right in zip(whole, alone, strict=True):
             assert left[j] == pytest.approx(right[0], rel=1e-12)
 
@@ -183,8 +183,8 @@ def test_metrics_do_not_influence_each_other(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_shift_and_scale(method: str) -> None:
     data = rng(8).gamma(2, size=30)
-    base = estimate(data, method, rng=rng(1))
-    moved = estimate(5 + 3 * data, method, rng=rng(1))
+    base = estimate(data, method, rng=rng(1), bounds=(0.0, 50.0))
+    moved = estimate(5 + 3 * data, method, rng=rng(1), bounds=(5.0, 155.0))
     assert moved.low[0] == pytest.approx(5 + 3 * base.low[0])
     assert moved.high[0] == pytest.approx(5 + 3 * base.high[0])
 

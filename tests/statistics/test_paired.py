@@ -16,9 +16,7 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts, draw_bins, draw_counts
 from tomeval.statistics.flips import pairs_needed, power_of, smallest_by_student
-from tomeval.statistics.improvement import improvement, improvement_interval
 from tomeval.statistics.paired import (
-    Standard,
     equivalence_test,
     hedges,
     holm,
@@ -198,43 +196,6 @@ def test_hedges_factor() -> None:
         ours = hedges(np.array([1.0]), np.array([1.0]), freedom)[0]
         assert ours == pytest.approx(1 - 3 / (4 * freedom - 1), abs=2e-3)
     assert np.isnan(hedges(np.array([1.0]), np.array([1.0]), 1)[0])
-
-
-def test_improvement_is_mann_whitneys_u() -> None:
-    x, y = np.round(SKEWED, 1), np.round(SKEWED[::-1] + 0.2, 1)
-    value, influences = improvement(x, y)
-    u = scipy.stats.mannwhitneyu(x, y).statistic
-    assert value == pytest.approx(u / len(x) ** 2)
-    assert influences.sum(axis=0) == pytest.approx(0, abs=1e-12)
-    # DeLong's variance by its definition
-    order = (x[:, None] > y[None]) + 0.5 * (x[:, None] == y[None])
-    v10, v01 = order.mean(axis=1), order.mean(axis=0)
-    n = len(x)
-    variance = (v10.var(0, ddof=1) + v01.var(0, ddof=1)) / n + 2 * np.array(
-        [np.cov(v10[:, j], v01[:, j])[0, 1] for j in range(3)]
-    ) / n
-    assert standard_error([influences]).error ** 2 == pytest.approx(variance)
-
-
-def test_rounding_errors_tie_and_differences_do_not() -> None:
-    """By hand: 3 x 3 combinations; 0.1 + 0.2 and 0.3 tie, 0.25 and 0.2500001 do not."""
-    x, y = np.array([[0.1 + 0.2], [0.2500001], [9.0]]), np.array([[0.3], [0.25], [1.0]])
-    value, _ = improvement(x, y, tie=1e-12)
-    assert value[0] == pytest.approx((1.5 + 1 + 3) / 9)
-    scaled, _ = improvement(1e9 * x, 1e9 * y, tie=1e-3)
-    assert scaled[0] == pytest.approx(value[0])
-
-
-def test_improvement_interval_at_the_ends() -> None:
-    standard = Standard(np.array([0.0, 0.0, 0.0, 0.1]), np.full(4, 9.0))
-    low, high = improvement_interval(np.array([1.0, 0.0, 0.5, 0.5]), standard, 10)
-    # 5 disjoint pairs all won: Clopper and Pearson
-    expected = scipy.stats.binomtest(5, 5).proportion_ci(0.95, "exact").low
-    assert (low[0], high[0]) == (pytest.approx(expected), 1)
-    assert (low[1], high[1]) == (0, pytest.approx(1 - expected))
-    assert np.isnan([low[2], high[2]]).all()
-    assert low[3] == pytest.approx(1 - high[3])
-    assert 0 < low[3] < 0.5
 
 
 def test_power_is_statsmodels() -> None:

@@ -28,7 +28,6 @@ def run(
     limit: int | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
-    startup_test: bool = True,
     go_on: bool = False,
     shard: str | None = None,
     progress: Progress | None = None,
@@ -57,9 +56,6 @@ def run(
         Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
         `tomeval.models.served.limits.Budget`: caps on the calls and tokens of served models.
-    startup_test : bool
-        Before playing, ask each served model one question of each kind, and log whether it
-        explains, thinks, is cut off or cannot be read; the replies are stored in ``startup.json``.
     go_on : bool
         Continue even if none of a model's first 8 answers could be read.
     shard : str, optional
@@ -102,7 +98,6 @@ def run(
             limit=limit,
             concurrency=concurrency,
             budget=budget,
-            startup_test=startup_test,
             go_on=go_on,
             part=None if shard is None else part("portions", "shard")(shard),
             progress=on_steps,

@@ -21,7 +21,7 @@ from tomeval.cli.options import (
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 
-USUAL = {"interval": "t", "scale": "payoff"}
+USUAL = {"scale": "payoff"}
 FIXED = {"family": "metric", "power": 0.8, "alpha": 0.05, "seed": 0}
 """What the tables can be told in Python and has no option here."""
 
@@ -46,8 +46,7 @@ def compare(
         str,
         typer.Option(
             "--what",
-            help="differences, iqm, profiles, shares, correlation or power; of extensions "
-            "regression, sensitivity and others.",
+            help="differences, shares or power; of extensions regression, sensitivity and others.",
             autocompletion=completing("comparisons"),
         ),
     ] = "differences",
@@ -64,10 +63,6 @@ def compare(
         bool,
         typer.Option("--by-task", help="Also compare within each task (differences, shares)."),
     ] = False,
-    interval: Annotated[
-        Literal["t", "bca"],
-        typer.Option("--interval", help="Interval of a difference: Student's t, or a bootstrap."),
-    ] = "t",
     margin: Annotated[
         list[str] | None,
         typer.Option("--margin", help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."),
@@ -80,14 +75,6 @@ def compare(
             "difference between the best and the worst response to the partners.",
         ),
     ] = "payoff",
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score",
-            help="For iqm and profiles: in matrix games attained, the share of the attainable "
-            "reward, or tom, ToM %. Default: the first of the runs' kind of game.",
-        ),
-    ] = None,
     formula: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +92,7 @@ def compare(
     ] = None,
     resamples: Annotated[
         int | None,
-        typer.Option("--resamples", help="Default: 9999; 2000 for iqm and profiles."),
+        typer.Option("--resamples", help="Default: 9999."),
     ] = None,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
@@ -118,7 +105,7 @@ def compare(
 
     options: dict[str, Any] = {
         **{"by": by, "baseline": baseline, "metric": metrics, "by_task": by_task},
-        **{"interval": interval, "margin": margin, "scale": scale, "score": score},
+        **{"margin": margin, "scale": scale},
         **{"formula": formula, "difference": difference},
     }
     given = [n for n, v in options.items() if v not in (None, False, "", [], USUAL.get(n))]

@@ -260,7 +260,7 @@ def tables() -> Rows:
 
 
 def results() -> Rows:
-    """Return published results that ship, for ``tomeval verify`` and ``table --against``."""
+    """Return published results that ship, for ``table --against``."""
     lines = {name: read_text(results_path(name)).splitlines() for name in PUBLISHED}
     return [
         {"results": name, "domain": PUBLISHED[name], "rows": len(rows) - 1}

@@ -181,14 +181,6 @@ TrustCode = Annotated[
         help="Let a model folder or repository run its own code, where the experiment asks for it.",
     ),
 ]
-StartupTest = Annotated[
-    bool,
-    typer.Option(
-        hidden=True,
-        help="Before playing, ask a served model one question of each kind, and report replies "
-        "that contain explanations or thinking, are cut off or cannot be read.",
-    ),
-]
 GoOn = Annotated[
     bool,
     typer.Option("--go-on", help="Continue if none of a model's first 8 answers could be read."),

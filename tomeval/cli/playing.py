@@ -26,7 +26,6 @@ from tomeval.cli.options import (
     ModelOption,
     Overrides,
     Replicas,
-    StartupTest,
     TableFormat,
     TrustCode,
     TrustHost,
@@ -88,7 +87,6 @@ def run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
-    startup_test: StartupTest = True,
     go_on: GoOn = False,
     log: Annotated[
         list[str] | None,
@@ -141,7 +139,6 @@ def run(
             max_calls=max_calls,
             max_tokens=max_tokens,
             max_cost=max_cost,
-            startup_test=startup_test,
             go_on=go_on,
             log=log or (),
         )

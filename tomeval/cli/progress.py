@@ -6,7 +6,6 @@ what its server does if it is waited for. Other work, such as drawing, shows how
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import time
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tomeval.core.printing import notes_handler, tell
+from tomeval.core.printing import tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
@@ -26,21 +25,12 @@ EVERY = 60.0
 _ROWS = 8
 """So many models have a line: of more, those at work."""
 
-_SAID = "tomeval.runs.startup"
-"""The log whose notes are shown too, not only its warnings."""
-
 
 @contextmanager
 def showing_progress(live: Live) -> Iterator[Callable[[int, int], None]]:
-    """Show a run inside the block; yield what is to be called when steps are done.
-
-    What the start-up questions found is shown too.
-    """
+    """Show a run inside the block; yield what is to be called when steps are done."""
     live.shown = "field" if sys.stderr.isatty() else "lines"
-    with (
-        _heard(logging.getLogger(_SAID)),
-        _shown(lambda: lines_of(live.now()) if live.total else ["starting"]) as step,
-    ):
+    with _shown(lambda: lines_of(live.now()) if live.total else ["starting"]) as step:
         yield lambda done, total: step(live.asking)
 
 
@@ -77,19 +67,6 @@ def working(what: str) -> Iterator[Working]:
     with _shown(lambda: [str(state)], transient=True) as step:
         step(True)
         yield state
-
-
-@contextmanager
-def _heard(log: logging.Logger) -> Iterator[None]:
-    """Print a log's records inside the block."""
-    handler, level = notes_handler(), log.level
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -67,7 +66,7 @@ def plot(
         typer.Option(
             "--by",
             help="What to overlay in one panel, or to compare: in matrix games strategy, subject, "
-            "model or labels. For regret, tom, differences and profiles.",
+            "model or labels. For regret, tom and differences.",
         ),
     ] = None,
     curve: Annotated[
@@ -79,11 +78,8 @@ def plot(
         ),
     ] = "window",
     window: Annotated[
-        int, typer.Option("--window", help="Steps, or episodes, in the moving window; 1: none.")
+        int, typer.Option("--window", help="Steps in the moving window; 1: none.")
     ] = 5,
-    x: Annotated[
-        str, typer.Option("--x", help="For regret and tom: along step, or along episode.")
-    ] = "step",
 ) -> None:
     """Draw the figures that say most of a run, or those named.
 
@@ -99,7 +95,7 @@ def plot(
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
-        options = Options(column, interval, None, by, metrics, curve, window, x)
+        options = Options(column, interval, None, by, metrics, curve, window)
         with working("drawing") as drawing, _glyphs() as lacking:
             files = plot_run(
                 opened,
@@ -166,27 +162,8 @@ def report(
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="What the others are compared with.")
     ] = None,
-    transcripts: Annotated[
-        str,
-        typer.Option(
-            "--transcripts",
-            help="Number of episodes per cell to include with prompts and replies: a number, none, "
-            "all, or auto (up to 100,000 model calls).",
-        ),
-    ] = "auto",
-    figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", help="Draw this figure only, by its name for tomeval plot. Repeatable."
-        ),
-    ] = None,
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Draw every figure that the run supports; with many tasks these are many."
-        ),
-    ] = False,
+    games: Annotated[bool, typer.Option(help="Show a few games, with prompts and replies.")] = True,
+    figures: Annotated[bool, typer.Option(help="Draw the run's first figures.")] = True,
     metrics: Annotated[
         list[str] | None,
         typer.Option(
@@ -203,12 +180,9 @@ def report(
     """
     from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
-    from tomeval.report.several import write_joint_report
     from tomeval.runs.results import Run
     from tomeval.runs.selection import first_part
 
-    if (only or everything) and not figures:
-        raise TomevalError("--only and --all draw figures: leave out --no-figures")
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
     options = ReportOptions(
@@ -216,37 +190,19 @@ def report(
         reference=reference,
         by=by,
         baseline=baseline,
-        transcripts=_count(transcripts),
+        games=games,
         figures=figures,
-        only=tuple(only or ()),
-        all_figures=everything,
         metrics=tuple(metrics or ()),
     )
-    if len(folders) > 1 and transcripts not in ("auto", "none"):
-        raise TomevalError("--transcripts: a report of several runs has no games; leave it out")
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         for one in runs:
             one.check_reference(reference)
         with working("writing the report"):
-            if len(runs) > 1:
-                written = write_joint_report(runs, out, options)
-            else:
-                written = write_report(runs[0], out, options)
+            written = write_report(runs, out, options)
         show(written)
         for note in dict.fromkeys(left_out for one in runs if (left_out := first_part(one)[1])):
             tell(f"note: {in_line(note)}")
-
-
-def _count(text: str) -> int | None:
-    """Read the option --transcripts."""
-    if text == "auto":
-        return None
-    if text in ("all", "none"):
-        return sys.maxsize if text == "all" else 0
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise TomevalError(f"--transcripts must be a number, none, all or auto, not {text!r}")
 
 
 def export(

@@ -150,7 +150,8 @@ def table(
             _put(text, form in DATA, out)
         notes = [*notes, *([view.rule] if view.rule else [])]
         if to_read and sys.stdout.isatty() and what == CELLS:
-            notes += _more(opened, rows, view)
+            notes += ["more metrics: --all, or --metric NAME"] if not whole else []
+            notes += [f"other tables: --what {', '.join(opened.tables)}"] if opened.tables else []
         if what in (CELLS, opened.domain.show.first_table):
             for one in runs:
                 notes += views.cells_notes(one, view.shown, asked.interval, data=form in DATA)
@@ -198,14 +199,3 @@ def _put(text: str, is_data: bool, out: Path | None) -> None:
         show_data(text)
     else:
         show(text)
-
-
-def _more(run: Any, rows: list[dict[str, Any]], view: Any) -> list[str]:
-    """Say what else there is to see."""
-    from tomeval.report.views import further
-
-    notes = []
-    if left := view.left_out + further(run, rows):
-        metrics = "metric" if left == 1 else "metrics"
-        notes.append(f"{left} more {metrics}: --all, or --metric NAME")
-    return notes + ([f"other tables: --what {', '.join(run.tables)}"] if run.tables else [])

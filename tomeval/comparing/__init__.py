@@ -1,4 +1,4 @@
-"""Levels compared with a baseline: pairs, tests, intervals, profiles, decomposition, power.
+"""Levels compared with a baseline: pairs, tests, intervals, decomposition, power.
 
 May import core, statistics and runs.
 """

@@ -18,9 +18,9 @@ from tomeval.comparing.notes import (
     unit_notes,
 )
 from tomeval.comparing.pairing import Pairing, pair
-from tomeval.comparing.resamples import bootstrap_interval, differing_pairs, permutation_p
+from tomeval.comparing.resamples import differing_pairs, permutation_p
 from tomeval.comparing.result import Comparison as Comparison
-from tomeval.comparing.scales import SCALES, in_ranges, scale_notes
+from tomeval.comparing.scales import SCALES, in_ranges
 from tomeval.comparing.sides import (
     Runs,
     Side,
@@ -58,7 +58,6 @@ def compare(
     family: str = "metric",
     resamples: int = RESAMPLES,
     seed: int = 0,
-    by_task: bool = True,
 ) -> Comparison:
     """Compare every level with a baseline on the episodes that both played to the end.
 
@@ -85,13 +84,9 @@ def compare(
     family : {"metric", "scope", "all"}
         What Holm's correction covers, see `FAMILIES`.
     resamples : int
-        Bootstrap resamples and random sign patterns, at least 99.
+        Random sign patterns, at least 99.
     seed : int
-        Of the resamples: the same seed gives the same numbers.
-    by_task : bool
-        Whether single tasks have BCa intervals too, which take the longest with many tasks; if not,
-        these are NaN unless there is one task only. All other numbers are made either way.
-        ``auto``: ``sequence`` if a run is `Run.sequential`, else ``t``.
+        Of these: the same seed gives the same numbers.
 
     Raises
     ------
@@ -122,7 +117,7 @@ def compare(
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
         more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
-        more += [*scale_notes(listed[0].domain, names, scale), *unit_notes(sides)]
+        more += unit_notes(sides)
         more += [note for run in listed for note in looked_notes(run)]
         more += left_out(listed, by)
     comparison = compare_pairs(
@@ -132,7 +127,6 @@ def compare(
         resamples=resamples,
         seed=seed,
         ranges=ranges,
-        by_task=by_task,
     )
     return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
 
@@ -149,13 +143,7 @@ def compared_sides(
     if metrics is None and not (kept := _valued(sides)).all():
         names = tuple(np.array(names)[kept].tolist())
         sides = [
-            replace(
-                side,
-                values=side.values[:, kept],
-                sizes=side.sizes[kept],
-                limits=side.limits[kept],
-            )
-            for side in sides
+            replace(side, values=side.values[:, kept], sizes=side.sizes[kept]) for side in sides
         ]
     return names, sides
 
@@ -193,7 +181,6 @@ def compare_pairs(
     resamples: int = RESAMPLES,
     seed: int = 0,
     ranges: Mapping[str, float] | None = None,
-    by_task: bool = True,
 ) -> Comparison:
     """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
     layout = Layout(pairing)
@@ -201,8 +188,6 @@ def compare_pairs(
     difference = numbers["difference"]
     signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
-    defined, key = ~np.isnan(numbers["t_low"]), Stream.of(seed, "bootstrap", pairing.by).key
-    bca_low, bca_high = bootstrap_interval(layout, difference, defined, resamples, key, by_task)
     adjusted, sizes = corrected(p, family)
     differ, pairs = differing_pairs(layout), layout.pairs()
     least = smallest_p(differ, pairs[..., None], resamples)
@@ -225,8 +210,6 @@ def compare_pairs(
         covered=layout.covered(),
         unpaired=layout.unpaired(),
         margin=margin,
-        bca_low=bca_low,
-        bca_high=bca_high,
         p_permutation=p,
         p_holm=adjusted,
         p_smallest=corrected(least, family)[0],
@@ -239,8 +222,7 @@ def compare_pairs(
         **numbers,
     )
     notes = [f"{name}: no episode was completed by both sides" for name in pairing.empty]
-    unmet = np.zeros_like(pairing.alone) if pairing.unmet is None else pairing.unmet
-    said = comparison_notes(comparison, ranges or {}, unmet.sum(axis=0))
+    said = comparison_notes(comparison, ranges or {})
     if layout.pooled:
         blind = np.all(layout.blind[np.argsort(layout.order)], axis=1)
         notes += blind_notes(pairing.names, pairing.measures, blind)

@@ -1,4 +1,4 @@
-"""Means, intervals, tests and probabilities of improvement of paired values."""
+"""Means, intervals, tests and effect sizes of paired values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.layout import Layout
 from tomeval.statistics.bounded import FEWEST, cut, holds, score_ends
-from tomeval.statistics.improvement import (
-    improvement,
-    improvement_apart,
-    improvement_interval,
-)
 from tomeval.statistics.paired import (
     FloatArray,
     IntArray,
@@ -28,7 +23,7 @@ from tomeval.statistics.paired import (
 _TIE = 1e-13  # of a value's size: what the rounding of sums over some thousand steps can add up to
 _MEANS = ("level_mean", "baseline_mean", "difference")
 _TESTS = (*_MEANS, "t_low", "t_high", "p_t", "p_equivalence")
-_NAMES = (*_TESTS, "effect_size", "improvement", "improvement_low", "improvement_high")
+_NAMES = (*_TESTS, "effect_size")
 
 
 class Estimates(NamedTuple):
@@ -41,10 +36,8 @@ class Estimates(NamedTuple):
 class _Task(NamedTuple):
     """What the scope of all tasks needs from one task and level."""
 
-    number: int  # of the meeting
     task: int
     scope: int
-    rows: NDArray[np.bool_]  # which units of the meeting it has, shape (U,)
     said: _Said
 
 
@@ -54,8 +47,6 @@ class _Said(NamedTuple):
     mean: FloatArray  # difference
     deviation: FloatArray
     freedom: int
-    chance: FloatArray
-    moved: FloatArray  # influences on the chance, shape (n, M)
     alike: NDArray[np.bool_]  # whether both sides have the same value in every pair
     bounded: NDArray[np.bool_]  # whether every difference lies between the measure's bounds
 
@@ -91,42 +82,32 @@ def _task(
     _fill(found, at, means, _samples(influences, side), margin, layout, said.bounded)
     found.identical[at] = said.alike if len(side) > 1 else False
     found.numbers["effect_size"][at] = hedges(said.mean, said.deviation, said.freedom)
-    better = np.array([measure.better for measure in layout.pairing.measures])
-    chance = np.where((better == 0) | np.isnan(said.mean), np.nan, said.chance)
-    moved = np.empty_like(said.moved)
-    moved[np.argsort(-side, kind="stable")] = said.moved
-    _fill_improvement(found, at, chance, _samples(moved, side))
-    return _Task(number, index, scope, rows, said._replace(chance=chance, moved=moved))
+    return _Task(index, scope, said)
 
 
 def _of_pairs(
     layout: Layout, x: FloatArray, y: FloatArray, influences: FloatArray, tie: FloatArray
 ) -> _Said:
-    better = np.array([measure.better for measure in layout.pairing.measures])
     mean = (x - y)[0] + ((x - y) - (x - y)[0]).mean(axis=0)  # exact if all are equal
     count = len(x)
     deviation = np.sqrt((influences**2).sum(axis=0) * count**2 / max(count - 1, 1))
     alike = np.all(np.abs(x - y) <= tie, axis=0)
     bounded = holds(x - y, *layout.pairing.difference_limits.T)
-    return _Said(
-        mean, deviation, count - 1, *improvement(x * better, y * better, tie), alike, bounded
-    )
+    return _Said(mean, deviation, count - 1, alike, bounded)
 
 
 def _of_groups(
     layout: Layout, x: FloatArray, y: FloatArray, influences: FloatArray, tie: FloatArray
 ) -> _Said:
     """Return what two groups say; units of the level come first."""
-    better = np.array([measure.better for measure in layout.pairing.measures])
     whole, freedom = np.concatenate([x, y]), len(x) + len(y) - 2
     squares = sum(((part - part.mean(axis=0)) ** 2).sum(axis=0) for part in (x, y))
     deviation = np.sqrt(squares / max(freedom, 1))
     alike = np.ptp(whole, axis=0) <= tie
     farthest = np.stack([x.max(axis=0) - y.min(axis=0), x.min(axis=0) - y.max(axis=0)])
     bounded = holds(farthest, *layout.pairing.difference_limits.T)
-    chance, *moved = improvement_apart(x * better, y * better, tie)
     mean = x.mean(axis=0) - y.mean(axis=0)
-    return _Said(mean, deviation, freedom, chance, np.concatenate(moved), alike, bounded)
+    return _Said(mean, deviation, freedom, alike, bounded)
 
 
 def _samples(influences: FloatArray, side: IntArray) -> list[FloatArray]:
@@ -151,7 +132,7 @@ def _pool(
     means = [mean(values) for values in by_task]
     for side in (0, 1):  # without a difference each side is over all tasks, or has no value
         means[side] = np.where(np.isnan(means[2]), np.mean(by_task[side], axis=0), means[side])
-    influences, moved, units = [], [], 0
+    influences, units = [], 0
     for number, meeting in enumerate(layout.pairing.meetings):
         rows = meeting.paired[:, :, level].any(axis=1)
         if rows.any():
@@ -161,11 +142,6 @@ def _pool(
             weights = np.where(layout.blind[mine, level], np.nan, layout.shares[mine, level])
             move = layout.moves[number][rows, :, level] * weights
             influences += _samples(np.where(np.isnan(weights), 0.0, move).sum(axis=1), side)
-            whole = np.zeros((len(meeting.paired), layout.shape[2]))
-            for part, share in zip(parts, shares, strict=True):
-                if part.number == number:
-                    whole[part.rows] += np.where(share > 0, share * part.said.moved, 0.0)
-            moved += _samples(whole[rows], side)
     bounded = np.all([~use | part.said.bounded for part, use in zip(parts, used, strict=True)], 0)
     _fill(found, at, (means[0], means[1], means[2]), influences, margin, layout, bounded)
     alike = np.all([~use | part.said.alike for part, use in zip(parts, used, strict=True)], axis=0)
@@ -173,7 +149,6 @@ def _pool(
     variance = mean([part.said.deviation**2 for part in parts])
     freedom = (used * np.array([part.said.freedom for part in parts])[:, None]).sum(axis=0)
     found.numbers["effect_size"][at] = hedges(means[2], np.sqrt(variance), freedom)
-    _fill_improvement(found, at, mean([part.said.chance for part in parts]), moved)
 
 
 def _fill(
@@ -197,13 +172,3 @@ def _fill(
     p = t_test(difference, standard), equivalence_test(difference, standard, margin)
     for name, values in zip(_TESTS, (*means, low, high, *p), strict=True):
         found.numbers[name][at] = values
-
-
-def _fill_improvement(
-    found: Estimates, at: tuple[int, int], value: FloatArray, moved: list[FloatArray]
-) -> None:
-    """Fill the probability of improvement and its interval."""
-    units = sum(map(len, moved))
-    low, high = improvement_interval(value, standard_error(moved), units)
-    for name, values in {"": value, "_low": low, "_high": high}.items():
-        found.numbers[f"improvement{name}"][at] = values

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.result import ALPHA, alike_notes, kind_notes, reach_notes
+from tomeval.comparing.result import ALPHA, LARGEST, alike
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import FEWEST
 
@@ -19,67 +19,61 @@ if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
     from tomeval.runs.measures import Measure
 
-FEW = 20
-"""Below this many pairs the bootstrap's interval is too narrow; see docs/comparisons.md."""
 
-
-def comparison_notes(
-    found: Comparison, ranges: Mapping[str, float], unmet: NDArray[np.int64]
-) -> list[str]:
-    """Return what a reader must know; `ranges` of payoffs by what tasks say first.
-
-    `unmet` counts by level those of `unpaired` whose partner, person or chance has no pair.
-    """
-    notes = [*reach_notes(found), *kind_notes(found), *alike_notes(found)]
+def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
+    """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
+    notes = [*_reach_notes(found), *_alike_notes(found)]
     for k, level in enumerate(found.levels):
         missing, have = _missing(found, k)
-        if missing:
-            some = "; ".join(missing[:3]) + (f" and {len(missing) - 3} more" * (len(missing) > 3))
-            total = have + len(missing)
+        if missing and have:
             notes.append(
-                f"{level}: paired in {have} of {total} tasks (not in {some}); its numbers over all "
-                "tasks cover only these"
-                if have
-                else f"{level}: shares no task with the baseline and is not compared"
+                f"{level}: paired in {have} of {have + len(missing)} tasks (not in "
+                f"{first_names(missing)}); its numbers over all tasks cover only these"
             )
-        if unmet[k]:
+        elif missing:
+            notes.append(f"{level}: shares no task with the baseline and is not compared")
+        if lost := found.unpaired[0, k]:
             notes.append(
-                f"{level}: complete episodes left out, as the other side completed none with the "
-                f"same partner, person or draws: {unmet[k]}"
+                f"{level}: {lost} complete episodes left out, as their counterpart was void, "
+                "failed or not played, or the other side did not meet the same partner, person or "
+                "draws; the difference holds only for episodes that both sides complete"
             )
-        if lost := found.unpaired[0, k] - unmet[k]:
-            notes.append(
-                f"{level}: complete episodes left out, as their counterpart was void, failed or "
-                f"not played: {lost}; the difference holds only for episodes that both sides "
-                "complete"
-            )
-    notes += _group_notes(found)
-    single = found.pairs[0] <= 1
-    enough = np.isfinite(found.bca_low[0]).any(axis=1)
-    few = [found.levels[k] for k in np.flatnonzero(enough & (found.pairs[0] < FEW))]
-    if few:
+    bare = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
+    if bare.any():
         notes.append(
-            f"fewer than {FEW} pairs ({', '.join(few)}): the bootstrap interval is too narrow; use "
-            "Student's t"
+            f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs, "
+            f"or {FEWEST} units per group, are needed, and two in every task"
         )
-    lone = [found.levels[k] for k in np.flatnonzero(found.pairs[0] == 1)]
-    if lone:
-        notes.append(f"only one pair ({', '.join(lone)}): no interval and no test")
-    least = FEWEST * (1 + found.apart[0])
-    scarce = [found.levels[k] for k in np.flatnonzero((found.pairs[0] < least) & ~single)]
-    if scarce:
-        notes.append(
-            f"no intervals ({', '.join(scarce)}): at least {FEWEST} pairs, or {FEWEST} units per "
-            "group, are needed"
-        )
-    no_error = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
-    partly = [found.levels[k] for k in np.flatnonzero(no_error & (found.pairs[0] >= least))]
-    if partly:
-        notes.append(
-            f"only one pair in one of the tasks ({', '.join(partly)}): no interval over all tasks"
-        )
-    notes += [*_improvement_notes(found), *_unit_notes(found, ranges)]
-    return notes
+    return [*notes, *_group_notes(found), *_unit_notes(found, ranges)]
+
+
+def _reach_notes(found: Comparison) -> list[str]:
+    """Say in which scopes no test can reject, whatever the pairs show, and what would be enough."""
+    scopes: dict[tuple[int, int], list[str]] = {}
+    for s, k, m in np.ndindex(found.difference.shape):
+        enough = found.enough((s, k, m))
+        if enough and found.verdict(found.levels[k], found.metrics[m], s) == "too few":
+            tests = int(found.family_size[s, k, m])
+            scopes.setdefault((enough, tests), []).append(found.scopes[s])
+    return [
+        f"no test can reject at {100 * ALPHA:g} % in {first_names(where)}: too few pairs differ, "
+        f"of which {enough} are needed after correction for {tests} tests"
+        for (enough, tests), where in scopes.items()
+    ]
+
+
+def _alike_notes(found: Comparison) -> list[str]:
+    """Say of how many comparisons tables for reading show no p, and why."""
+    names = ("effect_size", "p_t", "difference")
+    counts = {"pairs": found.pairs[:, :, None], "tasks": found.covered[:, :, None]}
+    count = int(alike({name: getattr(found, name) for name in names} | counts).sum())
+    if not count:
+        return []
+    return [
+        f"{'1 comparison has' if count == 1 else f'{count} comparisons have'} no p and no effect "
+        f"size beyond ± {LARGEST}, because the differences hardly vary (SD below a tenth of the "
+        "mean); read the difference itself"
+    ]
 
 
 def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
@@ -114,17 +108,6 @@ def _group_notes(found: Comparison) -> list[str]:
     ]
 
 
-def _improvement_notes(found: Comparison) -> list[str]:
-    """Say why probabilities of improvement lack an interval that the differences have."""
-    without = np.isnan(found.improvement_low) & np.isfinite(found.improvement)
-    lost = (without & np.isfinite(found.t_low)).any(axis=0)
-    if not lost.any():
-        return []
-    places = [f"{found.levels[k]}: {found.measures[m].heading}" for k, m in np.argwhere(lost)]
-    shown = ", ".join(places[:3]) + (f" and {len(places) - 3} more" * (len(places) > 3))
-    return [f"no interval for P(better) ({shown}): every episode of a task had the same outcome"]
-
-
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
     """Tell which metrics a comparison weighs by episode and a table by item."""
     uneven = [
@@ -132,13 +115,10 @@ def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
         for name in names
         if any(_uneven(cell, name) for cell in cells)
     ]
-    if not uneven:
-        return []
-    shown = ", ".join(uneven[:3]) + (f" and {len(uneven) - 3} more" * (len(uneven) > 3))
     return [
         "differences weight all episodes equally, tables weight them by their number of items: "
-        f"{shown}"
-    ]
+        f"{first_names(uneven)}"
+    ] * bool(uneven)
 
 
 def once_notes(sides: Sequence[Side]) -> list[str]:
@@ -159,15 +139,6 @@ def unit_notes(sides: Sequence[Side]) -> list[str]:
     return [
         f"tasks that differ in {words} share draws, such as the partner: episodes with the same "
         "seed and number are one sampling unit over all tasks, not independent repetitions"
-        for words in shared_draws(sides)
-    ]
-
-
-def draw_notes(sides: Sequence[Side]) -> list[str]:
-    """Tell which tasks share their draws where statistics take them as independent."""
-    return [
-        f"tasks that differ in {words} share draws, such as the partner, but are treated as "
-        "independent here: intervals over them are too narrow"
         for words in shared_draws(sides)
     ]
 

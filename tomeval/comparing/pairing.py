@@ -78,12 +78,6 @@ class Pairing:
         How large the numbers are that each measure is computed from, which rounding is relative to.
     empty : tuple of str
         Tasks that were played on both sides, but no episode was completed by both.
-    unmet : ndarray of int, shape (T, L), optional
-        Those of `alone` whose partner, person or chance the other side has no complete episode
-        with. Default: none of them.
-    between : ndarray, shape (T, L, M, 2), optional
-        Between what a pair's difference of each measure lies in each task. Default: in all of them
-        `difference_limits`.
     """
 
     by: str
@@ -96,15 +90,6 @@ class Pairing:
     alone: IntArray
     sizes: FloatArray
     empty: tuple[str, ...] = ()
-    unmet: IntArray | None = None
-    between: FloatArray | None = None
-
-    @property
-    def limits(self) -> FloatArray:
-        """`between`, as an array."""
-        shape = (len(self.names), len(self.levels), len(self.measures), 2)
-        limits = self.difference_limits if self.between is None else self.between
-        return np.broadcast_to(limits, shape)
 
     @property
     def difference_limits(self) -> FloatArray:
@@ -190,15 +175,13 @@ class _Table:
                 f"{self.by}: nothing can be paired"
             )
         tasks = self._tasks(keys)
-        alone, strange = np.zeros((2, len(keys), len(self.levels)), dtype=np.int64)
+        alone = np.zeros((len(keys), len(self.levels)), dtype=np.int64)
         people = self._of_people(keys)
         meetings: dict[tuple[Any, ...], list[int]] = {}
         for number, key in enumerate(keys):
             draws = ("people",) if key in people else self.pairs[key][0][0].draws
             meetings.setdefault(draws, []).append(number)
-        laid = [
-            self._meeting(mine, keys, len(measures), alone, strange) for mine in meetings.values()
-        ]
+        laid = [self._meeting(mine, keys, len(measures), alone) for mine in meetings.values()]
         of_task: dict[tuple[Any, ...], list[Side]] = {}
         for side in (*self.lonely, *self.base):
             of_task.setdefault(tuple(side.task.values()), []).append(side)
@@ -212,19 +195,8 @@ class _Table:
             np.max([side.sizes for pair in self.pairs[key] for side in pair], axis=0)
             for key in keys
         ]
-        told = (np.stack(sizes), empty_names, strange, self._between(keys, len(measures)))
+        told = (np.stack(sizes), empty_names)
         return Pairing(*fixed, names, tasks, laid, alone, *told)
-
-    def _between(self, keys: Sequence[tuple[Any, ...]], width: int) -> FloatArray:
-        """Return `Pairing.between`."""
-        between = np.empty((len(keys), len(self.levels), width, 2))
-        between[..., 0], between[..., 1] = np.inf, -np.inf
-        for number, key in enumerate(keys):
-            for a, b in self.pairs[key]:
-                mine = between[number, self.levels.index(a.level)]
-                mine[:, 0] = np.minimum(mine[:, 0], a.limits[:, 0] - b.limits[:, 1])
-                mine[:, 1] = np.maximum(mine[:, 1], a.limits[:, 1] - b.limits[:, 0])
-        return between
 
     def _of_people(self, keys: Sequence[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
         """Return the tasks that people played, one unit each over all of their tasks.
@@ -289,9 +261,8 @@ class _Table:
         keys: list[tuple[Any, ...]],
         width: int,
         alone: IntArray,
-        unmet: IntArray,
     ) -> Meeting:
-        """Lay out the tasks of one meeting, and count in `alone` and `unmet` what has no pair."""
+        """Lay out the tasks of one meeting, and count in `alone` what has no pair."""
         pairs = [(t, one, two) for t, n in enumerate(mine) for one, two in self.pairs[keys[n]]]
         met = [_met(a, b) for _, a, b in pairs]
         units = sorted(
@@ -309,7 +280,6 @@ class _Table:
             paired[rows, task, column] = True
             side[rows, task, column] = meeting_of_task.side
             alone[mine[task], column] += meeting_of_task.alone
-            unmet[mine[task], column] += meeting_of_task.unmet
         return Meeting(units, mine, level, base, paired, side if side.any() else None)
 
 
@@ -321,7 +291,6 @@ class _Met(NamedTuple):
     baseline: FloatArray
     side: IntArray | int
     alone: int  # episodes without a partner episode
-    unmet: int = 0  # those of them whose partner, person or chance has no pair
 
 
 def _in_order(unit: tuple[int, Any]) -> tuple[int, str, Any]:
@@ -342,9 +311,7 @@ def _met(a: Side, b: Side) -> _Met:
     used = len(set(at_a.tolist())) + len(set(at_b.tolist()))
     units = [(b.seed, label) for label in common.tolist()]
     alone = len(a.episodes) + len(b.episodes) - used
-    # By number or, against a side that played each distinct episode once, by what was drawn.
-    unmet = alone if a.cell.each_once != b.cell.each_once else 0
-    return _Met(units, of_a, of_b, 0, alone, unmet)
+    return _Met(units, of_a, of_b, 0, alone)
 
 
 def _met_elsewhere(a: Side, b: Side) -> _Met:
@@ -355,10 +322,10 @@ def _met_elsewhere(a: Side, b: Side) -> _Met:
         used = sum(np.isin(side.clusters, shared).sum() for side in (a, b))
         units = [(b.seed, name) for name in shared]
         alone = len(a.episodes) + len(b.episodes) - int(used)
-        return _Met(units, means_a[at_a], means_b[at_b], 0, alone, alone)
+        return _Met(units, means_a[at_a], means_b[at_b], 0, alone)
     if not (len(names_a) and len(names_b)):
         alone = len(a.episodes) + len(b.episodes)
-        return _Met([], means_a[:0], means_b[:0], 0, alone, alone)
+        return _Met([], means_a[:0], means_b[:0], 0, alone)
     units = [(side.seed, name) for side, names in ((a, names_a), (b, names_b)) for name in names]
     gone_a, gone_b = np.full_like(means_a, np.nan), np.full_like(means_b, np.nan)
     side = np.repeat([1, -1], [len(names_a), len(names_b)])

@@ -87,7 +87,7 @@ def episodes_needed(
         per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.compare.unit}s"
     m, layout = names.index(metric), Layout(pairing)
     none = np.full(len(names), np.nan)  # no margin
-    planned = compare_pairs(pairing, margin=none, family=family, resamples=99, by_task=False)
+    planned = compare_pairs(pairing, margin=none, family=family, resamples=99)
     key = Stream.of(seed, "power", by).key
     tables: dict[int, FlipPower] = {}
     rows = []

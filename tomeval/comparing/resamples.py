@@ -1,15 +1,13 @@
-"""The resampling of paired values: the permutation test and the bootstrap's interval."""
+"""The permutation test of paired values, and of groups that are no pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.comparing.layout import Layout
-from tomeval.statistics.bootstrap import bca_ends, bootstrap_shifts
 from tomeval.statistics.paired import (
     ENUMERATED,
     FloatArray,
@@ -19,8 +17,6 @@ from tomeval.statistics.paired import (
     sign_flip,
     sign_flip_exact,
 )
-
-_BLOCK = 10_000_000  # bootstrap values held at a time
 
 
 def permutation_p(
@@ -126,69 +122,3 @@ def _parts(layout: Layout, members: Mapping[int, list[int]], whole: bool, level:
         parts = np.nan_to_num(layout.signs[number][rows][:, chosen, level])
         added.append(np.einsum("utm,tm->um", parts, shares if whole else np.ones_like(shares)))
     return np.concatenate(added)
-
-
-def bootstrap_interval(
-    layout: Layout,
-    difference: FloatArray,
-    defined: NDArray[np.bool_],
-    resamples: int,
-    seed: int,
-    by_task: bool = True,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the BCa interval of the difference, shape (S, L, M); NaN if not `defined`.
-
-    Blocks of levels are resampled alone, all with the same `seed` and so the same resamples. Unless
-    `by_task`, only the first scope has an interval.
-    """
-    ends = np.full((2, *layout.shape), np.nan)
-    levels, width = layout.shape[1:]
-    most = max(part.shape[1] for part in layout.moves)
-    size = max(1, _BLOCK // (resamples * (most + 1) * width))
-    for start in range(0, levels, size):
-        block = slice(start, min(start + size, levels))
-        moves = [np.nan_to_num(part[:, :, block]) for part in layout.moves]
-        flat = (part.reshape(len(part), -1) for part in moves)
-        shifts = bootstrap_shifts(flat, resamples, np.random.default_rng(seed))
-        ends[:, :, block] = _block_ends(layout, block, moves, shifts, by_task)
-    ends += difference
-    ends[:, ~defined] = np.nan
-    return ends[0], ends[1]
-
-
-def _block_ends(
-    layout: Layout,
-    block: slice,
-    moves: list[FloatArray],
-    shifts: Iterable[FloatArray],
-    by_task: bool,
-) -> FloatArray:
-    """Return the ends of a block of levels relative to the difference, shape (2, S, l, M)."""
-    shares = layout.shares[:, block]
-    shape = moves[0].shape[2:]
-    ends = np.full((2, layout.shape[0], *shape), np.nan)
-    pooled: Any = 0.0
-    cubes, squares = np.zeros(shape), np.zeros(shape)
-    for number, (move, drawn) in enumerate(zip(moves, shifts, strict=True)):
-        first = layout.first[number]
-        part = shares[first : first + move.shape[1]]
-        shift = drawn.reshape(len(drawn), *move.shape[1:])
-        for task in range(move.shape[1]) if by_task or not layout.pooled else ():
-            own = move[:, task]
-            scope = layout.scope(first + task)
-            ends[:, scope] = _ends(shift[:, task], (own**3).sum(0), (own**2).sum(0))
-        if layout.pooled:
-            weights = np.broadcast_to(part, move.shape[1:])
-            pooled = pooled + np.einsum("rtlm,tlm->rlm", shift, weights)
-            unit = (move * part).sum(axis=1)
-            cubes += (unit**3).sum(axis=0)
-            squares += (unit**2).sum(axis=0)
-    if layout.pooled:
-        ends[:, 0] = _ends(pooled, cubes, squares)
-    return ends
-
-
-def _ends(shifts: FloatArray, cubes: FloatArray, squares: FloatArray) -> FloatArray:
-    """Return the ends of the BCa interval of one scope, shape (2, l, M)."""
-    ends = bca_ends(shifts.reshape(len(shifts), -1), cubes.ravel(), squares.ravel())
-    return np.stack(ends).reshape(2, *cubes.shape)

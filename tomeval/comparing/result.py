@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,8 @@ from tomeval.statistics.paired import FloatArray, IntArray
 ALPHA = 0.05
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
-_SHOWN = 3
 INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
-"""The kinds of the interval and of the test that a row shows first, of pairs and of two groups;
-the last is the test of sequences."""
+"""The kinds of the interval and of the test that a row shows first, of pairs and of two groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +55,9 @@ class Comparison:
         No number here includes them.
     level_mean, baseline_mean, difference : ndarray, shape (S, L, M)
         Means over the pairs; `difference` is level - baseline.
-    t_low, t_high, bca_low, bca_high : ndarray, shape (S, L, M)
-        Student's (Welch-Satterthwaite over several meetings, see `Meeting`) and the BCa bootstrap's
-        interval of the difference, resampling pairs within each meeting.
+    t_low, t_high : ndarray, shape (S, L, M)
+        Student's interval of the difference, Welch-Satterthwaite over several meetings, see
+        `Meeting`.
     p_t, p_permutation, p_holm : ndarray, shape (S, L, M)
         Two-sided p of Student's t, of the sign-flip permutation test, and the latter's after Holm's
         correction within `family`.
@@ -69,9 +67,6 @@ class Comparison:
     effect_size : ndarray, shape (S, L, M)
         Hedges' g of the paired differences: mean / SD; over all tasks the mean of the tasks'
         differences / the root of the tasks' mean variance.
-    improvement, improvement_low, improvement_high : ndarray, shape (S, L, M)
-        Probability of improvement: that an episode of the level beats one of the baseline, ties
-        half. NaN for metrics without a better side.
     margin : ndarray, shape (M,)
         Margin of the equivalence test; NaN if none was stated.
     p_equivalence : ndarray, shape (S, L, M)
@@ -98,16 +93,11 @@ class Comparison:
     difference: FloatArray
     t_low: FloatArray
     t_high: FloatArray
-    bca_low: FloatArray
-    bca_high: FloatArray
     p_t: FloatArray
     p_permutation: FloatArray
     p_holm: FloatArray
     p_smallest: FloatArray
     effect_size: FloatArray
-    improvement: FloatArray
-    improvement_low: FloatArray
-    improvement_high: FloatArray
     margin: FloatArray
     p_equivalence: FloatArray
     identical: NDArray[np.bool_]
@@ -181,10 +171,8 @@ class Comparison:
             "unpaired": int(self.unpaired[s, k]),
             "tasks": int(self.covered[s, k]),
         }
-        names = ["level_mean", "baseline_mean", "difference", "t_low", "t_high"]
-        names += ["bca_low", "bca_high", "p_t", "p_permutation", "p_holm", "p_smallest"]
-        names += ["family_size"]
-        names += ["effect_size", "improvement", "improvement_low", "improvement_high"]
+        names = ["level_mean", "baseline_mean", "difference", "t_low", "t_high", "p_t"]
+        names += ["p_permutation", "p_holm", "p_smallest", "family_size", "effect_size"]
         renamed = {"t_low": "difference_low", "t_high": "difference_high"}
         for name in names:
             value = getattr(self, name)[at].item()
@@ -212,60 +200,6 @@ class Comparison:
         ]
 
 
-def reach_notes(found: Comparison) -> list[str]:
-    """Say in which scopes no test can reject, whatever the pairs show, and what would be enough."""
-    tested = ~np.isnan(found.p_smallest)
-    stuck = tested & ~found.identical & ~(found.p_smallest < ALPHA) & ~(found.p_holm < ALPHA)
-    notes: dict[tuple[str, ...], list[str]] = {}
-    for s, scope in enumerate(found.scopes):
-        levels = np.flatnonzero(stuck[s].any(axis=1)).tolist()
-        free = (tested[s] & ~stuck[s] & ~found.identical[s]).any(axis=1)
-        for key, mine in _alike(found, stuck, s, levels).items():
-            where = scope
-            if free.any() or len(mine) < len(levels):  # not all that this scope compares
-                where += f" ({_some(found.levels[k] for k in mine)})"
-            notes.setdefault(key, []).append(where)
-    return [f"{key[0]} in {_some(where, '; ')}: {key[1]}" for key, where in notes.items()]
-
-
-def _alike(
-    found: Comparison, stuck: NDArray[np.bool_], s: int, levels: Sequence[int]
-) -> dict[tuple[str, str], list[int]]:
-    """Group the levels of a scope without a usable test by the reason."""
-    said: dict[tuple[str, str], list[int]] = {}
-    for k in levels:
-        m = int(np.flatnonzero(stuck[s, k])[0])
-        tests, pairs = int(found.family_size[s, k, m]), int(found.pairs[s, k])
-        enough = found.enough((s, k, m))
-        if enough is None:
-            continue  # the number of resamples is what is too small, which has its own note
-        if pairs < enough:
-            lead = f"no test can reject at {100 * ALPHA:g} %"
-            best = f"{pairs} pairs are too few even if all differ in one direction"
-            least = min(1.0, tests * 2.0 ** (1 - pairs))
-        else:
-            lead = f"the test cannot reject at {100 * ALPHA:g} %"
-            best = f"{int(found.differing[s, k, m])} of {pairs} pairs differ"
-            least = float(found.p_smallest[s, k, m])
-        p = f"{best}, so p is at least {least:.2g}"
-        p += f" after correction for {tests} tests" if tests > 1 else ""
-        said.setdefault((lead, f"{p}; {enough} differing pairs are needed"), []).append(k)
-    return said
-
-
-def kind_notes(found: Comparison) -> list[str]:
-    """Say how many intervals exclude 0 without a find, or include it with one, and why."""
-    finds = found.p_holm < ALPHA
-    excludes = (found.t_low > 0) | (found.t_high < 0)
-    counted = ~np.isnan(found.p_holm) & ~np.isnan(found.t_low) & ~found.identical
-    alone, without = int((counted & excludes & ~finds).sum()), int((finds & ~excludes).sum())
-    if not alone + without:
-        return []
-    which = f"{alone + without} of {int(counted.sum())} intervals"
-    which += " disagree with their test" if alone + without > 1 else " disagrees with its test"
-    return [f"{which}: intervals are not corrected for multiple comparisons"]
-
-
 def alike(of: Mapping[str, Any]) -> Any:
     """Tell which differences hardly vary between pairs, or not at all.
 
@@ -274,23 +208,3 @@ def alike(of: Mapping[str, Any]) -> Any:
     """
     never = np.isnan(of["effect_size"]) & np.isnan(of["p_t"]) & (np.abs(of["difference"]) > 0)
     return (np.abs(of["effect_size"]) > LARGEST) | (never & (of["pairs"] > 2 * of["tasks"]))
-
-
-def alike_notes(found: Comparison) -> list[str]:
-    """Say of how many comparisons tables for reading show no p, and why."""
-    names = ("effect_size", "p_t", "difference")
-    counts = {"pairs": found.pairs[:, :, None], "tasks": found.covered[:, :, None]}
-    count = int(alike({name: getattr(found, name) for name in names} | counts).sum())
-    which = "1 comparison has" if count == 1 else f"{count} comparisons have"
-    why = (
-        f"{which} no p and no effect size beyond ± {LARGEST}, because the differences hardly vary "
-        "(SD below a tenth of the mean); read the difference itself"
-    )
-    return [why] if count else []
-
-
-def _some(names: Iterable[str], separator: str = ", ") -> str:
-    """Return the first names of a list, and how many more there are."""
-    listed = list(names)
-    more = len(listed) - _SHOWN
-    return separator.join(listed[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

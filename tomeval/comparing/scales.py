@@ -10,7 +10,6 @@ import numpy as np
 from tomeval.comparing.sides import Side
 from tomeval.core.errors import TomevalError
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Domain
 
 SCALES = {"payoff": "", "range": "range of payoffs", "attainable": "attainable range"}
 """The scales, with what they divide by in words."""
@@ -58,13 +57,4 @@ def in_ranges(side: Side, names: Sequence[str], scale: str, reference: str | Non
         side,
         values=side.values / divisor,
         sizes=side.sizes / divisor,
-        limits=side.limits / divisor[:, None],
     )
-
-
-def scale_notes(domain: Domain, names: Sequence[str], scale: str) -> list[str]:
-    """Tell that a scale by range changes no number of metrics without payoff units."""
-    if scale == "payoff" or any(domain.measures[name].in_payoffs for name in names):
-        return []
-    said = ", ".join(domain.measures[name].heading for name in names)
-    return [f'scale "{scale}" has no effect on {said}: not in payoff units']

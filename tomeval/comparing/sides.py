@@ -46,8 +46,6 @@ class Side:
         Measures.
     sizes : ndarray, shape (M,)
         How large the numbers are that each is computed from, which its rounding is relative to.
-    limits : ndarray, shape (M, 2)
-        Between what the measures lie in this cell, see `RunCell.limits`.
     run : str
         The run folder.
     persons : bool
@@ -63,7 +61,6 @@ class Side:
     clusters: NDArray[Any]
     values: FloatArray
     sizes: FloatArray
-    limits: FloatArray
     cell: RunCell
     run: str
     persons: bool = False
@@ -223,7 +220,6 @@ def _side(
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
     sizes = np.array([_size(cell, metric) for metric in metrics])
-    limits = np.array([cell.limits(metric, reference) for metric in metrics]).reshape(-1, 2)
     side = Side(
         level,
         held,
@@ -234,7 +230,6 @@ def _side(
         np.asarray(cell.clusters),
         table,
         sizes,
-        limits,
         cell,
         run,
     )

@@ -66,11 +66,10 @@ def without_credentials(text: str) -> str:
     return line.decode()
 
 
-def credential_among(options: Any, unkept: Collection[str] = ()) -> tuple[str, str] | None:
+def credential_among(options: Any) -> tuple[str, str] | None:
     """Return where nested options seem to hold a credential, and why; None if they hold none.
 
-    A name counts for all below it, but in JSON schemas. Paths of addresses may be unreadable (see
-    `opaque_part`) at the places `unkept`.
+    A name counts for all below it, but in JSON schemas.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def credential_among(options: Any, unkept: Collection[str] = ()) -> tuple[str, s
             return field, "its name is that of a credential"
         if secret := credential_in(str(value).encode(errors="replace")):
             return field, f"it holds {secret}"
-        for address in () if field in unkept else _ADDRESS.findall(str(value)):
+        for address in _ADDRESS.findall(str(value)):
             if part := opaque_part(address):
                 return field, f"the part of the path that begins with {part[:3]!r} may be a key"
     return None

@@ -17,7 +17,7 @@ from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
 from tomeval.models.likely import likely, placeholder
-from tomeval.models.served.limits import Budget, KeptAnswers, Price
+from tomeval.models.served.limits import Budget, Price
 from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -68,12 +68,6 @@ BACKENDS = {
 }
 """The package's own kinds of model, then those of extensions once they are named; names are
 ``KIND:REST``, or the kind alone where its form says no more."""
-
-ALIAS = "alias"
-"""The key of a spec that holds what the experiment calls the model, see `tomeval.models.naming`."""
-
-ADDRESSES = ("name", "base_url")
-"""The keys of a spec that hold an address, which is not stored of a model with an alias."""
 
 _Opener = TypeVar("_Opener", bound=Callable[..., Model | LocalModel])
 _Options = TypeVar("_Options", bound="BaseModel")
@@ -169,22 +163,17 @@ def model_name(spec: str | dict[str, Any]) -> str:
 def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the name in a model's spec, and its options."""
     given = spec if isinstance(spec, dict) else {}
-    options = {key: value for key, value in given.items() if key not in ("name", ALIAS)}
+    options = {key: value for key, value in given.items() if key != "name"}
     return model_name(spec), options
 
 
 def check_kept(spec: str | dict[str, Any]) -> None:
-    """Refuse a model's spec that seems to hold a credential, as specs are stored with results.
-
-    The address of an aliased model is not, so it may have a path that nobody can read.
-    """
+    """Refuse a model's spec that seems to hold a credential, as specs are stored with results."""
     data = spec if isinstance(spec, dict) else {"name": spec}
-    credential = credential_among(data, ADDRESSES if data.get(ALIAS) else ())
+    credential = credential_among(data)
     if credential is not None:
         field, why = credential
         whose = re.sub(r"@\w+://.*", "", model_name(spec), flags=re.DOTALL)
-        if "path" in why:
-            why += "; if it is not, give the model an alias: its address is then not stored"
         raise TomevalError(
             f"model {whose!r}: {field}: {why}; models and their options are stored with results, "
             "so put keys into environment variables"
@@ -225,7 +214,6 @@ def open_model(
     scores: bool = True,
     prefix_reuse: bool = True,
     waiting: Waiting | None = None,
-    kept: KeptAnswers | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -235,7 +223,7 @@ def open_model(
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.openai_fields.OpenAIOptions`.
-    base, budget, scores, prefix_reuse, waiting, kept
+    base, budget, scores, prefix_reuse, waiting
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -248,7 +236,7 @@ def open_model(
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     opener = resolved(BACKENDS[name.partition(":")[0]].opener)
-    opening = Opening(base, budget, scores, prefix_reuse, waiting, kept)
+    opening = Opening(base, budget, scores, prefix_reuse, waiting)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.models.served.limits import Budget, KeptAnswers
+    from tomeval.models.served.limits import Budget
     from tomeval.models.waiting import Waiting
 
 
@@ -210,7 +210,6 @@ class Opening:
     scores: bool = True
     prefix_reuse: bool = True  # False makes a local model encode every prompt whole
     waiting: Waiting | None = None  # where a served model says how its server is waited for
-    kept: KeptAnswers | None = None  # where a served model keeps the answers of its self-test
 
 
 class Model(ABC):

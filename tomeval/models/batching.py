@@ -245,8 +245,7 @@ class RememberingModel(WrappedModel):
     """A model for one episode that answers from what is kept, and keeps new answers.
 
     `kept` holds replies by request hash, from an earlier, interrupted try at the same episode.
-    `keep` is called with (request hash, reply as JSON) before a new reply is used. `name` is what
-    the model is known by; default: its own name.
+    `keep` is called with (request hash, reply as JSON) before a new reply is used.
     """
 
     model: Model
@@ -256,14 +255,13 @@ class RememberingModel(WrappedModel):
         model: Model,
         kept: dict[str, str],
         keep: Callable[[str, str], None],
-        name: str = "",
     ) -> None:
         super().__init__(model)
-        self._kept, self._keep, self._known_by = kept, keep, name or model.name
+        self._kept, self._keep = kept, keep
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Return the kept reply, or ask."""
-        key = request_hash(self._known_by, self.model.revision, request)
+        key = request_hash(self.model.name, self.model.revision, request)
         if key in self._kept:
             data = json.loads(self._kept[key])
             return Reply(**data | {"usage": Usage(**data["usage"])})
@@ -273,7 +271,7 @@ class RememberingModel(WrappedModel):
 
     async def score(self, request: ScoreRequest) -> Scores:
         """Return the kept scores, or ask."""
-        key = request_hash(self._known_by, self.model.revision, request)
+        key = request_hash(self.model.name, self.model.revision, request)
         if key in self._kept:
             data = json.loads(self._kept[key])
             usage, logprobs = Usage(**data["usage"]), tuple(data["logprobs"])

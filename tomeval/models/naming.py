@@ -1,4 +1,4 @@
-"""What models are called where people read of them: an alias, and never an address."""
+"""What models are called where people read of them: never by an address."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.models import ADDRESSES, ALIAS, is_kind, model_name, name_and_options
+from tomeval.models import is_kind, name_and_options
 
 Spec = str | dict[str, Any]
 
@@ -26,20 +25,6 @@ _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
 _KIND = re.compile(r"^(openai|hf|inspect):")
-
-
-def shown_name(spec: Spec) -> str:
-    """Return what tables call a model: its alias, else its name.
-
-    Examples
-    --------
-    >>> shown_name({"name": "openai:m@http://127.0.0.1:8000/v1", "alias": "Llama 8B"})
-    'Llama 8B'
-    >>> shown_name("pocket")
-    'pocket'
-    """
-    alias = spec.get(ALIAS) if isinstance(spec, dict) else None
-    return alias or model_name(spec)
 
 
 def without_address(name: str) -> str:
@@ -80,100 +65,20 @@ def _kept_colon(found: re.Match[str]) -> str:
     return f"the server{end if end in ':.' else ''}"
 
 
-def public_spec(spec: Spec) -> Spec:
-    """Return a spec as a run keeps it: one with an alias has no address, so its server may move."""
-    if not isinstance(spec, dict) or ALIAS not in spec:
-        return spec
-    kept = {key: value for key, value in spec.items() if key not in ADDRESSES}
-    return {**kept, "name": without_address(model_name(spec))}
-
-
-def known_name(spec: Spec, name: str) -> str:
-    """Return what the replies of a model are kept under: of an aliased one, the server may move.
-
-    `name` is what the opened model calls itself.
-    """
-    return without_address(name) if isinstance(spec, dict) and ALIAS in spec else name
-
-
 def drawn_with(spec: Spec) -> Spec:
-    """Return what of a spec draws depend on: no alias, and nothing of how and where it is run.
+    """Return what of a spec draws depend on: nothing of how and where it is run.
 
     The plain name if that is all that is left.
 
     Examples
     --------
-    >>> drawn_with({"name": "pocket", "alias": "The small one", "batch_tokens": 4096})
+    >>> drawn_with({"name": "pocket", "batch_tokens": 4096})
     'pocket'
     """
     if not isinstance(spec, dict):
         return spec
     name, options = name_and_options({k: v for k, v in spec.items() if k not in RUNNING})
     return {**options, "name": name} if options else name
-
-
-def use_aliases(data: dict[str, Any], models: Any, where: str) -> dict[str, Any]:
-    """Return an experiment's raw data with every alias replaced by its spec.
-
-    Parameters
-    ----------
-    data : dict
-        Its keys; aliases stand where models do: under a key ``model``, alone or in a list.
-    models : dict
-        The table ``models``: specs by alias.
-    where : str
-        Put in front of error messages.
-
-    Raises
-    ------
-    TomevalError
-        The table is none, an alias that reads as a model itself, a spec that is none, or a model
-        that is neither an alias nor a spec, with the near match.
-    """
-    if not isinstance(models, dict) or not models:
-        raise TomevalError(f'{where}: models must be a table, such as {{ "Llama 8B" = "hf:..." }}')
-    specs = {alias: _spec(alias, spec, f"{where}: models") for alias, spec in models.items()}
-    replaced = _replaced(data, specs, where)
-    assert isinstance(replaced, dict)
-    return replaced
-
-
-def _spec(alias: str, spec: Any, where: str) -> dict[str, Any]:
-    """Check one alias and return its spec."""
-    if not alias.strip():
-        raise TomevalError(f"{where}: an alias is empty")
-    if is_kind(alias.partition(":")[0]):
-        raise TomevalError(f"{where}: the alias {alias!r} has the form of a model; choose another")
-    try:
-        name, options = name_and_options(spec)
-    except TomevalError as error:
-        raise TomevalError(f"{where}: {alias!r}: {error}") from None
-    if isinstance(spec, dict) and ALIAS in spec:
-        raise TomevalError(f"{where}: {alias!r}: its table may not have the key {ALIAS!r}")
-    return {**options, "name": name, ALIAS: alias}
-
-
-def _replaced(value: Any, specs: Mapping[str, dict[str, Any]], where: str, key: str = "") -> Any:
-    """Return raw data with aliases under a key ``model`` replaced."""
-    if isinstance(value, list | tuple):
-        return [_replaced(item, specs, where, key) for item in value]
-    if isinstance(value, dict):
-        own = specs.get(value.get("name", "")) if key == "model" else None
-        if own is not None:  # an alias with options of its own besides
-            return {**own, **{k: v for k, v in value.items() if k != "name"}}
-        # Aliases are known by the key: what a model is called is no model.
-        return {k: v if k == "models" else _replaced(v, specs, where, k) for k, v in value.items()}
-    if key != "model" or not isinstance(value, str) or not value:
-        return value
-    if value in specs:
-        return dict(specs[value])
-    try:
-        model_name(value)
-    except TomevalError as error:
-        near = did_you_mean(value, specs)
-        known = ", ".join(map(repr, specs))
-        raise TomevalError(f"{where}: {error}; or an alias{near}: {known}") from None
-    return value
 
 
 def public_names(definitions: Iterable[Any]) -> dict[str, str]:
@@ -197,8 +102,8 @@ def brief_names(names: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> brief_names(["Llama 8B", "openai:m@http://127.0.0.1:8000/v1", "hf:org/m"])
-    ['Llama 8B', 'm', 'org/m']
+    >>> brief_names(["pocket", "openai:m@http://127.0.0.1:8000/v1", "hf:org/m"])
+    ['pocket', 'm', 'org/m']
     >>> brief_names(["openai:m@http://a:1/v1", "openai:m@http://b:1/v1"])
     ['openai:m', 'openai:m (2)']
     """

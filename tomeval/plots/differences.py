@@ -57,7 +57,6 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
         by=by,
         metrics=[name],
         reference=options.reference,
-        by_task=False,
     )
     if not np.isfinite(compared.difference).any():
         return []

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 CURVES = ("window", "running", "cumulative")
-AXES = ("step", "episode")
 MOST_WINDOW = 1_000_000
 
 
@@ -46,10 +45,7 @@ class Options:
         What curves show at every step: the mean of a centred moving window, the mean of all steps
         up to it, or their sum.
     window : int
-        How many steps, or episodes, a moving window has, from 1 to `MOST_WINDOW`.
-    x : {"step", "episode"}
-        Along what curves run: the steps of an episode, averaged over episodes; or episodes, in the
-        order of their numbers.
+        How many steps a moving window has, from 1 to `MOST_WINDOW`.
     """
 
     column: str = "screen"
@@ -59,7 +55,6 @@ class Options:
     metrics: tuple[str, ...] = ()
     curve: str = "window"
     window: int = 5
-    x: str = "step"
 
     def __post_init__(self) -> None:
         if self.column not in WIDTHS:
@@ -68,8 +63,6 @@ class Options:
             raise unknown("interval", self.interval, INTERVALS)
         if self.curve not in CURVES:
             raise unknown("curve", self.curve, CURVES)
-        if self.x not in AXES:
-            raise unknown("x", self.x, AXES)
         if not 1 <= self.window <= MOST_WINDOW:
             raise TomevalError(f"window must be from 1 to {MOST_WINDOW:,}, not {self.window}")
         if self.curve != "window" and self.window != Options.window:
@@ -78,8 +71,8 @@ class Options:
     @property
     def of_curves(self) -> str:
         """What was chosen for curves, as options of the command; empty: nothing."""
-        chosen = {"curve": self.curve, "window": self.window, "x": self.x}
-        usual = {"curve": "window", "window": 5, "x": "step"}
+        chosen = {"curve": self.curve, "window": self.window}
+        usual = {"curve": "window", "window": 5}
         return ", ".join(f"--{k} {v}" for k, v in chosen.items() if v != usual[k])
 
     @property
@@ -173,4 +166,4 @@ def interval_words(options: Options, shares: bool = False, of: str = "") -> str:
     words = INTERVAL_WORDS[options.interval]
     if options.interval == SEQUENCE:
         return words + of
-    return (SHARE_INTERVALS if shares else words) + of + f"; {CUT}"
+    return f"{SHARE_INTERVALS if shares else words}{of}; {CUT}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tomeval.plots.dots import dot
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -133,19 +134,9 @@ def _baseline(
 def _point(axes: Axes, row: int, cell: RunCell, measure: Measure, options: Options) -> None:
     """Draw one subject's mean and interval, if the measure has a value."""
     estimate = measured(cell, [measure.name], options)
-    if np.isnan(estimate.mean[0]):
-        return
-    if np.isfinite(estimate.low[0]):
-        axes.plot(
-            [estimate.low[0], estimate.high[0]], [row, row], color="#0072B2", lw=1.4, zorder=3
-        )
-    axes.plot(
-        estimate.mean[0],
-        row,
-        marker="D" if cell.is_baseline else "o",
-        color=BASELINE if cell.is_baseline else "#0072B2",
-        markeredgecolor="white",
-        markeredgewidth=0.4,
-        markersize=3.8,
-        zorder=4,
-    )
+    ends = float(estimate.mean[0]), float(estimate.low[0]), float(estimate.high[0])
+    look = {"marker": "o", "color": "#0072B2", "markersize": 3.8}
+    look |= {"markeredgecolor": "white", "markeredgewidth": 0.4}
+    if cell.is_baseline:
+        look |= {"marker": "D", "color": BASELINE}
+    dot(axes, row, ends, look, color="#0072B2", lw=1.4)

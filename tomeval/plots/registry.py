@@ -23,19 +23,14 @@ logger = logging.getLogger(__name__)
 FIGURES: dict[str, str] = {
     "forest": "tomeval.plots.forest:forest",
     "differences": "tomeval.plots.differences:differences",
-    "profiles": "tomeval.plots.profiles:performance_profiles",
 }
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
-CHOOSE_BY = ("differences", "profiles")
+CHOOSE_BY = ("differences",)
 """Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.figures_by`."""
 
 CHOOSE_METRICS = ("forest", "differences")
 """Those of `FIGURES` that use `Options.metrics`."""
-
-
-WHOLE = ("profiles",)
-"""Those of `FIGURES` that are of all cells of a run, however many; see `first_part`."""
 
 
 def figures_of(run: Run) -> dict[str, Any]:
@@ -125,7 +120,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True
     figure = _figure(run, name)
     options = replace(options, interval=run.method(options.interval))
     figure_of: Callable[[Run, Options], list[Drawing]] = resolved(figures_of(run)[figure])
-    part, left_out = (run, "") if figure in WHOLE else first_part(run)
+    part, left_out = first_part(run)
     try:
         drawings = safe_stems(figure_of(part, options))
     except Overlapping as error:  # of several runs, in a figure that compares their cells

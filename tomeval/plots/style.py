@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.text import visible
-from tomeval.plots.settings import SIZE, growth, on_page, small
+from tomeval.plots.settings import SIZE, SMALL, on_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def new_figure(
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height * growth()), layout="constrained", dpi=150)
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04)  # type: ignore[union-attr,call-arg]
     panels = list(np.ravel(figure.subplots(rows, columns, squeeze=False, **more)))
     count = count or len(panels)
@@ -127,9 +127,9 @@ def add_head(figure: Figure, title: str, handles: Sequence[Any] = (), **more: An
     if handles:
         add_legend(figure, handles, top=True, title=title, **more)
         return
-    shown = fold(title, _letters(figure, SIZE * growth()))
+    shown = fold(title, _letters(figure, SIZE))
     figure.suptitle(shown)
-    figure.set_figheight(figure.get_figheight() + (0.14 * lines_of([shown]) + 0.05) * growth())
+    figure.set_figheight(figure.get_figheight() + 0.14 * lines_of([shown]) + 0.05)
 
 
 def _letters(figure: Figure, size: float) -> int:
@@ -142,7 +142,7 @@ def add_legend(figure: Figure, handles: Sequence[Any], *, top: bool = False, **m
 
     With `top` an axis name fits below all panels, and ``title`` is the title of all of them.
     """
-    size = small()
+    size = SMALL
     handle_length = more.setdefault("handlelength", 2)
     room = figure.get_figwidth() - 0.1
     beside = (handle_length + 0.8 + 1.2) * size / 72  # inches: the mark, its pad, the next column
@@ -154,9 +154,9 @@ def add_legend(figure: Figure, handles: Sequence[Any], *, top: bool = False, **m
     rows = -(-len(handles) // columns)
     height = 0.0205 * size * rows * lines_of(labels) + 0.08
     if "title" in more:
-        more["title"] = fold(more["title"], _letters(figure, SIZE * growth()))
-        more["title_fontproperties"] = {"weight": "bold", "size": SIZE * growth()}
-        height += 0.0205 * SIZE * growth() * lines_of([more["title"]])
+        more["title"] = fold(more["title"], _letters(figure, SIZE))
+        more["title_fontproperties"] = {"weight": "bold", "size": SIZE}
+        height += 0.0205 * SIZE * lines_of([more["title"]])
     figure.set_figheight(figure.get_figheight() + height)
     figure.legend(
         handles=handles,

@@ -1,4 +1,4 @@
-"""One self-contained HTML file of a run: numbers, figures, comparisons, and every game."""
+"""One self-contained HTML file of a run: numbers, figures, comparisons, and a few games."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -6,14 +6,10 @@ Formats for reading leave out constant columns and round; the others have full p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-import numpy as np
-
-from tomeval.comparing import profiles
 from tomeval.comparing.comparison import Comparison, compare
-from tomeval.comparing.correlation import correlate
 from tomeval.comparing.decomposition import Decomposition, decompose
 from tomeval.comparing.result import LARGEST, alike
 from tomeval.comparing.sides import left_out
@@ -21,7 +17,6 @@ from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import Compared
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
-from tomeval.runs.columns import heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
@@ -32,44 +27,37 @@ READ = ("text", "markdown", "latex")
 RAW = {
     **{"pairs": "pairs", "level": "level_mean", "baseline": "baseline_mean"},
     **{"difference": "difference", "p": "p_permutation", "p (Holm)": "p_holm"},
-    **{"effect (g)": "effect_size", "P(better)": "improvement"},
+    "effect (g)": "effect_size",
     **{"margin": "margin", "p (equivalent)": "p_equivalence"},
 }
 """Columns of numbers as they are read, and the columns of `Comparison.rows` that they show."""
 
-SPARE = ("P(better)", "p", "baseline", "level")
+SPARE = ("p", "baseline", "level")
 """Columns that a narrow terminal leaves out, the first one first."""
 
 Row = dict[str, Any]
 Table = tuple[list[Row], list[str], list[str]]
 
 
-def comparison_rows(
-    found: Comparison, form: str, ends: str = "t", by_task: bool = False
-) -> list[Row]:
-    """Return one row per scope, metric and level.
-
-    `ends` says whether the interval of the difference is that of `Comparison.interval` ("t") or the
-    bootstrap's ("bca").
-    """
+def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list[Row]:
+    """Return one row per metric and level over all tasks, or with `by_task` per scope."""
     rows = found.rows(None if by_task else [0])
     if form not in READ:
         return rows
     measures = {measure.name: measure for measure in found.measures}
     margins = not all(math.isnan(margin) for margin in found.margin)
-    return [_read(row, measures[row["metric"]], found.by, ends, margins) for row in rows]
+    return [_read(row, measures[row["metric"]], found.by, margins) for row in rows]
 
 
-def comparison_above(found: Comparison, ends: str = "t") -> list[str]:
-    """Return the lines above the table of a comparison; `ends` as for `comparison_rows`."""
-    method = "Student's t" if ends == "t" else "the BCa bootstrap"
+def comparison_above(found: Comparison) -> list[str]:
+    """Return the lines above the table of a comparison."""
     over, test = "paired episodes", "sign-flip permutation test"
     if found.apart.any():  # which levels: a note says it
         over, test = f"{over} or independent groups", f"{test} (of groups: exchange of units)"
     return [
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
         "each with its own 95 % interval",
-        f"p comes from a {test}, the interval from {method}; near the border they can disagree; "
+        f"p comes from a {test}, the interval from Student's t; near the border they can disagree; "
         f"{found.family}; {found.resamples} resamples, seed {found.seed}",
     ]
 
@@ -79,12 +67,9 @@ def _ends(row: Row, name: str, times: int = 1) -> tuple[float, float, float]:
     return times * row[name], times * row[f"{name}_low"], times * row[f"{name}_high"]
 
 
-def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
+def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
     """Return the columns of one comparison for reading."""
     digits = measure.digits
-    difference = _ends(row, "difference")
-    if ends == "bca":
-        difference = difference[0], row["bca_low"], row["bca_high"]
     shown = {
         "scope": row["scope"],
         "metric": measure.heading,
@@ -92,11 +77,10 @@ def _read(row: Row, measure: Measure, by: str, ends: str, margins: bool) -> Row:
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(*difference, digits, symmetric=ends == "t"),
+        "difference": interval(*_ends(row, "difference"), digits, symmetric=True),
         "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
-        "P(better)": interval(*_ends(row, "improvement"), 2),
     }
     if alike(row):
         shown |= {"p": MISSING, "p (Holm)": MISSING}
@@ -116,14 +100,6 @@ def _effect(size: float) -> str:
     return fixed(size, 2)
 
 
-def _three(form: str, values: Iterable[Any], names: Sequence[str], shown: str) -> Row:
-    """Return a value and its ends: in one column `shown` for reading, else under three names."""
-    value, low, high = map(float, values)
-    if form in READ:
-        return {shown: interval(value, low, high, 3)}
-    return dict(zip(names, (value, low, high), strict=True))
-
-
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "scale", "margins", "family", "seed")
     metrics = options["metrics"]
@@ -134,52 +110,10 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
         runs,
         metrics=metrics,
         resamples=options["resamples"] or RESAMPLES,
-        by_task=options["by_task"],
         **{name: options[name] for name in names},
     )
-    ends = "bca" if options["interval"] == "bca" else "t"
-    above = comparison_above(comparison, ends)
-    rows = comparison_rows(comparison, options["form"], ends, options["by_task"])
-    return rows, above, list(comparison.notes)
-
-
-def _scored(runs: Sequence[Run], options: Row) -> tuple[profiles.Scores, str, dict[str, int]]:
-    """Return the scores of all episodes, what they are in words, and how to resample them."""
-    scores = profiles.collect_scores(runs, options["by"], options["score"], options["reference"])
-    how = {"resamples": options["resamples"] or profiles.RESAMPLES, "seed": options["seed"]}
-    return scores, runs[0].domain.compare.scores[scores.score].words, how
-
-
-def _iqm(runs: Sequence[Run], options: Row) -> Table:
-    scores, words, how = _scored(runs, options)
-    means = profiles.interquartile_means(scores, **how)
-    names, shown = ("interquartile_mean", "low", "high"), "interquartile mean"
-    rows = [
-        {options["by"]: level}
-        | _three(options["form"], (means.value[i], means.low[i], means.high[i]), names, shown)
-        | {"episodes": int(means.episodes[i]), "tasks": int(means.tasks[i])}
-        for i, level in enumerate(means.levels)
-    ]
-    above = [f"interquartile mean over episodes, 95 % bootstrap interval; score: {words}"]
-    return rows, above, list(scores.notes)
-
-
-def _profiles(runs: Sequence[Run], options: Row) -> Table:
-    form, by = options["form"], options["by"]
-    thresholds = [i / 10 for i in range(10)] if form not in ("csv", "json") else None
-    scores, words, how = _scored(runs, options)
-    shares = profiles.performance_profiles(scores, thresholds, **how)
-    rows: list[Row] = []
-    for at in np.ndindex(*shares.share.shape):
-        level, threshold = shares.levels[at[0]], float(shares.thresholds[at[1]])
-        limit = {"score above": f"{threshold:g}"} if form in READ else {"threshold": threshold}
-        values = (shares.share[at], shares.low[at], shares.high[at])
-        share = _three(form, values, ("share", "low", "high"), "share of episodes")
-        rows.append({by: level} | limit | share)
-    above = [f"share of episodes whose score is above a threshold, 95 % bands; score: {words}"]
-    least = min((len(part) for level in scores.levels for part in scores.played(level)), default=0)
-    notes = [f"fewer than {profiles.MANY} episodes in some task: the bands are too narrow"]
-    return rows, above, [*scores.notes, *notes * (least < profiles.MANY)]
+    rows = comparison_rows(comparison, options["form"], options["by_task"])
+    return rows, comparison_above(comparison), list(comparison.notes)
 
 
 def _shares(runs: Sequence[Run], options: Row) -> Table:
@@ -209,23 +143,10 @@ def _shares_read(found: Decomposition, row: Row, label: Row) -> Row:
     return shown
 
 
-def _correlation(runs: Sequence[Run], options: Row) -> Table:
-    literal = options["metrics"] or runs[0].domain.show.headline[1:]
-    if not literal:
-        raise TomevalError("give --metric: the metric to correlate with the functional one")
-    correlations = [correlate(runs, name, reference=options["reference"]) for name in literal]
-    form, measures, rows = options["form"], runs[0].measures, []
-    for one in correlations:
-        row: Row = {"literal": one.literal, "functional": one.functional}
-        if form in READ:
-            row = {key: heading(name, measures) for key, name in row.items()}
-        row["cells"] = one.cells
-        for name in ("pearson", "spearman"):
-            names = [f"{name}{end}" for end in ("", "_low", "_high")]
-            row |= _three(form, (getattr(one, end) for end in names), names, name)
-        rows.append(row | {"reason": one.reason})
-    above = ["correlation over cells, 95 % intervals (Fisher's z)"]
-    return rows, above, list(dict.fromkeys(note for one in correlations for note in one.notes))
+_FIXED = (
+    "this plans a fixed number of episodes, but the pilot stopped by a condition: for such a run "
+    "use tomeval plan --until CONDITION --pilot RUN"
+)
 
 
 def _power(runs: Sequence[Run], options: Row) -> Table:
@@ -285,14 +206,11 @@ TABLES: dict[str, Compared] = {
     "differences": Compared(
         _differences,
         (
-            *("--by", "--baseline", "--metric", "--by-task", "--interval", "--margin"),
+            *("--by", "--baseline", "--metric", "--by-task", "--margin"),
             *("--scale", "--family"),
         ),
     ),
-    "iqm": Compared(_iqm, ("--by", "--score")),
-    "profiles": Compared(_profiles, ("--by", "--score")),
     "shares": Compared(_shares, ("--by", "--by-task")),
-    "correlation": Compared(_correlation, ("--metric",)),
     "power": Compared(
         _power,
         (

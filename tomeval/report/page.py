@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,16 @@ from markupsafe import Markup
 from tomeval import __version__
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
-from tomeval.core.text import UNSEEN, visible
+from tomeval.core.text import visible
 from tomeval.report import facts, notices
-from tomeval.report.blocks import Block, asset
 from tomeval.report.compared import comparisons
-from tomeval.report.episodes import Episodes
-from tomeval.report.table import results, valued
-from tomeval.runs.results import Run
+from tomeval.report.games import games
+from tomeval.report.table import Further, further, interval_words, main_table, valued
+from tomeval.runs.results import Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures, first_part
 from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
-_FRAME = ("theme", "dom", "file", "tables", "calling")
-_SCRIPTS = (*_FRAME, "transcript", "browser", "start")
-# The same rule for what the script shows; JavaScript writes characters beyond 16 bits otherwise.
-UNSEEN_SCRIPT = "const UNSEEN = /[" + re.sub(r"\\U000(\w{5})", r"\\u{\1}", UNSEEN) + "]/gu;"
 
 
 @dataclass(frozen=True)
@@ -46,15 +40,11 @@ class ReportOptions:
         What regret is measured from, if the domain knows several; overrides the cells' own.
     by, baseline : str, optional
         What is compared, and with which level; see `tomeval.comparing.compare`. Default: the first
-        of `Compare.by` that has several levels, and the first of these.
-    transcripts : int, optional
-        Number of episodes per cell whose prompts and replies are included. Default: see
-        `tomeval.report.episodes.Episodes`.
+        of `Compare.by` that has several levels, or several runs; and the first of these.
+    games : bool
+        Whether a few games are shown with their prompts and replies, see `tomeval.report.games`.
     figures : bool
-    only : sequence of str
-        Names of the figures to draw; default: `Show.first_figures`.
-    all_figures : bool
-        Draw all figures that the run supports.
+        Whether the first figures are drawn, `Show.first_figures`; ``tomeval plot`` draws others.
     metrics : sequence of str
         The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
         the headline ones. All others are in a table that opens on demand.
@@ -64,104 +54,109 @@ class ReportOptions:
     reference: str | None = None
     by: str | None = None
     baseline: str | None = None
-    transcripts: int | None = None
+    games: bool = True
     figures: bool = True
-    only: Sequence[str] = ()
-    all_figures: bool = False
     metrics: Sequence[str] = ()
 
 
-def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> Path:
-    """Write the report of a run as one HTML file, replaced in one step when it is complete.
+def write_report(
+    runs: Run | Sequence[Run], out: Path, options: ReportOptions | None = None
+) -> Path:
+    """Write the report of a run, or of several of one domain, as one HTML file.
+
+    Several runs have one table, with the run's name beside each player, and are compared with each
+    other; games, invalid answers and a domain's further tables are in each run's own report.
 
     The file loads nothing from elsewhere and runs only its own script: its content security policy
-    allows nothing else. The same run and options give the same file.
+    allows nothing else. It is replaced in one step when it is complete. The same runs and options
+    give the same file.
 
     Raises
     ------
     TomevalError
-        The run is damaged or has no cell; a wrong option; a file that cannot be written.
+        A run that is damaged, has no cell or is named twice; runs of different domains; a wrong
+        option; a file that cannot be written.
     """
-    options = options or ReportOptions()
-    run, left_out = first_part(run)
-    with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
-        for part in _pieces(run, options, left_out):
-            file.write(part)
+    listed = [runs] if isinstance(runs, Run) else list(runs)
+    for run in listed:
+        if not run.cells:
+            raise TomevalError(f"{run.folder}: has no cells to report")
+    context = _context(listed, options or ReportOptions())
+    page = _environment().get_template("page.html.j2")
+    with replacing(out) as draft:
+        draft.write_text(page.render(context), encoding="utf-8", newline="\n")
     return out
 
 
-def _pieces(run: Run, options: ReportOptions, left_out: str) -> Iterator[str]:
-    """Yield the page's text; the blocks of episodes are made one by one as they are written."""
-    if not run.cells:
-        raise TomevalError(f"{run.folder}: has no cells to report")
-    page = environment().get_template("page.html.j2")
-    names = choose_measures(run.measures, options.metrics) or list(run.shown)
-    rows = run.rows(options.interval, options.reference)
-    yield from page.generate(**_context(run, rows, names, options, left_out))
+def _environment() -> jinja2.Environment:
+    """Return what renders the page: every text is escaped, and made visible before that."""
 
+    def seen(value: Any) -> Any:
+        plain = isinstance(value, str) and not isinstance(value, Markup)
+        return visible(value) if plain else value
 
-def environment(*more: Path) -> jinja2.Environment:
-    """Return what renders the page's templates, and those in `more` folders."""
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader([*more, _HERE / "templates"]),
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
-        finalize=_seen,
+        finalize=seen,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def _context(
-    run: Run,
-    rows: list[dict[str, Any]],
-    names: list[str],
-    options: ReportOptions,
-    left_out: str,
-) -> dict[str, Any]:
+def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
     """Return what the template reads."""
-    episodes = Episodes(run, options.transcripts, options.reference, names)
-    comparison = comparisons(
-        run, names, options.by, options.baseline, options.reference, options.interval
+    parts, left_out = zip(*(first_part(run) for run in runs), strict=True)
+    several = len(parts) > 1
+    asked = choose_measures(
+        {name: measure for run in parts for name, measure in run.measures.items()}, options.metrics
     )
-    # Base64 needs no escaping, which would take long.
-    blocks: Iterable[Block] = (b._replace(text=Markup(b.text)) for b in episodes.blocks())
-    drawings: list[dict[str, Any]] = []
-    if options.figures and any(row["episodes"] for row in rows):
-        drawings = page_figures(
-            run, options.interval, options.reference, options.only, options.all_figures
-        )
+    # Before players of several runs get the names of their runs:
+    compared = comparisons(parts, asked or list(parts[0].shown), options)
+    headline = [
+        f"{run.folder.name}: {line}" if several else line
+        for run in parts
+        for line in facts.headline(run)
+    ]
+    whole = joined(parts)
+    names = asked or list(whole.shown)
+    rows = joined_rows(parts, None, options.interval, options.reference)
+    measures = valued(whole, rows)
+    others = [one.name for one in measures if one.name not in names]
+    words = "more measures of the same cells, in the same way"
+    more = [Further(words, main_table(rows, whole.measures, others), [])] if others else []
+    judged = [whole.measures[name] for name in asked or whole.headline]
     return {
-        **frame_of(_SCRIPTS),
-        "blocks": blocks,
-        "name": run.name,
-        "kind": run.domain.title,
-        "sizes": facts.sizes(run, episodes.total, episodes.steps),
-        "headline": facts.headline(run, rows, names),
-        "notices": notices.notices(run, episodes, options.interval, left_out),
-        **notices.of_answers(run),
-        **results(run, rows, names, options.interval),
-        "comparison": comparison,
-        "drawings": drawings,
-        "rest": drawings[1:],
-        "settings": facts.settings(run),
-        "facts": run.domain.show.facts(run),
-        "sessions": facts.sessions(run),
-        "meanings": facts.meanings(run, valued(run, rows)),
-        "listed": [run.measures[name] for name in names],
-        "drawn": episodes.drawn,
-    }
-
-
-def frame_of(scripts: Sequence[str]) -> dict[str, Any]:
-    """Return what every page's template reads: its style sheet, its scripts, what may run in it."""
-    style = _sealed(asset("report.css"))
-    script = _sealed("\n".join((UNSEEN_SCRIPT, *(asset(f"{one}.js") for one in scripts))))
-    return {
-        "policy": _policy(style, script),
-        "style": Markup(style),
-        "script": Markup(script),
-        "version": __version__,
+        **_sealed(),
+        "name": ", ".join(run.folder.name if several else run.name for run in runs),
+        "kind": whole.domain.title,
+        "several": several,
+        "headline": headline,
+        "notices": [
+            one._replace(text=f"{run.folder.name}: {one.text}") if several else one
+            for run, left in zip(parts, left_out, strict=True)
+            for one in notices.notices(run, options.interval, left)
+            if one.level == "serious" or not several
+        ],
+        "invalid": [] if several else notices.invalid_rows(whole),
+        "lenient": [] if several else notices.lenient_rows(whole),
+        "table": main_table(rows, whole.measures, names),
+        "further": [*more, *([] if several else further(whole))],
+        "interval": interval_words(whole, options.interval),
+        "comparisons": compared,
+        "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
+        "games": games(whole, judged, options.reference) if options.games and not several else [],
+        "runs": [
+            {
+                "name": run.folder.name,
+                "settings": facts.settings(run),
+                "facts": run.domain.show.facts(run),
+                "sessions": facts.sessions(run),
+            }
+            for run in parts
+        ],
+        "meanings": facts.meanings(whole, measures),
     }
 
 
@@ -172,34 +167,28 @@ _DARK = (
 )
 
 
-def page_figures(
-    run: Run,
-    interval: str,
-    reference: str | None = None,
-    only: Sequence[str] = (),
-    every: bool = False,
-) -> list[dict[str, Any]]:
+def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
     """Return the figures of a run for the template, each with the address that holds its SVG.
 
     They are drawn as for one of two columns: a narrow screen shows these without scaling down.
-    `only` and `every` choose as in `tomeval.plots.registry.chosen`.
     """
     from tomeval.plots import Options, chosen, draw_one, picture, plain_style
 
+    if not options.figures:
+        return []
     figures: list[dict[str, Any]] = []
-    how = Options("single", interval, reference)
+    how = Options("single", options.interval, options.reference)
     with warnings.catch_warnings(), plain_style():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        for name in chosen(run, only, every=every):
+        for name in chosen(run):
             # Of `Show.first_figures`, files that this run has not are left out.
-            for drawing in draw_one(run, name, how, asked=bool(only)):
+            for drawing in draw_one(run, name, how, asked=False):
                 drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
                 start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
                 data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
                 figures.append(
                     {
-                        "id": f"figure-{len(figures)}",
                         "title": drawing.title,
                         "caption": drawing.caption,
                         "description": drawing.description,
@@ -209,26 +198,21 @@ def page_figures(
     return figures
 
 
-def _seen(value: Any) -> Any:
-    """Return what the template puts in, made visible: the one place for all of the page's text."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _sealed(text: str) -> str:
-    """Return a style sheet or script, which must not hold anything that ends its element early."""
-    for end in ("</script", "</style", "<!--"):
-        if end in text.lower():
-            raise ValueError(f"an asset holds {end!r}")
-    return text
-
-
-def _policy(style: str, script: str) -> str:
-    """Return the content security policy: this script and this style sheet, nothing else."""
-    return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-        "img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+def _sealed() -> dict[str, Any]:
+    """Return the page's style sheet and script, and the policy that allows these and no other."""
+    style, script = (
+        (_HERE / "assets" / name).read_text(encoding="utf-8") for name in ("report.css", "sort.js")
     )
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return {
+        "policy": policy,
+        "style": Markup(style),
+        "script": Markup(script),
+        "version": __version__,
+    }
 
 
 def _hash(text: str) -> str:

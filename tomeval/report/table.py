@@ -18,7 +18,6 @@ from tomeval.statistics.estimates import AUTO, FEW, SEQUENCE
 if TYPE_CHECKING:
     from tomeval.comparing.comparison import Comparison
 
-_MOST_CHOICES = 40
 _ALWAYS = (*RATES, "episodes")
 
 
@@ -41,14 +40,12 @@ class Column(NamedTuple):
 class Table(NamedTuple):
     """The table as the template reads it.
 
-    `shared` holds the (heading, value) pairs that are the same in all rows, `filters` the columns
-    by whose values a reader can filter, as (key, heading, values).
+    `shared` holds the (heading, value) pairs that are the same in all rows.
     """
 
     columns: list[Column]
     rows: list[list[Value]]
     shared: list[tuple[str, str]]
-    filters: list[tuple[str, str, list[str]]]
 
 
 def main_table(
@@ -72,28 +69,7 @@ def main_table(
         for key in keys
     ]
     shared = [(heading(key, measures), texts(rows, key)[0]) for key in same]
-    plain = [
-        column
-        for column in columns
-        if column.key not in (*measures, first, *_ALWAYS, "seed")
-        and not isinstance(rows[0][column.key], float)
-    ]
-    return _table(columns, [list(row) for row in zip(*body, strict=True)], shared, plain)
-
-
-def _table(
-    columns: list[Column],
-    rows: list[list[Value]],
-    shared: list[tuple[str, str]],
-    filtered: Collection[Column],
-) -> Table:
-    """Return a table that can be filtered by columns of a few values."""
-    filters = []
-    for index, column in enumerate(columns):
-        values = list(dict.fromkeys(row[index].text for row in rows))
-        if column in filtered and 1 < len(values) <= _MOST_CHOICES:
-            filters.append((column.key, column.heading, values))
-    return Table(columns, rows, shared, filters)
+    return Table(columns, [list(row) for row in zip(*body, strict=True)], shared)
 
 
 _ENDS = re.compile(r" (?=± |\[)")
@@ -107,17 +83,16 @@ def _value(text: str, raw: Any) -> Value:
     return Value(typeset(number), typeset("".join(ends)), "" if math.isnan(raw) else repr(raw))
 
 
-def comparison_table(found: Comparison) -> Table:
-    """Return every comparison as a table: first those over all tasks, then task by task."""
-    shown = comparison_rows(found, "text", by_task=True)
+def comparison_table(found: Comparison, by_task: bool = True) -> Table:
+    """Return the comparisons over all tasks, or with `by_task` also those of every task."""
+    shown = comparison_rows(found, "text", by_task=by_task)
     keys = [found.by, *(key for key in shown[0] if key != found.by)]
     columns = [Column(key, "task" if key == "scope" else key, key in RAW) for key in keys]
     rows = [
         [_value(str(row[key]), full[RAW[key]] if key in RAW else row[key]) for key in keys]
-        for row, full in zip(shown, found.rows(), strict=True)
+        for row, full in zip(shown, found.rows(None if by_task else [0]), strict=True)
     ]
-    told = ("scope", "metric", "verdict")
-    return _table(columns, rows, [], [column for column in columns if column.key in told])
+    return Table(columns, rows, [])
 
 
 _INTERVALS = {
@@ -144,25 +119,9 @@ def interval_words(run: Run, interval: str) -> str:
     return words + "; shares of items have Wilson intervals" * shares
 
 
-def results(
-    run: Run, rows: Sequence[Mapping[str, Any]], names: Collection[str], interval: str
-) -> dict[str, Any]:
-    """Return what the template ``results`` reads; `names` are the measures of the first table."""
-    others = [measure for measure in valued(run, rows) if measure.name not in names]
-    return {
-        "table": main_table(rows, run.measures, names),
-        "more": main_table(rows, run.measures, [m.name for m in others]) if others else None,
-        "others": len(others),
-        "further": further(run),
-        "numbers": [cell.number for cell in run.cells],
-        "interval": interval_words(run, interval),
-    }
-
-
 class Further(NamedTuple):
-    """A table besides that of cells: its name, what it shows, the table, sentences below it."""
+    """A table besides the first one: what it shows, the table, sentences below it."""
 
-    name: str
     about: str
     table: Table
     notes: list[str]
@@ -171,11 +130,11 @@ class Further(NamedTuple):
 def further(run: Run) -> list[Further]:
     """Return the further tables that a run has data for and a report shows."""
     tables = []
-    for name, table in run.tables.items():
+    for table in run.tables.values():
         rows = table.rows(run, []) if table.reported(run) else []
         if rows:
             known = {key: run.measures[key] for key in run.measures if key in rows[0]}
-            tables.append(Further(name, table.about, main_table(rows, known), table.notes(run)))
+            tables.append(Further(table.about, main_table(rows, known), table.notes(run)))
     return tables
 
 

@@ -72,7 +72,11 @@ def _sizes(head: str, cells: Sequence[str], fold: bool) -> tuple[int, int]:
     if all(text in ("", MISSING) or VALUE.fullmatch(text.strip()) for text in cells):
         return most, max(least, most)
     whole = max(least_room(text, 3) for text in cells)
-    parts = max(_SHORT, min(2 * _SHORT, max(map(least_room, cells)))) if fold else _LONG
+    parts = 2 * _SHORT
+    if fold:
+        parts = max(_SHORT, min(parts, max(map(least_room, cells))))
+    elif most <= _LONG:
+        parts = most
     return most, max(least, whole, min(most, parts))
 
 

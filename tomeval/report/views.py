@@ -64,14 +64,10 @@ class Asked(NamedTuple):
 
 
 class View(NamedTuple):
-    """The tables to print below each other, their measures, and how many with values are left.
-
-    `rule` says how the answers in them come about, if they have any.
-    """
+    """The tables to print below each other, their measures, and how answers in them come about."""
 
     grids: list[Grid]
     shown: list[str]
-    left_out: int = 0
     rule: str = ""
 
 
@@ -172,15 +168,8 @@ def sorted_rows(
 def needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
     """Return the measures that a table of cells is made of; None: all.
 
-    Parameters
-    ----------
-    data : bool
-        Whether the table is for programs, which get all measures unless some are asked for.
-
-    Raises
-    ------
-    TomevalError
-        An unknown measure is asked for.
+    `data`: for programs, which get all measures unless some are asked for; an unknown one is a
+    `TomevalError`.
     """
     if asked.whole or (data and not asked.metrics):
         return None
@@ -193,15 +182,6 @@ def needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
         except TomevalError:  # another column, or none: all of them say which
             return None
     return names if data else [*names, *(run.headline or list(run.measures)[:1])]
-
-
-def further(run: Run, rows: Rows) -> int:
-    """Return how many measures have values and no column; counting them may read all cells."""
-    others = [name for name in run.measures if name not in rows[0]]
-    return sum(
-        any(is_number(float(cell.estimate([name]).mean[0])) for cell in run.cells)
-        for name in others
-    )
 
 
 def cells_notes(
@@ -242,10 +222,8 @@ def cells_view(run: Run, rows: Rows, asked: Asked, words: Words = str) -> View:
     """Return what to show of a run's table of cells; above it the condition that it stopped by.
 
     `rows` are those of `rows_of`. If nothing is asked for, the domain's verdict (`Show.verdict`),
-    if the run tells it: a row per cell, of more than `MOST_ROWS` cells a row per player. One
-    measure is a table of players and tasks, if that reads well: the domain's functional one unless
-    others are asked for. Several of them, or the domain's headline where the functional one has no
-    value or the pivot does not read well, are a row per cell.
+    if the run tells it: a row per cell, of more than `MOST_ROWS` cells a row per player. Else one
+    measure is a table of players and tasks, if that reads well; several are a row per cell.
     """
     if not rows:
         return View([], [])
@@ -286,8 +264,7 @@ def _measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
         shown = names or headline
         ordered = sorted_rows(_with_kinds(run, rows, shown), asked.sort or shown[0], measures, task)
         grids = [by_row(ordered, shown)]
-    valued = {name for name in measures if any(is_number(row[name]) for row in rows)}
-    return View(grids, shown, len(valued - set(shown)))
+    return View(grids, shown)
 
 
 def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
@@ -302,17 +279,16 @@ def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
     if "run" in rows[0]:  # of several runs, in the same order
         told = filled([{"run": row["run"], **one} for row, one in zip(rows, told, strict=True)])
     shown = [name for name in told[0] if name in run.measures]
-    ordered = sorted_rows(told, shown[0], run.measures, (*run.domain.compare.task, "seed"))
-    left = len({name for name in run.measures if name in rows[0]} - set(shown))
     if len(rows) > MOST_ROWS:
         told = [{**row, ANSWER: row[ANSWER].partition(":")[0]} for row in told]
         pivot = pivot_of(run, told, "")
         if pivot is None or len(pivot.tasks) < 2:
             return None
-        return View([answered(told, pivot, verdict.short, words)], shown, left, verdict.rule)
-    spare, aside = verdict.spare, run.domain.show.aside
-    grid = grid_of(ordered, run.measures, None, aside, words=words, spare=spare)
-    return View([replace(grid, more="--all")], shown, left, verdict.rule)
+        return View([answered(told, pivot, verdict.short, words)], shown, verdict.rule)
+    ordered = sorted_rows(told, shown[0], run.measures, (*run.domain.compare.task, "seed"))
+    aside = run.domain.show.aside
+    grid = grid_of(ordered, run.measures, None, aside, words=words, spare=verdict.spare)
+    return View([replace(grid, more="--all")], shown, verdict.rule)
 
 
 def _with_kinds(run: Run, rows: Rows, names: Sequence[str]) -> Rows:

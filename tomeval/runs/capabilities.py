@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tomeval.models.base import Model, Prompt
+    from tomeval.models.base import Model
     from tomeval.models.scripted import Script
     from tomeval.runs.cell import RunCell
     from tomeval.runs.columns import Table
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tomeval.runs.results import Run
     from tomeval.runs.schema import Schema
     from tomeval.runs.store import Store
+    from tomeval.strategies.overhearing import Overheard
 
 Rows = list[dict[str, Any]]
 
@@ -48,50 +49,11 @@ def later(where: str) -> Callable[..., Any]:
     return call
 
 
-@dataclass(frozen=True)
-class Doing:
-    """What one model call does: score `labels`, or write a text.
-
-    `kind` is that of the text: ``qa``, ``cot``, or any other word for notes; `most` its longest
-    length in tokens. It is asked up to `attempts` times, until it can be read. `notes`: the text
-    holds a note besides its answer; `aside`: it is asked although another call reads the same.
-    """
-
-    labels: tuple[str, ...] = ()
-    kind: str = ""
-    most: int = 0
-    attempts: int = 1
-    notes: bool = False
-    aside: bool = False
-
-    def __str__(self) -> str:
-        if self.labels:
-            return f"scores {', '.join(self.labels)}"
-        return f"writes up to {self.most} tokens"
-
-
-Prompts = Mapping[tuple[str, int], "Sequence[tuple[Doing, Prompt]]"]
-"""For each model call of a question what it does, and its prompt; by question and step."""
-
-
 class Facts(NamedTuple):
     """What a report says of players and tasks: tables under one title, as (caption, rows)."""
 
     title: str
     tables: list[tuple[str, Rows]]
-
-
-class Score(NamedTuple):
-    """A score from 0 to 1 for performance profiles and interquartile means.
-
-    `words` says what it is, `axis` is its short name, `of` returns it per complete episode, shape
-    (E,), and `defined` tells whether a cell has it.
-    """
-
-    words: str
-    axis: str
-    of: Callable[[RunCell], Any]
-    defined: Callable[[RunCell], bool] = lambda cell: True
 
 
 class Parts(NamedTuple):
@@ -250,7 +212,7 @@ class Show:
     figures_by : tuple of str
         Those of them that can lay the values of a column of `Compare.by` over each other.
     figures_of_curves : mapping from str to sequence of str
-        Those of them that heed `Options.curve`, `Options.window` and `Options.x`, with the curves
+        Those of them that heed `Options.curve` and `Options.window`, with the curves
         that each can show.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
@@ -260,9 +222,9 @@ class Show:
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
     notes : function of run
-        Sentences that readers must know before any number.
+        Sentences that readers of a report must know besides those of `table_notes`.
     table_notes : function of run
-        Those of `notes` that stand below the table of cells too.
+        Sentences that stand below the table of cells, and in a report.
     notes_of_measures : function of run, names
         Sentences that stand below every table of cells that shows one of these measures.
     beside : function of run, path, model, interval, reference
@@ -331,7 +293,6 @@ class Compare:
         the same chance, so that they are one sampling unit.
     drawn : str
         What an episode draws (`RunCell.which`), as a word of a sentence.
-    scores : mapping of str to Score
     parts : Parts or None
         The decomposition of its functional measure.
     words : function of a task
@@ -360,7 +321,6 @@ class Compare:
     baseline: str = "baseline"
     shares_draws: tuple[str, ...] = ()
     drawn: str = "partner"
-    scores: Mapping[str, Score] = field(default_factory=dict)
     parts: Parts | None = None
     words: Callable[[Mapping[str, Any]], str] = _words
     level: Callable[[RunCell, str], str] = lambda cell, by: str(cell.columns[by])
@@ -378,17 +338,10 @@ class Describe:
 
     Attributes
     ----------
-    forms : function of cell, seat
-        The questions to a language model in a seat, with the steps that can ask them.
-    prompts : function of cell, seat, wanted, note
-        The prompts of several steps of several questions (`wanted`); past steps are made up.
-        `note` is what the model wrote in every summary, lesson or plan, with the number of the
-        step in place of ``{step}``; empty: a short text that says what would stand there. The
-        questions that an `tomeval.strategies.asking.Asker` is told to ask meanwhile are what the
-        start-up test asks of served models.
-    asked_share : function of cell, seat
-        In which share of episodes a question is asked at all, where that is not all: such as those
-        of one role of several that a seat may have.
+    episodes : function of cell, seat, note
+        What a language model in a seat is asked in made-up episodes that go to their ends: one, or
+        several that differ in what they ask. `note` is what the model writes in every summary,
+        lesson or plan, see `tomeval.strategies.recording.Recording`.
     example : function of strategy, seat, settings
         A cell that shows a strategy in a seat, for ``tomeval prompt``.
     bounds : function of cells
@@ -407,9 +360,7 @@ class Describe:
         Models of known behaviour that experiments can name ``scripted:NAME``.
     """
 
-    forms: Callable[[Any, str], dict[str, range]] = _empty
-    prompts: Callable[[Any, str, Mapping[str, Collection[int]], str], Prompts] = _empty
-    asked_share: Callable[[Any, str], Mapping[str, float]] = _empty
+    episodes: Callable[[Any, str, str], list[list[Overheard]]] = _nothing
     example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = _nothing
@@ -417,9 +368,3 @@ class Describe:
     other_file: Callable[[Mapping[str, Any]], str | None] = _none
     lists: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
     scripts: Mapping[str, Script] = field(default_factory=dict)
-
-    def prompt(
-        self, cell: Any, seat: str, form: str, step: int, note: str = ""
-    ) -> Sequence[tuple[Doing, Prompt]]:
-        """Return the prompts of one step of one question."""
-        return self.prompts(cell, seat, {form: [step]}, note)[form, step]

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import NotInstalled, bring, named, part, reserve
 from tomeval.core.plugins import HINT, load_plugins
-from tomeval.models import is_served
-from tomeval.models.naming import shown_name
+from tomeval.models import is_served, model_name
 from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
 from tomeval.runs.measures import Measure, guarded
@@ -68,7 +67,7 @@ class Player:
     @property
     def model_name(self) -> str:
         """What tables call its model; empty without one."""
-        return shown_name(self.model) if self.model else ""
+        return model_name(self.model) if self.model else ""
 
     @property
     def served(self) -> bool:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from tomeval.core.outcomes import VALID
+from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
     Damaged,
@@ -25,7 +26,6 @@ from tomeval.models.base import (
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, RememberingModel, side_by_side
-from tomeval.models.naming import known_name, shown_name
 from tomeval.runs.domain import Block, Cell, Domain
 from tomeval.runs.engines import run_loop
 from tomeval.runs.live import ModelCount
@@ -127,7 +127,7 @@ def play_with_models(
     async def play() -> None:
         async with started(opened) as lines, _nothing_left():
             for key, model in opened.items():  # by the name that cells have
-                keeper.check_revision(shown_name(json.loads(key)), model.revision)
+                keeper.check_revision(model_name(json.loads(key)), model.revision)
             await watch.ready(opened)
             if stopping.asked:
                 return
@@ -306,8 +306,7 @@ class _SeatModel(RememberingModel):
         self._key = key
         kept = playing.keeper.kept_replies(*whose)
         line = _Paid(model.episode(len(kept)), playing.stopping, self._asked)
-        name = known_name(json.loads(key), model.name)  # by which it was known then, too
-        super().__init__(line, kept, partial(playing.keeper.keep_reply, *whose), name)
+        super().__init__(line, kept, partial(playing.keeper.keep_reply, *whose))
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Return the kept reply, or ask."""

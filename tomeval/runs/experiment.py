@@ -30,7 +30,7 @@ from tomeval.core.outcomes import ON_INVALID
 from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
-from tomeval.models.naming import short_file_name, use_aliases
+from tomeval.models.naming import short_file_name
 from tomeval.runs.domain import Cell, Domain, get_domain
 
 DEFAULT_DOMAIN = "matrix"
@@ -84,11 +84,6 @@ class Experiment(BaseModel):
         What an invalid answer does: end the episode and leave it out of all measures; draw a
         uniformly random legal action in its place; or stop the run. A backend error never becomes
         an action: the episode has failed, and is played again when the run is resumed.
-    models : dict
-        What tables, figures and files call models: specs by alias, such as
-        ``{"Llama 8B" = "openai:...@http://..."}``. An alias stands wherever a model does; without
-        `model` its place is taken by all of them. A run keeps no address of an aliased model, so
-        its server may move between sessions.
     until : str
         The condition that a run stops by, such as ``"width(regret) < 0.1"``; `episodes` are then
         the first batch. Empty: every cell has `episodes`. See `tomeval.runs.until`.
@@ -113,7 +108,6 @@ class Experiment(BaseModel):
     episodes: int = Field(default=30, ge=1, le=10**7)
     seed: list[int] = [0]
     on_invalid: list[str] = ["void"]
-    models: dict[str, str | dict[str, Any]] = {}
     until: str = ""
     max_episodes: int | None = Field(default=None, ge=1, le=10**7)
     stop_after_voids: int = Field(default=5, ge=0)
@@ -345,11 +339,9 @@ def load_experiment(
         given = [model] if isinstance(model, str) else list(model or ())
         unchanged = copy.deepcopy(data)
         for name in given:
-            if name not in _aliases(data):
-                model_name(name)
+            model_name(name)
             domain.experiment.use_model(data, name)
-        named = data.keys() & {"model", "models"}
-        if stand_in and not named and "model" in domain.experiment.model_fields:
+        if stand_in and "model" not in data and "model" in domain.experiment.model_fields:
             data["model"] = stand_in
         if len(given) > 1:
             if not domain.experiment.MODEL_AXIS:
@@ -384,7 +376,7 @@ def make_experiment(
     domain = _domain_of(data, where)
     keys = keys_of(domain, data)
     try:
-        experiment = keys(**_named(data, keys, where))
+        experiment = keys(**data)
     except ValidationError as error:
         from tomeval.runs.faults import explained
 
@@ -398,22 +390,6 @@ def make_experiment(
         with located(where):
             check(experiment)
     return experiment
-
-
-def _aliases(data: Mapping[str, Any]) -> Sequence[str]:
-    """Return the aliases in an experiment's raw data."""
-    models = data.get("models")
-    return list(models) if isinstance(models, dict) else []
-
-
-def _named(data: dict[str, Any], keys: type[Experiment], where: str) -> dict[str, Any]:
-    """Return an experiment's raw data with models in place of their aliases."""
-    if "models" not in data:
-        return data
-    aliases = _aliases(data)
-    if "model" not in data and (keys.MODEL_AXIS or len(aliases) == 1):
-        data = {**data, "model": aliases if keys.MODEL_AXIS else aliases[0]}
-    return use_aliases(data, data["models"], where)
 
 
 def _domain_of(data: dict[str, Any], where: str) -> Domain:

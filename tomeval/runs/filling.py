@@ -6,7 +6,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
 from tomeval.core.text import both_ends, wrapped
@@ -25,9 +25,6 @@ from tomeval.runs.schedule import Job, Schedule, without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 from tomeval.runs.unread import FIRST, FirstQuestions, UnreadError
-
-if TYPE_CHECKING:
-    from tomeval.runs.startup import StartUp
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +58,6 @@ class Filler:
         self,
         store: Store,
         experiment: Experiment,
-        startup: StartUp | None,
         stopping: Stopping,
         told: Told,
         wanted: Sequence[Sequence[int]],
@@ -73,7 +69,7 @@ class Filler:
         Unless it is to `go_on`, a run stops if the first questions to a model of which no answer is
         stored that could be read cannot be read either.
         """
-        self.store, self.startup, self.stopping = store, startup, stopping
+        self.store, self.stopping = store, stopping
         self._told, self.live = told, told.live
         self.domain, self.cells = store.domain, experiment.cells
         self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
@@ -212,10 +208,8 @@ class Filler:
     # What `engine.Watch` asks for
 
     async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
-        """Ask the start-up questions of served models; cells stopped before are tried again."""
+        """Try again the cells that were stopped before."""
         numbers = list(self.schedules)
-        if self.startup is not None:
-            await self.startup.ask(models)
         self.store.note_stops(dict.fromkeys(numbers, ""))
 
     def count_of(self, key: str) -> ModelCount:

@@ -14,8 +14,9 @@ from typing import Literal
 
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.text import excerpt
+from tomeval.models import model_name
 from tomeval.models.base import Reply, Scores
-from tomeval.models.naming import brief_names, shown_name
+from tomeval.models.naming import brief_names
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
 from tomeval.runs.domain import Cell
@@ -194,7 +195,7 @@ class Live(State):
         ended = tallies.episodes(store) if any(keys) else {}
         for number, mine in enumerate(keys):
             for key in dict.fromkeys(mine.values()):
-                count = counts.setdefault(key, ModelCount(shown_name(json.loads(key))))
+                count = counts.setdefault(key, ModelCount(model_name(json.loads(key))))
                 count.wanted += wanted[number]
                 over = ended.get(number, {})
                 count.ended += over.get(COMPLETE, 0) + over.get(VOID, 0)

@@ -1,10 +1,10 @@
-"""What one seat of a cell needs for an episode: model calls and tokens, from rendered prompts."""
+"""What one seat of a cell needs for an episode: model calls and tokens, by playing it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from tomeval.core.prefixes import common_prefix
 from tomeval.models import Ahead
 from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens
-from tomeval.runs.capabilities import Doing
 from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import flatten
+from tomeval.strategies.overhearing import Overheard
 
 CHARACTERS_PER_TOKEN = 4
 """Rule of thumb for English text; a tokenizer counts exactly."""
@@ -28,7 +28,6 @@ A model that explains itself writes ten times as much under ``qa``, and thinking
 SERVER_CACHE = 1024
 """Hosted servers keep no prefixes shorter than this many tokens."""
 
-_FILLING = 3  # steps after the first in which the longest memory fills
 _WORDS = "x" * (NOTE * CHARACTERS_PER_TOKEN // 2 - 10)
 _NOTE = f"Plans: {{step}} {_WORDS}\nInsights: {{step}} {_WORDS}"
 
@@ -54,6 +53,7 @@ class Needs:
     calls, expected
         Every answer is readable at once, and replies are typical. ``cached`` are prompt tokens that
         stand at the beginning of an earlier prompt of the episode, too, as far as caches keep them.
+        Where made-up episodes differ in what they ask, their mean.
     calls_most, most
         Upper bounds: every question takes all its attempts and every reply its whole allowance;
         nothing is cached.
@@ -69,139 +69,70 @@ class Needs:
     by_step: NDArray[np.int64]
 
 
-class _Call(NamedTuple):
-    """One call of a step: its prompt's tokens, and those that an earlier prompt began with."""
-
-    doing: Doing
-    size: float
-    shared: float
-    size_most: float  # if every note in it were as long as allowed
-    longest: float
-
-
 def needs(
     domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, count_at_most: Count
 ) -> Needs:
-    """Return what a seat needs for one episode.
+    """Return what a seat needs for one episode, of which every prompt is rendered.
 
-    Prompts of the first steps, the middle one and the last of every question are rendered. In
-    between they are taken to grow evenly, as they do: by one line a step. Summaries, lessons and
-    plans in them are `NOTE` tokens long; for upper bounds, as long as they may be.
+    Summaries, lessons and plans in them are `NOTE` tokens long; for upper bounds, as long as they
+    may be.
     """
-    return _Seat(domain, cell, seat, ahead, count, count_at_most).needs()
-
-
-def _points(steps: range) -> list[list[int]]:
-    """Return the steps to render: the first one, and those between which prompts grow evenly."""
-    # Only the first step can differ: it has no past to summarise or reflect on.
-    first, rest = steps[:1], steps[1:]
-    if not rest:
-        return [list(first)]
-    # The memory of lessons fills in the first steps.
-    return [list(first), sorted({*rest[:_FILLING], rest[(len(rest) - 1) // 2], rest[-1]})]
-
-
-class _Seat:
-    """The prompts of one seat, rendered once each."""
-
-    def __init__(
-        self, domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, at_most: Count
-    ) -> None:
-        self._forms = {
-            form: steps for form, steps in domain.describe.forms(cell, seat).items() if steps
-        }
-        self._ahead, self._count, self._at_most = ahead, count, at_most
-        around = {at for steps in self._forms.values() for point in _points(steps) for at in point}
-        around |= {at - 1 for at in around}
-        wanted = {f: [at for at in around if at in steps] for f, steps in self._forms.items()}
-        self._shown = self._longer = domain.describe.prompts(cell, seat, wanted, _NOTE)
-        if note := self._longest_note():
-            self._longer = domain.describe.prompts(cell, seat, wanted, note)
-        self._sums: dict[str, float] = dict.fromkeys(
-            ("calls", "prompt", "cached", "written", "calls_most", "prompt_most", "most"), 0.0
-        )
-        last = max((steps[-1] for steps in self._forms.values()), default=0)
-        self._by_step = np.zeros(last)
-        self._share = domain.describe.asked_share(cell, seat)
-
-    def needs(self) -> Needs:
-        """Add up all questions."""
-        for form, steps in self._forms.items():
-            for part, points in zip((steps[:1], steps[1:]), _points(steps), strict=False):
-                for calls in zip(*(self._calls(form, at) for at in points), strict=True):
-                    self._add(calls, points, part, form)
-        sums = {name: round(value) for name, value in self._sums.items()}
-        return Needs(
-            sums["calls"],
-            Usage(sums["prompt"], sums["written"], sums["cached"]),
-            sums["calls_most"],
-            Usage(sums["prompt_most"], sums["most"]),
-            np.rint(self._by_step).astype(np.int64),
-        )
-
-    def _longest_note(self) -> str:
-        """Return a note of all tokens that one may have; empty if none is written."""
-        last = [self._shown[form, steps[-1]] for form, steps in self._forms.items()]
-        calls = [doing for shown in last for doing, _ in shown if not doing.labels]
-        most = max((d.most for d in calls if d.notes or d.kind not in TYPICAL), default=0)
+    episodes = longer = domain.describe.episodes(cell, seat, _NOTE)
+    noted = [one for episode in episodes for one in episode if one.is_text or one.notes]
+    if noted:
+        most = max(one.longest for one in noted)
         # A token at least each, by any count.
-        return "Plans: {step} " + "xyz " * most + "\nInsights: {step}" if most else ""
+        note = "Plans: {step} " + "xyz " * most + "\nInsights: {step}"
+        longer = domain.describe.episodes(cell, seat, note)
+    usual = [_expected(episode, ahead, count) for episode in episodes]
+    calls, prompt, written, cached = np.rint(np.mean(usual, axis=0)).astype(int).tolist()
+    bounds: Counter[str] = Counter()
+    everything = [one for episode in longer for one in episode]
+    for form in {one.form for one in everything}:
+        of_form = [[one for one in episode if one.form == form] for episode in longer]
+        each = [_most(questions, ahead, count) for questions in of_form]
+        bounds.update({name: max(one[name] for one in each) for name in each[0]})
+    by_step = np.zeros(max((one.step for one in everything), default=0), dtype=np.int64)
+    for question in everything:
+        room = 0 if question.labels else question.longest + ahead.thinking
+        whole = round(count_at_most(question.prompt) + room)
+        by_step[question.step - 1] = max(by_step[question.step - 1], whole)
+    return Needs(
+        calls,
+        Usage(prompt, written, cached),
+        bounds["calls"],
+        Usage(bounds["prompt"], bounds["written"]),
+        by_step,
+    )
 
-    def _asked(self, step: int) -> list[tuple[str, Doing, Prompt, Prompt]]:
-        """Return the calls of a step in order, with prompts of usual and of longest notes.
 
-        A question that serves two forms is asked once, unless it is asked aside.
-        """
-        asked: list[tuple[str, Doing, Prompt, Prompt]] = []
-        for form, steps in self._forms.items():
-            if step in steps:
-                earlier = {(doing.aside, prompt) for _, doing, prompt, _ in asked}
-                shown, longer = self._shown[form, step], self._longer[form, step]
-                asked += [
-                    (form, doing, prompt, most)
-                    for (doing, prompt), (_, most) in zip(shown, longer, strict=True)
-                    if (doing.aside, prompt) not in earlier
-                ]
-        return asked
+def _expected(
+    episode: list[Overheard], ahead: Ahead, count: Count
+) -> tuple[float, float, float, float]:
+    """Return an episode's calls, and its tokens that are read, written, and read from caches."""
+    prompts = written = cached = 0.0
+    before: list[tuple[int, str]] = []
+    for question in episode:
+        text, size = flatten(question.prompt), count(question.prompt)
+        before = [(step, other) for step, other in before if step >= question.step - 1]
+        same = max((common_prefix(other, text) for _, other in before), default=0)
+        shared = size * same / len(text)
+        prompts += size
+        cached += shared if not ahead.served or shared >= SERVER_CACHE else 0
+        if not question.labels:
+            usual = TYPICAL.get(question.kind, NOTE) + NOTE * question.notes
+            written += min(usual, question.longest)
+        before.append((question.step, text))
+    return len(episode), prompts, written, cached
 
-    def _calls(self, form: str, step: int) -> list[_Call]:
-        """Return the calls that a form makes in a step."""
-        before = [flatten(prompt) for _, _, prompt, _ in self._asked(step - 1)]
-        calls = []
-        for of, doing, prompt, longer in self._asked(step):
-            text = flatten(prompt)
-            if of == form:
-                same = max((common_prefix(other, text) for other in before), default=0)
-                size = self._count(prompt)
-                room = 0 if doing.labels else doing.most + self._ahead.thinking
-                shared = size * same / len(text)
-                longest = self._at_most(longer) + room
-                calls.append(_Call(doing, size, shared, self._count(longer), longest))
-            before.append(text)
-        return calls
 
-    def _add(self, calls: Any, points: list[int], steps: range, form: str) -> None:
-        """Add one call of every step, of which those at some points are known."""
-        share = self._share.get(form, 1.0)
-        sizes = np.interp(steps, points, [call.size for call in calls])
-        sizes_most = np.interp(steps, points, [call.size_most for call in calls])
-        shared = np.interp(steps, points, [call.shared for call in calls])
-        if self._ahead.served:
-            shared = np.where(shared >= SERVER_CACHE, shared, 0.0)
-        doing: Doing = calls[-1].doing
-        most = 0 if doing.labels else doing.most + self._ahead.thinking
-        written = TYPICAL.get(doing.kind, NOTE) + NOTE * doing.notes
-        typical = 0 if doing.labels else min(written, doing.most)
-        for name, each in (
-            ("calls", share),
-            ("prompt", share * sizes),
-            ("cached", share * shared),
-            ("written", share * typical),
-            ("calls_most", doing.attempts),
-            ("prompt_most", doing.attempts * sizes_most),
-            ("most", doing.attempts * most),
-        ):
-            self._sums[name] += float(np.broadcast_to(each, (len(steps),)).sum())
-        longest = np.interp(steps, points, [call.longest for call in calls])
-        at = np.asarray(steps) - 1
-        self._by_step[at] = np.maximum(self._by_step[at], longest)
+def _most(questions: list[Overheard], ahead: Ahead, count: Count) -> Counter[str]:
+    """Return the most calls and tokens that questions can take."""
+    most: Counter[str] = Counter()
+    for question in questions:
+        attempts = question.attempts
+        most["calls"] += attempts
+        most["prompt"] += attempts * round(count(question.prompt))
+        if not question.labels:
+            most["written"] += attempts * (question.longest + ahead.thinking)
+    return most

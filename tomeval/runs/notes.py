@@ -74,10 +74,8 @@ def stop_notes(run: Run) -> list[str]:
         fewest, most = min(counts), max(counts)
         after = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         said.append(f"{state} in {len(counts):,} of {len(run.cells):,} cells, after {after}")
-    family = run.until.get("family", 0)
-    together = f"; the sequences of its {family:,} comparisons hold jointly" * (family > 1)
     return [
-        f"stopped when {run.until['condition']}: {'; '.join(said)} episodes{together}. Sequences "
+        f"stopped when {run.until['condition']}: {'; '.join(said)} episodes. Sequences "
         "are valid at every look; the mean at a stop is biased towards the condition, by less than "
         "the width of its sequence"
     ]

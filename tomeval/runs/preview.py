@@ -11,7 +11,9 @@ from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
-from tomeval.strategies.asking import Form, Overheard, flatten, form_of, overhearing
+from tomeval.strategies.asking import Form, flatten, form_of
+from tomeval.strategies.overhearing import Overheard
+from tomeval.strategies.recording import times_asked
 from tomeval.strategies.templates import using
 
 
@@ -23,7 +25,7 @@ def preview(
     step: int | None = None,
     tokenizer: str | None = None,
 ) -> str:
-    """Return the prompts of one question as text, after those of earlier calls in its step.
+    """Return the prompt of one question as text, after those of earlier calls in its step.
 
     What a model would have written (summaries, lessons, plans, answers) is a stand-in text.
 
@@ -32,40 +34,40 @@ def preview(
     seat : str
         A seat of a language model; empty: the first one.
     form : str
-        A question of the seat, see `Describe.forms`; empty: the first one.
+        A question of the seat, such as ``act``; empty: its first move.
     step : int, optional
-        From 1; default: the fifth step that asks the question, or the last if there are fewer.
+        The how manieth time it is asked, from 1: in matrix games the round. Default: the fifth, or
+        the last if there are fewer.
     tokenizer : str, optional
         Counts tokens: a local folder or a Hub name.
     """
     seat = model_seat(cell, seat)
-    forms = domain.describe.forms(cell, seat)
-    form = form or next(iter(forms))
+    episodes = domain.describe.episodes(cell, seat, "")
+    answered = [one for episode in episodes for one in episode if not one.is_text]
+    forms = dict.fromkeys(one.form for one in answered)
+    form = form or next((one.form for one in answered if one.is_move), "")
     if form not in forms:
         raise unknown("form", form, forms)
-    if not forms[form]:
-        raise TomevalError(f"form {form!r}: no round of this cell asks it")
-    if step is None:
-        step = usual_step(forms[form])
-    if step not in forms[form]:
-        raise TomevalError(f"--round must be from {forms[form][0]} to {forms[form][-1]}, is {step}")
-    with overhearing() as heard:
-        shown = domain.describe.prompt(cell, seat, form, step)
+    times = times_asked(episodes, form)
+    number = min(5, len(times)) if step is None else step
+    if not 1 <= number <= len(times):
+        raise TomevalError(f"--round must be from 1 to {len(times)}, is {number}")
+    shown = times[number - 1]
     count = token_counter(tokenizer) if tokenizer else None
     parts = []
-    for index, (what, prompt) in enumerate(shown, 1):
+    for index, question in enumerate(shown, 1):
+        prompt, text = question.prompt, flatten(question.prompt)
         tokens = f", {count(prompt)} tokens" if count else ""
-        text = flatten(prompt)
         if prompt.instead:
             text += (
                 "\n[or, if it cannot begin like this, the last message ends "
                 f"with]\n{prompt.instead}"
             )
-        head = f"--- call {index} of {len(shown)}: the model {what}; {len(text)} characters{tokens}"
-        parts.append(f"{head}\n{text}")
+        head = f"--- call {index} of {len(shown)}, {question.purpose}: the model {question}; "
+        parts.append(f"{head}{len(text)} characters{tokens}\n{text}")
     spec = cell.models[seat]
     if isinstance(spec, dict) and spec.get("structured") == "auto":
-        parts += [_held(question) for question in heard[-1:]]
+        parts.append(_held(shown[-1]))
     return "\n\n".join(parts)
 
 
@@ -95,9 +97,7 @@ def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[
     """
     seat = model_seat(cell, seat)
     with using() as used:
-        for form, steps in domain.describe.forms(cell, seat).items():
-            for step in sorted({steps[0], usual_step(steps)}) if steps else ():
-                domain.describe.prompt(cell, seat, form, step)
+        domain.describe.episodes(cell, seat, "")
     files = {folder / domain.name / f"{name}.j2": used[name].path(name) for name in sorted(used)}
     if there := [path for path in files if path.exists()]:
         raise TomevalError(f"{there[0]}: already exists; name another folder")
@@ -114,11 +114,6 @@ def model_seat(cell: Cell, seat: str) -> str:
     if seat not in cell.models:
         raise unknown("seat of a language model", seat, cell.models)
     return seat
-
-
-def usual_step(steps: range) -> int:
-    """Return a step that shows a question with a past: the fifth that asks it, or the last."""
-    return steps[:5][-1]
 
 
 def token_counter(name: str) -> Callable[[Prompt], int]:

@@ -545,10 +545,10 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 if status == COMPLETE:
                     said = [float(values[name][index]) for name in names]
                     index += 1
-                own_number = cell.shown_episode(own_number)
+                own_columns = cell.shown_episode(own_number)
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
                 named = (*cell.columns.values(), *(cell.definition[key] for key in _SET))
                 own = (cell.number, *named, episode, *match[: len(called)])
-                yield (*own, *own_number, status, steps, *said)
+                yield (*own, *own_columns, status, steps, *said)
 
     return columns, rows()

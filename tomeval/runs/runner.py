@@ -24,8 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.core.files import check_outside
-from tomeval.models import Ahead, all_backends, lacking, look_ahead
-from tomeval.models.naming import shown_name
+from tomeval.models import Ahead, all_backends, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import spec_key
@@ -77,7 +76,6 @@ def run_experiment(
     concurrency: int = 32,
     budget: Budget | None = None,
     prefix_reuse: bool = True,
-    startup_test: bool = True,
     limit: int | None = None,
     part: Part | None = None,
     progress: Progress | None = None,
@@ -95,7 +93,7 @@ def run_experiment(
     engine : Engine, optional
         Plays all that it can; the rows do not depend on it. It is closed at the end. Default: this
         process, with its workers.
-    workers, concurrency, startup_test, progress, on_counts
+    workers, concurrency, progress, on_counts
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls, tokens and cost of served models; refused if there is no such model.
@@ -148,16 +146,10 @@ def run_experiment(
             )
             add_session(folder, experiment.stop_after_voids, of, None if experiment.until else most)
             looks = Looks(experiment, store) if experiment.until else None
-            startup, log = None, None
-            if any(p.served for cell in experiment.cells for p in cell.seats.values() if p):
-                from tomeval.runs.startup import StartUp, StartUpLog
-
-                log = StartUpLog(folder)
-                startup = StartUp(log, experiment) if startup_test else None
             told = Told(live, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
-            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse, "kept": log}
+            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
             how = How(engine, concurrency, budget, opening, {})
             played, before = 0, None
             while True:
@@ -168,11 +160,11 @@ def run_experiment(
                 if wanted == before:
                     continue
                 _note_share(store, experiment, part, most)
-                filler = Filler(store, experiment, startup, stopping, told, wanted, before, go_on)
+                filler = Filler(store, experiment, stopping, told, wanted, before, go_on)
                 if looks is None and any(map(len, filler.missing)):
                     store.note_until({})  # of an earlier session with a condition
                 filler.play(how)
-                played, before, startup = played + filler.played, wanted, None
+                played, before = played + filler.played, wanted
         except BudgetExceeded as reached:
             if looks:
                 looks.capped(str(reached))
@@ -196,7 +188,7 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None, known: Mapping[str
     if budget is not None and budget.max_cost is not None:
         free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
         for key in free:
-            name = shown_name(json.loads(key))
+            name = model_name(json.loads(key))
             raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
 
 

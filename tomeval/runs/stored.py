@@ -185,9 +185,8 @@ class Stored:
     def until(self) -> dict[str, Any]:
         """Return what is known of the condition that the run stops by; empty: it has none.
 
-        ``condition``, the number of comparisons in its ``family``, and by number ``cells`` with
-        ``episodes``, how many each is to have, and why it was ``stopped``; see
-        `tomeval.runs.until.Looks`.
+        ``condition``, and by number ``cells`` with ``episodes``, how many each is to have, and why
+        it was ``stopped``; see `tomeval.runs.until.Looks`.
         """
         return dict(self.meta().get("until", {}))
 

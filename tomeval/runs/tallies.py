@@ -445,19 +445,19 @@ def _said_in_calls(store: Store, status: str, name: str) -> Iterator[str]:
     return (str(json.loads(record)[name]) for (record,) in rows)
 
 
-def lenient_replies(store: Store, most: int) -> dict[int, str]:
-    """Return the longest reply of each cell that was read leniently, the longest of all first."""
+def lenient_replies(store: Store, most: int) -> dict[int, tuple[int, str]]:
+    """Return (episode, reply): each cell's longest that was read leniently, the longest first."""
     replies = {}
     for cell in _lenient(store):
-        ((record, _),) = store.query(
-            "SELECT unpacked(record), "
+        ((episode, record, _),) = store.query(
+            "SELECT episode, unpacked(record), "
             "MAX(LENGTH(json_extract(readable(record), '$.reply.text'))) FROM calls "
             f"WHERE cell = ? AND {_own(store)} "
             f"AND json_type(readable(record), '$.{LENIENT}') = 'true'",
             (cell,),
         )
-        replies[cell] = str(json.loads(record)["reply"]["text"])
-    longest = sorted(replies, key=lambda cell: (-len(replies[cell]), cell))[:most]
+        replies[cell] = episode, str(json.loads(record)["reply"]["text"])
+    longest = sorted(replies, key=lambda cell: (-len(replies[cell][1]), cell))[:most]
     return {cell: replies[cell] for cell in longest}
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 FORMS = "width(MEASURE) < NUMBER or decided(A, B)"
 AT_MOST = 10
 """How many batches a cell gets at most, unless `max_episodes` says otherwise."""
-_EXACT = 1e-12  # what rounding can make of equal means
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Goal:
         low, high = mean_sequence(values, self.confidence, bounds=bounds)
         if a.each_once and b.each_once:
             low = high = mean
-            if abs(mean) < _EXACT:
+            if abs(mean) < 1e-12:  # but for rounding
                 return f"{self.text}: equal in every episode"
         if not (low > 0 or high < 0):
             return ""
@@ -297,6 +296,4 @@ class Looks:
             if self._left(cell):
                 why = f"{cap}, {NOT_MET}: {self._text}" if cap else ""
             cells[str(cell)] = {"episodes": self.episodes[cell], "stopped": why}
-        family = sum(len(goal.cells) - 1 for goal in self._goals)
-        said: dict[str, Any] = {"condition": self._text, "family": family, "cells": cells}
-        self._store.note_until(said | {"met": self._met})
+        self._store.note_until({"condition": self._text, "cells": cells, "met": self._met})

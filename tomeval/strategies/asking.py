@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,6 +28,7 @@ from tomeval.models.base import (
     as_dict,
 )
 from tomeval.models.naming import said_without_address
+from tomeval.strategies.overhearing import Overheard, tell
 from tomeval.strategies.readers import Reader
 
 T = TypeVar("T")
@@ -103,42 +102,6 @@ def form_of(
     return Form(schema=reader.schema) if schemas else Form()
 
 
-@dataclass(frozen=True)
-class Overheard:
-    """A question as an `Asker` was given it.
-
-    `labels` are scored; `reader` reads an answer of at most `most` tokens, which is to hold more
-    than the answer if it is `explained`; without either a text is written.
-    """
-
-    how: Asking
-    purpose: str
-    kind: str
-    prompt: Prompt
-    step: int
-    reader: Reader[Any] | None = None
-    most: int = 0
-    explained: bool = False
-    labels: tuple[str, ...] = ()
-
-
-_HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)
-
-
-@contextmanager
-def overhearing() -> Iterator[list[Overheard]]:
-    """Collect every question that any `Asker` is given inside the block.
-
-    So the start-up test learns from a domain's preview what is asked and how it is read.
-    """
-    heard: list[Overheard] = []
-    before = _HEARD.set(heard)
-    try:
-        yield heard
-    finally:
-        _HEARD.reset(before)
-
-
 class Asker:
     """One episode's line to the model; `seed` is what the seeds of its requests derive from.
 
@@ -182,7 +145,7 @@ class Asker:
         Thinking that never ends leaves no text: ``truncated``. `group` marks requests whose prompts
         begin differently from the episode's others, so that both keep their cached prefix.
         """
-        self.tell(Overheard(self.how, purpose, kind, prompt, step))
+        tell(Overheard(self.how, purpose, kind, prompt, step))
         try:
             most = self.how.allowance(kind)
             reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
@@ -207,13 +170,16 @@ class Asker:
         reader: Reader[T],
         most: int,
         explained: bool = False,
+        notes: bool = False,
     ) -> tuple[Said[T] | Invalid, str]:
         """Ask until a reply can be read and is legal; also return the reply's text.
 
         Every attempt is a fresh draw of at most `most` tokens. At temperature 0 there is only one.
-        `explained` tells whether the reply is to hold more than the answer.
+        `explained` tells whether the reply is to hold more than the answer; `notes`, whether that
+        is plans and insights.
         """
-        self.tell(Overheard(self.how, purpose, kind, prompt, step, reader, most, explained))
+        asked = Overheard(self.how, purpose, kind, prompt, step, reader, most, explained)
+        tell(replace(asked, notes=notes))
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         can = Capabilities() if self._model is None else self._model.capabilities
@@ -247,7 +213,7 @@ class Asker:
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores | Invalid:
         """Score labels as continuations of a prompt."""
-        self.tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
+        tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
         record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
@@ -269,12 +235,6 @@ class Asker:
         self.model.judged(VALID)
         self.model.settled(VALID, self._calls[-1])
         return scores
-
-    @staticmethod
-    def tell(question: Overheard) -> None:
-        """Let whoever is `overhearing` know of a question."""
-        if (heard := _HEARD.get()) is not None:
-            heard.append(question)
 
     async def _generate(
         self,

@@ -89,7 +89,7 @@ class WrittenAnswer:
         most = line.how.allowance(self.style.kind, notes)
         explained = notes or self.style.kind == "cot"
         return await line.answer(
-            question.purpose, kind, prompt, question.step, question.reader, most, explained
+            question.purpose, kind, prompt, question.step, question.reader, most, explained, notes
         )
 
 

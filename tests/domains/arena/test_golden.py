@@ -19,6 +19,7 @@ from tomeval.domains.arena.domain import ARENA
 from tomeval.domains.arena.games import GAMES, get_kind
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import flatten
+from tomeval.strategies.recording import times_asked
 from tomeval.strategies.templates import Prompts, load_prompts
 
 FOLDER = Path(__file__).parents[2] / "golden" / "arena"
@@ -27,7 +28,7 @@ SHARED: dict[str, tuple] = {
     "context/history": ("ipd3", "QA", {}, "talk", 1, -1),
     "context/news": ("ipd3", "QA", {"memory": "conversation"}, "moves", 2, -1),
     "context/s2a_act": ("ipd3", "S2A", {}, "moves", 2, 0),
-    "context/s2a_predict": ("ipd3", "S2A", {}, "move", 2, 0),
+    "context/s2a_predict": ("ipd3", "S2A", {}, "move", 2, 2),
     "context/summary": ("ipd3", "S2A", {}, "moves", 2, -1),
     "answer/dots": ("ipd3", "QA", {}, "move", 1, -1),
     "answer/qa": ("ipd3", "QA", {}, "moves", 1, -1),
@@ -81,7 +82,7 @@ def shown(name: str) -> tuple:
         return (game, "CoT + 3-Shot", {}, question, 1, -1)
     if kind in ("ask", "probe"):
         return (game, "QA", {}, question, 2, -1)
-    first = next(iter(ARENA.describe.forms(cell(game, "QA", {}, name), "subject")))
+    first = ARENA.describe.episodes(cell(game, "QA", {}, name), "subject", "")[0][0].form
     return (game, "QA", {}, first, 3, -1)
 
 
@@ -107,8 +108,8 @@ def rendered(name: str) -> str:
         return word()
     game, strategy, options, question, step, call = shown(name)
     made = cell(game, strategy, options, name)
-    steps = ARENA.describe.forms(made, "subject")[question]
-    _, prompt = ARENA.describe.prompt(made, "subject", question, min(step, steps[-1]))[call]
+    times = times_asked(ARENA.describe.episodes(made, "subject", ""), question)
+    prompt = times[min(step, len(times)) - 1][call].prompt
     said = ", ".join([game, strategy, *map(str, options.values())])
     return f"{name}: {said}\n\n{flatten(prompt)}\n"
 

@@ -48,7 +48,7 @@ def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
     }
     assert {drawing.name for drawing in drawn.values()} == {
         *OWN,
-        *("forest", "differences", "profiles"),
+        *("forest", "differences"),
     }
 
 

@@ -119,7 +119,6 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
         ("compare", "--by", "condition"),
         ("compare", "--by", "subject"),
         ("compare", "--what", "shares"),
-        ("compare", "--what", "iqm", "--score", "tom"),
         ("plot", "--out", tmp_path / "figures", "--format", "svg", "--all"),
         ("report", "--out", tmp_path / "report.html"),
         ("export", "--what", "episodes", "--format", "csv"),

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from known import Known, drawn, make_setup, play
+from support import questions
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES
@@ -84,9 +85,9 @@ def test_plan_counts_draws():
     # Two questions a step and five draws; of S2A also two summaries.
     assert [row["calls"] for row in rows] == [28, 8, 28, 28 + 2 * 4]
     domain, [cell, *_] = get_domain("matrix"), make_experiment(data).cells
-    shown = domain.describe.prompt(cell, "subject", "draw", 3)
-    [(_, predicted)] = domain.describe.prompt(cell, "subject", "predict", 3)
-    assert [prompt for _, prompt in shown] == [predicted] * 5
+    _, predicted, *drawn = questions(domain, cell, form="draw", number=3)
+    assert predicted.form == "predict"
+    assert [one.prompt for one in drawn] == [predicted.prompt] * 5
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.preview import prompts_of_round
+from tomeval.domains.matrix.preview import asked
 from tomeval.runs.preview import preview
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
@@ -33,22 +33,22 @@ def show(strategy, form="act", number=3, game="IPD", tokenizer=None, **options):
     return preview(MATRIX, cell, "", form, number, tokenizer)
 
 
-@pytest.mark.parametrize("form", ["act", "predict", "react"])
-def test_is_what_a_run_asks(form):
-    """Where nothing that a model wrote is shown, the preview is the prompt of a real episode."""
+def test_is_what_a_run_asks():
+    """Where nothing that a model wrote is shown, the preview has the prompts of a real episode."""
     game = get_game("IPD")
     partners = get_partner_set("tit_for_tat", game)
     for strategy in all_strategies():
         script = Known(game, game.label_set("neutral"), predict=lambda step, text: 0)
         setup = make_setup(game, partners, strategy, 5, "neutral", conditional=True)
         play(setup, script)
-        shown = [flatten(p) for _, p in prompts_of_round(setup, form, 3)]
-        wanted = [text for purpose, step, text in script.log if (purpose, step) == (form, 3)]
-        assert len(shown) >= len(wanted)
-        if strategy.context != "s2a" and not strategy.memory:
-            assert shown[-len(wanted) :] == wanted
-        if form == "act":
-            assert len(shown) == strategy.calls_per_step
+        shown = [(one.form, one.step, flatten(one.prompt)) for one in asked(setup)]
+        assert len(shown) == len(script.log)
+        for form in ("act", "predict", "react"):
+            # In the first step nothing was written before, and the script's own moves are not seen.
+            mine = [one for one in shown if one[:2] == (form, 1)]
+            wanted = [one for one in script.log if one[:2] == (form, 1)]
+            if strategy.context != "s2a" and not strategy.memory:
+                assert mine == wanted
 
 
 def test_sides_with_different_labels(tmp_path):
@@ -67,7 +67,7 @@ def test_head_and_tokens(tmp_path):
 
     make_tokenizer("chatml").save_pretrained(tmp_path)
     plain = show("LM")
-    assert plain.startswith("--- call 1 of 1: the model scores J, F; ")
+    assert plain.startswith("--- call 1 of 1, act: the model scores J, F; ")
     begun, _, instead = plain.rpartition(
         "\n[or, if it cannot begin like this, the last message ends with]\n"
     )

@@ -267,10 +267,10 @@ def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setitem(BACKENDS, "scripted", BACKENDS["scripted"]._replace(served=True))
     engine = FakeEngine()
-    play(tmp_path / "run", engine, script=script, options={"startup_test": False})
+    play(tmp_path / "run", engine, script=script)
     assert {replica.number for replica in engine.replicas} == {0, 1}  # for the cell without one
     assert set(seen) == {threading.main_thread()}
-    play(tmp_path / "whole", options={"startup_test": False})
+    play(tmp_path / "whole")
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
 
 

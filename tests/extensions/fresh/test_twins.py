@@ -11,7 +11,7 @@ from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.optima import best_response, relevance, worst_response
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.preview import prompts_of_rounds
+from tomeval.domains.matrix.preview import asked
 from tomeval.extensions.fresh.classes import affine_form, class_of
 from tomeval.extensions.fresh.drawing import draw_games, read_drawn
 from tomeval.extensions.fresh.sets import anchor_games
@@ -115,9 +115,9 @@ def test_prompts_of_twins_tell_the_story_and_never_the_famous_name() -> None:
         setup = Setup(
             "llm", options, game=other, labels=other.label_set(), partners=theirs, horizon=3, seed=1
         )
-        forms = ("act", "predict", "recognition")
-        made = prompts_of_rounds(setup, {form: [1] for form in forms}, "")
-        text = str(made)
+        made = asked(setup)
+        assert {one.form for one in made} == {"act", "predict", "recognition"}
+        text = str([one.prompt for one in made])
         assert not other.story or other.story[:40] in text
         assert "risoner" not in text
         assert "textbooks use" in text

@@ -10,7 +10,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.internal import reading
 from tomeval.extensions.internal.reading import RANDOM, TWIN, found_of
-from tomeval.extensions.internal.states import Exchange, Watched
+from tomeval.extensions.internal.states import Watched
 from tomeval.extensions.internal.tables import share_of
 from tomeval.models import BACKENDS, open_model
 from tomeval.models.base import Message, Prompt, ScoreRequest
@@ -142,7 +142,7 @@ def test_a_run_that_is_not_reproduced_is_one_line(folder, monkeypatch) -> None:
     ("keys", "said"),
     [
         ({"model": ["openai:m@http://localhost:1/v1"]}, "needs open weights: hf: or pocket"),
-        ({"episodes": 9, "internal": True}, "9 distinct episodes in a cell, and folds = 5 need"),
+        ({"episodes": 9, "internal": True}, "9 episodes in a cell, and folds = 5 need"),
         ({"subjects": [{"kind": "llm", "strategy": "S2A"}]}, "strategy 'S2A.*labels are scored"),
         ({"subjects": [{"kind": "llm", "strategy": "QA"}]}, "strategy 'QA.*labels are scored"),
         ({"subjects": ["random"], "model": []}, "no player is a language model"),
@@ -204,18 +204,10 @@ def test_states_are_those_of_transformers(watched) -> None:
 def test_at_the_top_an_exchange_gives_the_other_answer_and_changes_no_model(watched) -> None:
     here, there = asked("B", "B"), asked("J", "B")
     plain, other, top = watched.run(here), watched.run(there), len(watched.blocks)
-    ran = watched.run(here, Exchange(top, other.states[top]))
+    ran = watched.run(here, (top, other.states[top]))
     # The later tokens of a label read states of the prompt below the layer, too.
     for n, label in enumerate(watched.local.codec.label_query(here).sequences):
         if len(label) == 1:
             assert ran.logprobs[n] == pytest.approx(other.logprobs[n], abs=1e-3)
     assert plain.logprobs != pytest.approx(other.logprobs, abs=1e-3)
     assert watched.run(here).logprobs == plain.logprobs
-
-
-def test_a_drawn_direction_is_as_far() -> None:
-    rng = np.random.default_rng(0)
-    state, direction = rng.standard_normal((2, 50)).astype(np.float32)
-    direction /= np.linalg.norm(direction)
-    moved = Exchange(0, state, direction).become(torch.zeros(2, 50)).numpy()
-    assert np.allclose(moved, np.linalg.norm(state) * direction, atol=1e-5)

@@ -17,7 +17,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.copies import nothing_drawn
 from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.play import Setup, play_episode
-from tomeval.domains.matrix.preview import example_cell, prompts_of_round
+from tomeval.domains.matrix.preview import asked, example_cell
 from tomeval.domains.matrix.responses import best_responses, rational_responses
 from tomeval.extensions.planted.measures import (
     Statements,
@@ -33,6 +33,7 @@ from tomeval.extensions.planted.tables import accuracy_rows
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
 from tomeval.strategies.beliefs import propensity
+from tomeval.strategies.recording import times_asked
 
 RPS = get_game("RPS")
 T = 6
@@ -297,7 +298,8 @@ def test_what_a_model_reads_and_what_is_kept(tmp_path) -> None:
 def test_certain_and_always_right_reads_as_the_oracle() -> None:
     def prompts(strategy, form):
         cell = example_cell(strategy, "subject", {"game": "RPS"})
-        return [prompt for _, prompt in prompts_of_round(cell.setup, form, 2)]
+        turn = times_asked([asked(cell.setup)], form)[1]
+        return [one.prompt for one in turn if one.purpose == form]
 
     for form in ("act", "predict"):
         for answer in ("LM", "QA", "S2A + CoT"):

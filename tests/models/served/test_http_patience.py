@@ -227,7 +227,7 @@ class Broken(FakeServer):
 def play(server, folder, **more):
     spec = {"name": f"openai:toy@{server.url}", "scoring": "off", "retry_budget": 0}
     made = make_experiment(experiment("matrix", spec, episodes=6))
-    return run_experiment(made, folder, startup_test=False, concurrency=1, **more)
+    return run_experiment(made, folder, concurrency=1, **more)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_strategy_without_a_usable_reply_stops_its_cell_alone(tmp_path, caplog
         data = experiment("matrix", spec, episodes=12)
         data["subjects"] = [{"strategy": name, "max_attempts": 1} for name in ("CoT", "QA")]
         made = make_experiment(data)
-        more = {"startup_test": False, "concurrency": concurrency}
+        more = {"concurrency": concurrency}
         run_experiment(made, tmp_path / "whole", **more)
         server.odd, server.asked = odd, 0
         run_experiment(made, tmp_path / "run", **more)

@@ -235,34 +235,8 @@ async def _facts_and_reply(model):
     return model.facts, await model.generate(request())
 
 
-@pytest.mark.parametrize("seeded", [True, False])
-def test_the_start_finds_out_whether_seeds_count(seeded):
-    with FakeServer() as server:
-        server.seeded = seeded
-        model = with_model(server, _itself)
-    assert model.capabilities.seeded is seeded
-    assert model.facts["seeded"] is seeded
-    assert model.facts["sampled"] is True
-
-
 async def _itself(model):
     return model
-
-
-def test_a_server_that_always_says_the_same_is_noticed(caplog):
-    with FakeServer() as server, caplog.at_level(logging.WARNING):
-        server.reply = {"content": "same"}
-        model = with_model(server, _itself)
-    assert model.facts["sampled"] is False
-    assert "two samples at temperature 1 were identical; the server may be ignoring" in caplog.text
-
-
-def test_seeds_that_cannot_be_seen_to_work_are_not_promised():
-    with FakeServer() as server:
-        server.reply = {"content": None}  # all 16 tokens went into hidden thinking
-        model = with_model(server, _itself)
-    assert model.facts["seeded"] is None
-    assert model.capabilities.seeded is False
 
 
 def test_a_refused_seed_is_no_seed():
@@ -381,7 +355,7 @@ def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut()
         return model.generate(request())
 
     with FakeServer("plain") as server:
-        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "123")
+        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "1")
         facts, reply = with_model(server, lambda model: _pair(model, cut))
     assert facts["thinks"] is True
     assert facts["thinking_budget"] == 8192
@@ -479,7 +453,7 @@ def test_a_budget_that_the_server_is_not_set_up_for_is_dropped_and_recorded():
         }
         reply = generate(server, request(max_tokens=9))
         refused = [b for b in server.bodies("/v1/chat/completions") if "thinking_token_budget" in b]
-    assert len(refused) == 1  # by the start-up test
+    assert len(refused) == 1
     assert reply.details["dropped"] == ["thinking_token_budget"]
     assert reply.details["sent"]["max_tokens"] == 8192 + 9
 
@@ -670,9 +644,9 @@ def test_caps_stop_before_the_call_that_would_pass_them():
         return posted
 
     with FakeServer() as server:
-        budget = Budget(max_calls=5)  # four questions of the start-up test, and one
-        assert with_model(server, two, budget=budget) == len(server.requests) == 5
-        # each start-up draw takes 11 or 12 tokens; the question about thinking may take 512
+        budget = Budget(max_calls=2)  # the question at the start, and one
+        assert with_model(server, two, budget=budget) == len(server.requests) == 2
+        # the question at the start may take 512
         tokens = Budget(max_tokens=700)
         with pytest.raises(BudgetExceeded, match="the cap is 700"):
             generate(server, request(max_tokens=650), budget=tokens)

@@ -62,20 +62,10 @@ def test_it_generates_what_the_seed_says(served, api):
     model, (first, again, other) = with_model(served, work, api=api, extra_body=_SAMPLE)
     assert first.text == again.text != other.text
     assert model.capabilities.seeded
-    assert model.facts["sampled"] is True
     assert first.usage.completion == 8
     assert first.finish == "length"
     # It takes neither, says so in a 422, and is not asked for them again.
     assert first.details["dropped"] == ["min_p", "top_k"]
-
-
-def test_it_ignores_the_temperature_by_itself_and_that_is_noticed(served):
-    async def work(model):
-        return model.facts, [await draw(model, seed) for seed in (1, 2)]
-
-    facts, (one, two) = with_model(served, work)
-    assert one.text == two.text  # greedy, although temperature 1 was sent
-    assert facts["sampled"] is False
 
 
 def test_it_gives_no_log_probs_and_scoring_is_refused(served):

@@ -24,7 +24,6 @@ from tomeval.runs.capabilities import (
     Compare,
     Describe,
     Read,
-    Score,
     Show,
     Worded,
     later,
@@ -32,11 +31,6 @@ from tomeval.runs.capabilities import (
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import FloatArray
-
-
-def _won(cell: RunCell) -> FloatArray:
-    return cell.totals("win_percent").values / 100
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -95,7 +89,6 @@ ARENA = Domain(
         first_figures=("forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
-        notes=run_notes,
         table_notes=run_notes,
     ),
     compare=Compare(
@@ -105,15 +98,12 @@ ARENA = Domain(
         unit="deal",
         shares_draws=("game",),
         drawn="seating",
-        scores={"won": Score("share of wins", "won", _won)},
         words=_words,
         worded=_worded,
         content=_content,
     ),
     describe=Describe(
-        forms=later(f"{_PREVIEW}:forms_of"),
-        prompts=later(f"{_PREVIEW}:prompts_of"),
-        asked_share=later(f"{_PREVIEW}:share_of"),
+        episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
         inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),

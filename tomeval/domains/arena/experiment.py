@@ -16,7 +16,8 @@ from tomeval.domains.arena.named_games import NamedGame, named_game
 from tomeval.domains.arena.players import ArenaPlayer, player_from_table
 from tomeval.domains.seated.experiment import SeatedExperiment, check_name
 from tomeval.domains.seated.players import LLM_DEFAULTS
-from tomeval.models.naming import shown_name, without_address
+from tomeval.models import model_name
+from tomeval.models.naming import without_address
 from tomeval.runs.experiment import among, axis, located
 
 MODELS = "models"
@@ -179,7 +180,7 @@ class ArenaExperiment(SeatedExperiment):
         where = f"{self._where}: model"
         for spec in self.model:
             with located(where):
-                name = without_address(shown_name(spec))
+                name = without_address(model_name(spec))
             check_name(name, where, (*made, *self.players, MODELS))
             with located(where):
                 made[name] = player_from_table(name, {"model": spec}, given, self._base)

@@ -29,7 +29,6 @@ from tomeval.runs.capabilities import (
     Describe,
     Parts,
     Read,
-    Score,
     Show,
     Worded,
     later,
@@ -37,7 +36,7 @@ from tomeval.runs.capabilities import (
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, always, never
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import FloatArray, Measure
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
 TEAM = "team"
@@ -46,24 +45,6 @@ _PREVIEW = "tomeval.domains.decrypto.preview"
 _DESCRIBED = "tomeval.domains.decrypto.described"
 
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"'
-
-
-def _survived(cell: RunCell) -> FloatArray:
-    return cell.totals("survived_percent").values / 100
-
-
-def _lasted(cell: RunCell) -> FloatArray:
-    return cell.totals("turns_per_game").values / float(cell.definition["rules"]["turns"])
-
-
-def _has_length(cell: RunCell) -> bool:
-    """Tell whether games have a length of their own, which replays have not."""
-    return not cell.definition["records"]
-
-
-def _decided(cell: RunCell) -> bool:
-    """Tell whether every game has an outcome; leaving out undecided ones would bias shares."""
-    return None not in cell.played.outcomes
 
 
 def _has_beliefs(run: Run) -> bool:
@@ -166,17 +147,6 @@ DECRYPTO = Domain(
         task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
         unit="deal",
         shares_draws=("rules", "words", "records"),
-        scores={
-            "lasted": Score(
-                "turns that Alice and Bob survived, as a share of the maximum",
-                "share of turns",
-                _lasted,
-                _has_length,
-            ),
-            "survived": Score(
-                "whether Alice and Bob survived the game", "survived", _survived, _decided
-            ),
-        },
         parts=Parts(
             "delta_functional_per_turn",
             {"belief": "delta_tom_per_turn", "response": "response_per_turn"},
@@ -188,8 +158,7 @@ DECRYPTO = Domain(
         worded=_worded,
     ),
     describe=Describe(
-        forms=later(f"{_PREVIEW}:forms_of"),
-        prompts=later(f"{_PREVIEW}:prompts_of_turns"),
+        episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
         inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={

@@ -93,9 +93,13 @@ def bounds(
         stationary = stationary_reward(*dynamics(game, partner), partner.start)
         start = best if reference == "horizon" else stationary
         costs = cost[wrong & (partner.emissions > 0).any(axis=0)]
-        row = (partner.name, weight, best, worst, stationary, start - best, start - worst)
-        predicted = most_attainable(game, partner, horizon)
-        rows.append(Bounds(*row, float(costs.min()), float(costs.max()), **predicted))
+        row = Bounds(
+            *(partner.name, weight),
+            *(best, worst, stationary, start - best, start - worst),
+            *(float(costs.min()), float(costs.max())),
+            *most_attainable(game, partner, horizon).values(),
+        )
+        rows.append(row)
     return rows
 
 
@@ -109,9 +113,6 @@ def ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float
 def all_the_same(worst: float, best: float) -> bool:
     """Tell whether every policy earns the same, but for rounding, from what `ends` returns."""
     return best - worst <= ROUNDING * max(abs(best), abs(worst))
-
-
-# Predictions
 
 
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
@@ -172,9 +173,6 @@ def attainable_as_played(played: Played) -> dict[str, FloatArray]:
                 means = np.add.reduceat(values[states], starts) / played.lengths[mine]
                 result[name][mine] += weight[mine] * means
     return result
-
-
-# Limits of measures
 
 
 @lru_cache(maxsize=256)
@@ -257,8 +255,6 @@ def _dearest(game: MatrixGame, partner: Partner) -> float:
     costs = misjudgement_cost(game, "best_response").max(axis=0)
     return float(costs[(partner.emissions > 0).any(axis=0)].max())
 
-
-# What a task cannot tell
 
 _BLIND = {
     "functional": "ΔFunctional/T cannot tell subjects apart in {tasks}: every policy has the same "

@@ -9,8 +9,6 @@ from typing import Any
 
 from tomeval.domains.matrix import listing
 from tomeval.domains.matrix.answer import VERDICT
-from tomeval.domains.matrix.asides import asked
-from tomeval.domains.matrix.attained import attained, is_attainable, predicted_right
 from tomeval.domains.matrix.batch import batch_form, simulate
 from tomeval.domains.matrix.bounds import blind_sentences
 from tomeval.domains.matrix.browsing import episode_lines
@@ -37,9 +35,9 @@ from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_files import kind_of_file
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode_async
-from tomeval.domains.matrix.preview import example_cell, prompts_of_rounds
+from tomeval.domains.matrix.preview import episodes, example_cell
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.domains.matrix.steps import DRAW, REACT
+from tomeval.domains.matrix.steps import REACT
 from tomeval.domains.matrix.storing import (
     SCHEMA,
     SEAT,
@@ -51,7 +49,7 @@ from tomeval.domains.matrix.storing import (
     partners_react,
 )
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
-from tomeval.domains.matrix.subjects.llm import LLMSubject, draws_of
+from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -59,7 +57,6 @@ from tomeval.runs.capabilities import (
     Parts,
     Play,
     Read,
-    Score,
     Show,
 )
 from tomeval.runs.cell import RunCell
@@ -127,8 +124,8 @@ def _table_notes(run: Run) -> list[str]:
 
 
 def _notes(run: Run) -> list[str]:
-    """Tell of subjects that were told, what stands below tables, and of what cannot be told."""
-    return told_notes(run) + _table_notes(run) + blind_notes(run)
+    """Tell of subjects that were told, and of what cannot be told."""
+    return told_notes(run) + blind_notes(run)
 
 
 def _beside(
@@ -200,20 +197,6 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     }
 
 
-def _forms(cell: MatrixCell, seat: str) -> dict[str, range]:
-    """Return when a seat acts, predicts, and is asked the questions beside these."""
-    horizon = cell.setup.horizon
-    rounds_of = {"act": range(1, horizon + 1)}
-    if cell.predicts(seat):
-        rounds_of["predict"] = range(1, horizon + 1)
-    if cell.seats[seat].options.get("conditional", False):
-        rounds_of["react"] = range(1, horizon)  # nothing follows the last round
-    if draws_of(cell.seats[seat].options):
-        rounds_of[DRAW] = range(1, horizon + 1)
-    asides = asked(cell.seats[seat].options, horizon)
-    return rounds_of | {aside.form: rounds for aside, rounds in asides.items()}
-
-
 def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
     """Tell what regret, predictions or their cost cannot show in the cells' tasks."""
     setups = [cell.setup for cell in cells if isinstance(cell.setup.partners, PartnerSet)]
@@ -282,15 +265,6 @@ MATRIX = Domain(
         panel=("game", "labels"),
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
-        scores={
-            "attained": Score(
-                "reward attained, from 0, the worst response, to 1, the best",
-                "reward attained",
-                attained,
-                is_attainable,
-            ),
-            "tom": Score("share of right predictions", "share predicted right", predicted_right),
-        },
         parts=Parts(
             "delta_functional_per_step",
             {
@@ -307,8 +281,7 @@ MATRIX = Domain(
         content=_content,
     ),
     describe=Describe(
-        forms=_forms,
-        prompts=lambda cell, seat, *asked: prompts_of_rounds(cell.seen_from(seat), *asked),
+        episodes=episodes,
         example=example_cell,
         cannot_tell=_cannot_tell,
         inside=lambda: dict.fromkeys(LLMSubject.options(), "subjects"),

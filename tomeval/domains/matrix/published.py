@@ -107,7 +107,8 @@ def as_published(run: Run, table: Rows) -> tuple[Rows, list[str], list[str]]:
     bests = best_rows(run, table)
     best_at = {one.members[0]: one for one in bests}
     gone = {member for one in bests for member in one.members[1:]}
-    names, rows = row_names(run, table), []
+    names = row_names(run, table)
+    rows: Rows = []
     for number in paper_order(table):
         if number in gone:
             continue

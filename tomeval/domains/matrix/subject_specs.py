@@ -15,7 +15,7 @@ from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.llm import scores_predictions
 from tomeval.models import model_name
-from tomeval.models.naming import NO_MODEL, public_spec, without_address
+from tomeval.models.naming import NO_MODEL, without_address
 from tomeval.runs.domain import Player
 from tomeval.runs.notes import first_names
 from tomeval.strategies import parse_strategy
@@ -112,7 +112,7 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         strategy = parse_strategy(options.get("strategy", "QA")).name
         own_name = called_name(options.get("strategy"))
         # One spelling, and no address of an alias: draws depend on the options.
-        options = {**options, "model": public_spec(model), "strategy": strategy}
+        options = {**options, "model": model, "strategy": strategy}
         shown.pop("model", None)
         if name is None:
             base = own_name or strategy

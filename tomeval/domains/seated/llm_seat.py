@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Generic
+from typing import Any, Generic
 
 from tomeval.core.outcomes import Said
 from tomeval.core.thinking import without_thinking
@@ -66,8 +66,6 @@ class ModelSeat(Generic[SeatName]):
     `probe_line` for probes.
     """
 
-    asker: ClassVar[type[Asker]] = Asker
-
     def __init__(
         self,
         chair: Chair[SeatName],
@@ -77,7 +75,7 @@ class ModelSeat(Generic[SeatName]):
     ) -> None:
         self.chair, self.options, self.strategy, self.prompts = chair, options, strategy, prompts
         how = options.asking()
-        self.line = self.asker(chair.model, how, chair.name)
+        self.line = Asker(chair.model, how, chair.name)
         self.advice_line = self.line.fork()
         self.probe_line = self.line.fork(options.probe_temperature)
         self.line.how = replace(how, max_attempts=chair.attempts or how.max_attempts)

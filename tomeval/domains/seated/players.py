@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.models.naming import NO_MODEL, public_spec
+from tomeval.models.naming import NO_MODEL
 from tomeval.runs.domain import Player
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class SeatedPlayer(Player):
     def data(self) -> dict[str, Any]:
         """The player as JSON-ready data."""
         said = {"name": self.name, "kind": self.kind, "options": self.options}
-        spec = {"spec": public_spec(self.model)} if self.model else {}
+        spec = {"spec": self.model} if self.model else {}
         return {**said, "model": self.model_name, **spec}
 
     @classmethod

@@ -11,7 +11,7 @@ from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell, matrix_ce
 from tomeval.extensions.adaptation.measures import MEASURES, around, lags
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import Sheet, by_task
-from tomeval.plots.settings import in_style, small
+from tomeval.plots.settings import SMALL, in_style
 from tomeval.plots.style import COLOURS, add_head, fold, lines_of, new_figure
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.results import Run
@@ -47,7 +47,9 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
             turns = lags(laid.change, sides[name])
             known = ~np.isnan(turns)
             share = clustered_share(np.isinf(turns)[known], cell.clusters[known])
-            row |= flat_share(f"{missed[name]}_percent", share)
+            column = f"{missed[name]}_percent"
+            # Episodes that are no sample have no interval.
+            row |= {column: 100 * share.share} if cell.each_once else flat_share(column, share)
     return row
 
 
@@ -111,7 +113,7 @@ def _figure(sheet: Sheet, options: Options) -> Figure:
         axes.plot(since, mean(laid.acted.right), "--", color=COLOURS[1], label="action optimal")
         axes.axvline(-0.5, color="0.4", lw=0.8, ls=":")
         axes.set(ylim=(-4, 104), yticks=[0, 50, 100], ylabel="% of episodes")
-        axes.set_title(name, loc="left", fontsize=small())
+        axes.set_title(name, loc="left", fontsize=SMALL)
     axes.set_xlabel("steps since the change")
     add_head(figure, sheet.title, axes.get_legend_handles_labels()[0])
     return figure

@@ -34,9 +34,8 @@ from tomeval.extensions.cluster.replicas import (
     Post,
     summary,
 )
-from tomeval.models import is_served
+from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
-from tomeval.models.naming import shown_name
 from tomeval.runs.filling import Filler
 from tomeval.runs.folder import versions
 from tomeval.runs.schedule import Job, Schedule
@@ -140,7 +139,7 @@ class Driver:
     def _have_opened(self, post: Post, said: Mapping[str, str]) -> None:
         post.opened = True
         for key, revision in said.items():
-            model = shown_name(json.loads(key))
+            model = model_name(json.loads(key))
             if key not in self._opened:
                 self._opened[key] = revision, str(post)
                 try:

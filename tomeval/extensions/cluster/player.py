@@ -28,7 +28,6 @@ from tomeval.core.outcomes import VALID
 from tomeval.core.plugins import use_plugin
 from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.models.naming import shown_name
 from tomeval.runs.domain import Block, Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import play_stretch
@@ -298,7 +297,7 @@ class Player:
 
     def count_of(self, key: str) -> ModelCount:
         """Return the counts of a model."""
-        return self._asked.setdefault(key, ModelCount(shown_name(json.loads(key))))
+        return self._asked.setdefault(key, ModelCount(model_name(json.loads(key))))
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]

@@ -33,7 +33,7 @@ from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.storing import SEAT
 from tomeval.extensions.internal.keys import Internal, settings_of, spec_of
 from tomeval.extensions.internal.probe import by_chance, decode, folds_of
-from tomeval.extensions.internal.states import ACT, Exchange, Watched, moves_of, rendered
+from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
 from tomeval.models import open_model
 from tomeval.runs.store import Store
 
@@ -274,15 +274,15 @@ def _exchanged(
         if min(map(len, moves)) < step or moves[0][step - 1] == moves[1][step - 1]:
             continue
         here, there = (rendered(cell, one, theirs, [step])[step] for theirs in moves)
-        target = watched.run(there)
-        if watched.run(here).choice == target.choice:
+        mine, target = watched.run(here), watched.run(there)
+        if mine.choice == target.choice:
             continue
         for layer in layers:
-            state = target.states[layer]
-            drawn = rng.standard_normal(state.shape).astype(np.float32)
-            drawn /= np.linalg.norm(drawn)
-            for condition, direction in ((TWIN, None), (RANDOM, drawn)):
-                ran = watched.run(here, Exchange(layer, state, direction))
+            before, after = mine.states[layer], target.states[layer]
+            drawn = rng.standard_normal(after.shape)
+            away = before + drawn * (np.linalg.norm(after - before) / np.linalg.norm(drawn))
+            for condition, state in ((TWIN, after), (RANDOM, away.astype(np.float32))):
+                ran = watched.run(here, (layer, state))
                 swaps.append(Swap(one, layer, condition, ran.choice == target.choice))
         if len(swaps) == 2 * pairs * len(layers):
             break

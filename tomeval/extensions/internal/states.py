@@ -18,13 +18,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import generator_of
 from tomeval.domains.matrix.played import IntArray, Played
-from tomeval.domains.matrix.preview import Recorder
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.tasks import exclusive, rows
-from tomeval.strategies.asking import overhearing
+from tomeval.strategies.overhearing import overhearing
+from tomeval.strategies.recording import Recording
 
 FloatArray = NDArray[np.float32]
 
@@ -42,9 +42,8 @@ def rendered(
     setup, game, number = cell.setup, cell.game, int(cell.episodes[place])
     which = int(setup.draw_partners(number, 1)[0])
     rng = generator_of(setup, setup.stream("subject"), number)
-    subject, _ = setup.seat_subject(setup.tables.partners[which], rng, None, "", number)
+    subject, _ = setup.seat_subject(setup.tables.partners[which], rng, Recording(), "", number)
     assert isinstance(subject, LLMSubject)
-    subject.player.line = Recorder(subject.player.line.how)
     own = moves_of(cell.played, place)[0]
     past: list[Joint] = []
     asked: dict[int, ScoreRequest] = {}
@@ -66,26 +65,6 @@ def moves_of(played: Played, place: int) -> tuple[IntArray, IntArray]:
     end = int(played.lengths[: place + 1].sum())
     part = slice(end - int(played.lengths[place]), end)
     return played.own[part], played.partner[part]
-
-
-class Exchange(NamedTuple):
-    """A state, (D,), that is put in at one layer.
-
-    With a direction, (D,) of length 1, what is there is moved along it instead, as far as to the
-    state.
-    """
-
-    layer: int
-    state: FloatArray
-    direction: FloatArray | None = None
-
-    def become(self, hidden: Any) -> Any:
-        """Return what becomes of states, (R, D), as a tensor."""
-        state = hidden.new_tensor(self.state)
-        if self.direction is None:
-            return state.expand_as(hidden)
-        length = (state - hidden).norm(dim=1, keepdim=True)
-        return hidden + length * hidden.new_tensor(self.direction)
 
 
 class Ran(NamedTuple):
@@ -119,10 +98,10 @@ class Watched:
         self._plain = PlainEngine(local.model, _ONE_BATCH, local.context_length())
         self._plain.mixed = local.plain.mixed
 
-    def run(self, asked: ScoreRequest, exchange: Exchange | None = None) -> Ran:
+    def run(self, asked: ScoreRequest, put_in: tuple[int, FloatArray] | None = None) -> Ran:
         """Run one question; return its labels' log-probabilities, and the states.
 
-        They are those of the prompt's last token; it is there, too, that they are exchanged.
+        They are those of the prompt's last token; there, too, a state is put in: layer and (D,).
         """
         query = self.local.codec.label_query(asked)
         lengths = sorted((len(row.ids) for row in rows(0, query)), reverse=True)
@@ -136,10 +115,10 @@ class Watched:
             where = [more + last for more in skip]
             if not states[layer].size:
                 states[layer] = hidden[0, where[0]].float().cpu().numpy()
-            if exchange is None or exchange.layer != layer:
+            if put_in is None or put_in[0] != layer:
                 return None
-            changed, every = hidden.clone(), range(size)
-            changed[every, where] = exchange.become(hidden[every, where])
+            changed = hidden.clone()
+            changed[range(size), where] = hidden.new_tensor(put_in[1])
             return changed
 
         with self._watching(seen):

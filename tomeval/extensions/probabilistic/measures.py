@@ -53,7 +53,8 @@ def brier_scores(probs: FloatArray, outcomes: IntArray, draws: IntArray) -> Floa
     """
     scores: FloatArray = ((probs - np.eye(probs.shape[1])[outcomes]) ** 2).sum(axis=1)
     spread = (probs * (1 - probs)).sum(axis=1)
-    return scores - np.divide(spread, draws - 1, out=np.zeros_like(scores), where=draws > 1)
+    scores -= np.divide(spread, draws - 1, out=np.zeros_like(scores), where=draws > 1)
+    return scores
 
 
 class Stated(NamedTuple):

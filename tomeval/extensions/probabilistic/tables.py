@@ -71,7 +71,11 @@ def rows(run: Run) -> list[dict[str, Any]]:
         dict(cell.columns)
         | {"probabilities": "draws" if data_of(cell.played, NAME).draws.any() else "stated"}
         | {"confidence_percent": 100 * confidence}
-        | flat_share("right_percent", right)
+        | (
+            {"right_percent": 100 * right.share}  # episodes that are no sample have no interval
+            if cell.each_once
+            else flat_share("right_percent", right)
+        )
         | {"steps": right.items}
         for cell in stated_cells(run)
         for confidence, right in curve_of(cell)

@@ -30,9 +30,10 @@ def import_(
         typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
     ] = None,
 ) -> None:
-    """Make one run of run folders of one experiment, such as its shards; they do not change.
+    """Make one run of run folders of one experiment, such as its shards.
 
-    Default of --out: runs/ and the experiment's name. Exit code 1: episodes are missing.
+    They do not change. Default of --out: runs/ and the experiment's name. Exit code 1: episodes
+    are missing.
     """
     from tomeval.extensions.shards.merging import merge
     from tomeval.runs.closing import closing
@@ -51,12 +52,11 @@ def import_(
         tell(line)
     show(out)
     if not summary.whole:
-        tell("what is missing is played by the same tomeval run FILE --out with this folder")
         raise typer.Exit(1)
 
 
 def _is_run(name: str) -> bool:
-    return Path(name).is_dir() or any(sign in name for sign in "*?[")
+    return Path(name).is_dir() or not Path(name).suffix or any(sign in name for sign in "*?[")
 
 
 IMPORT = CommandPart(import_, _is_run)
@@ -65,25 +65,24 @@ IMPORT = CommandPart(import_, _is_run)
 def show_parts(folders: Sequence[Path], where: Sequence[str], form: Format) -> None:
     """Show a row per folder of one experiment and, last, one for all of them.
 
-    Rows have ``folder``, ``part`` (empty: the whole experiment), ``complete``, ``void``,
-    ``failed``, ``wanted`` and ``state``. What several folders hold counts once in the last row.
-
-    Raises
-    ------
-    TomevalError
-        A folder is no run, or is of another experiment than the first.
+    What several folders hold counts once in the last row. Raises `TomevalError` for what is no run,
+    or of another experiment than the first.
     """
     from tomeval.cli.reading import of_wanted
     from tomeval.extensions.shards.merging import same_experiment
     from tomeval.report.tables import DATA
+    from tomeval.runs.database import NothingPlayed
     from tomeval.runs.folder import planned
     from tomeval.runs.results import Run
-    from tomeval.runs.writer import writer_of
 
     rows, runs, ended = [], [], {status: set[tuple[int, int]]() for status in _ENDED}
     with ExitStack() as opened:
         for folder in folders:
-            run = opened.enter_context(Run(folder, where))
+            try:
+                run = opened.enter_context(Run(folder, where))
+            except NothingPlayed:
+                rows.append(_row(folder, "", {}, 0))
+                continue
             runs.append(run)
             same_experiment(runs)
             own: dict[str, set[tuple[int, int]]] = {status: set() for status in _ENDED}
@@ -94,11 +93,8 @@ def show_parts(folders: Sequence[Path], where: Sequence[str], form: Format) -> N
                 both |= own[status]
             wanted = sum(run.wanted(cell) or 0 for cell in run.cells)
             rows.append(_row(folder, run.share.part if run.share else "", own, wanted))
-            writer = writer_of(folder)
-            if writer.who and writer.there is not False:
-                rows[-1]["state"] = f"played by {writer.who}"
         most = max([0, *(planned(folder) or 0 for folder in folders)])
-        total = sum(cell.wanted(most) for cell in runs[0].cells)
+        total = sum(cell.wanted(most) for run in runs[:1] for cell in run.cells)
     ended[FAILED] -= ended[COMPLETE] | ended[VOID]
     rows.append(_row("total", "", ended, total))
     if form not in DATA:

@@ -29,7 +29,6 @@ from tomeval.runs.folder import (
 from tomeval.runs.results import Run
 from tomeval.runs.rows import Rows
 from tomeval.runs.schema import unpack
-from tomeval.runs.startup import STARTUP
 from tomeval.runs.store import SESSIONS, Store
 
 MEASURED = ("latency", "cached")
@@ -77,10 +76,9 @@ def _write(runs: Sequence[Run], out: Path) -> int:
     domain, first = get_domain(runs[0].domain.name), runs[0].store
     episodes = max(planned(run.folder) or 0 for run in runs) or None
     write_experiment(out, domain.name, first.identity(), episodes)
-    for name, when in ((SESSIONS, "started"), (STARTUP, "asked")):
-        if entries := [entry for run in runs for entry in read_list(run.folder / name)]:
-            entries.sort(key=lambda entry: str(entry.get(when)))
-            write_text(out / name, json.dumps(entries, indent=1), own=True)
+    if entries := [entry for run in runs for entry in read_list(run.folder / SESSIONS)]:
+        entries.sort(key=lambda entry: str(entry.get("started")))
+        write_text(out / SESSIONS, json.dumps(entries, indent=1), own=True)
     with closing(Store(out, domain)) as store, store.together():
         store.begin(first.identity(), str(first.meta()["sha256"]))
         for run in runs:

@@ -38,7 +38,7 @@ from tomeval.models.served.http_reading import (
     reason_of,
 )
 from tomeval.models.served.keys import is_loopback, read_key
-from tomeval.models.served.limits import Budget, Price, SelfTest, read_usage
+from tomeval.models.served.limits import Budget, Price, read_usage
 from tomeval.models.served.openai_fields import Mends
 from tomeval.models.waiting import Waiting
 
@@ -95,7 +95,6 @@ class HttpClient:
         self._limiter = AdaptiveLimiter(concurrency, self.patience.said, told)
         self._omit = omit
         self._mends: dict[str, Mends] = {}
-        self.self_test: SelfTest | None = None  # while one is under way
         self._client: httpx2.AsyncClient | None = None
 
     async def close(self) -> None:
@@ -149,10 +148,6 @@ class HttpClient:
             The key is refused or the account is empty, or this is no model server; the call would
             pass a cap and was not sent.
         """
-        test = self.self_test if probing and tokens is not None else None  # what costs money
-        mark = test.mark(path, body) if test else ""
-        if test and (known := test.answer(mark)) is not None:
-            return Answer(known["data"], known["sent"], known["mended"], 0.0, 1)
         mends = self._mends.setdefault(path, Mends(self._omit))
         while True:
             sent, mended = mends.apply(body)
@@ -166,8 +161,6 @@ class HttpClient:
                     said = self.patience.said
                     logger.warning("%s: %s (%s)", said, change, refusal.message[:120])
             else:
-                if test:
-                    test.note(mark, {"data": answer.data, "sent": sent, "mended": mended})
                 return answer._replace(mended=mended)
 
     async def _paid(

@@ -1,9 +1,9 @@
 """Which key goes to which host: a key is sent only where its user has confirmed it.
 
 An experiment file from a stranger may name any address and any environment variable. So a variable
-goes to the host of its own provider (`PROVIDERS`), and to a host and port that the user has named:
-in ``hosts.toml`` of their configuration, or with ``--trust-host``. This machine is no exception:
-what listens at one of its ports may be anybody's.
+goes to the host of its own provider (`PROVIDERS`), and to a host and port that the user has named
+with ``--trust-host``. This machine is no exception: what listens at one of its ports may be
+anybody's.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import httpx2
 
 from tomeval.core.credentials import confirmed_hosts
 from tomeval.core.errors import TomevalError
-from tomeval.core.resources import read_toml
 
 DEFAULT = "OPENAI_API_KEY"
 """The variable of hosts elsewhere that nothing is known of."""
@@ -76,7 +73,7 @@ def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     ------
     TomevalError
         The variable is set and the host is not confirmed for it; its name is not that of a key; it
-        holds characters that no key has; a malformed ``hosts.toml``.
+        holds characters that no key has.
     """
     if key_env == "":
         return "", ""
@@ -132,8 +129,7 @@ def _check_host(
         f"the environment variable {variable} would be sent to {where}"
         f"{', without encryption' * (plain and not is_loopback(url.host))}, which you have not "
         "confirmed; nothing was sent. If "
-        f'that is meant: add --trust-host {entry}={variable}, or the line "{entry}" = "{variable}" '
-        f"to {hosts_file()}{otherwise}"
+        f"that is meant: add --trust-host {entry}={variable}{otherwise}"
     )
 
 
@@ -174,16 +170,8 @@ def _parsed(url: str) -> httpx2.URL:
         raise TomevalError(f"{url!r} is not an address: {error}") from None
 
 
-def hosts_file() -> Path:
-    """Return where the user's confirmed hosts are read from, whether or not it exists."""
-    folder = os.environ.get("XDG_CONFIG_HOME") or (
-        os.environ.get("APPDATA") if sys.platform == "win32" else None
-    )
-    return (Path(folder) if folder else Path.home() / ".config") / "tomeval" / "hosts.toml"
-
-
 def _confirmed() -> list[Confirmed]:
-    """Return what the user has confirmed, in `trusting` and in `hosts_file`."""
+    """Return what the user has confirmed, see `trusting`."""
     confirmed = []
     for entry in confirmed_hosts():
         host, _, variable = entry.rpartition("=")
@@ -191,24 +179,11 @@ def _confirmed() -> list[Confirmed]:
             raise TomevalError(
                 f"--trust-host {entry!r}: write HOST=VARIABLE, such as {entry}={DEFAULT}"
             )
-        confirmed.append(_entry(host, variable, "--trust-host"))
-    return confirmed + _from_file()
-
-
-def _from_file() -> list[Confirmed]:
-    path = hosts_file()
-    if not path.is_file():
-        return []
-    confirmed = []
-    for host, names in read_toml(path).items():
-        for name in names if isinstance(names, list) else [names]:
-            if not isinstance(name, str):
-                raise TomevalError(f"{path}: {host}: must name environment variables, is {name!r}")
-            confirmed.append(_entry(host, name, str(path)))
+        confirmed.append(_entry(host, variable))
     return confirmed
 
 
-def _entry(place: str, variable: str, where: str) -> Confirmed:
+def _entry(place: str, variable: str) -> Confirmed:
     """Read a host as the user writes it: ``HOST``, ``HOST:PORT`` or ``http://HOST:PORT``.
 
     Without a port it is that of the scheme, 443 or 80.
@@ -216,6 +191,6 @@ def _entry(place: str, variable: str, where: str) -> Confirmed:
     parts = _PLACE.fullmatch(place)
     url = _parsed(place if "://" in place else f"https://{place}") if parts else None
     if url is None or not url.host:
-        raise TomevalError(f"{where}: {place!r} is not a host, such as llm.example.org")
+        raise TomevalError(f"--trust-host: {place!r} is not a host, such as llm.example.org")
     check_key_name(variable)
     return Confirmed(url.scheme, url.host, _port(url), variable)

@@ -32,9 +32,7 @@ from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.http_reading import Refused
 from tomeval.models.served.limits import (
     Budget,
-    KeptAnswers,
     Price,
-    SelfTest,
     estimate_tokens,
     price_of,
 )
@@ -52,16 +50,13 @@ from tomeval.models.served.openai_fields import (
 from tomeval.models.served.openai_start import (
     FORM_TESTS,
     PREFILL_TEST,
+    QUESTION,
     continues_prefill,
     describe,
-    draw,
-    judge_draws,
     obeyed,
-    thinks,
+    shows_thinking,
 )
 from tomeval.models.served.openai_wire import (
-    CHAT,
-    COMPLETIONS,
     Requests,
     load_tokenizer,
     omission,
@@ -71,8 +66,6 @@ from tomeval.models.served.openai_wire import (
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
-_SAME = "%s: two samples at temperature 1 were identical; the server may be ignoring temperature"
-_UNSEEDED = "%s: the server ignores `seed`: this run cannot be repeated exactly"
 
 LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
@@ -104,8 +97,6 @@ class OpenAIModel(Model):
         Caps, which may be shared with other models.
     waiting : Waiting, optional
         Where its client says how the server is waited for.
-    kept : KeptAnswers, optional
-        Where the answers of the self-test are kept.
     """
 
     def __init__(
@@ -118,17 +109,15 @@ class OpenAIModel(Model):
         budget: Budget | None = None,
         timing: Timing | None = None,
         waiting: Waiting | None = None,
-        kept: KeptAnswers | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
         # JSON-ready findings of `start`: served (what the server says of the model), kind (of
-        # server), context_length, api, seeded, sampled, thinks, thinking_budget, route, refused
+        # server), context_length, api, thinks, thinking_budget, route, refused
         # (route to what was seen), prefill (``continue``, ``omit`` or ``unknown``).
         self.facts: dict[str, Any] = {}
         self.capabilities = Capabilities(score=False, seeded=False)
         self._budget = budget
         self._tokenizer = tokenizer
-        self._kept = kept
         self._route: Route | None = None
         self._context: int | None = None
         self._price: Price | None = price_of(model, self.options.prices)
@@ -163,10 +152,9 @@ class OpenAIModel(Model):
     async def start(self) -> None:
         """Test the server and the model behind it.
 
-        Is it there, which API does it have, are seeds honoured, does the model think, how are
-        labels scored, are begun answers continued? What is kept of an earlier session is not asked
-        again. Raises `TomevalError` if the server cannot be
-        reached, denies access, or cannot score although `OpenAIOptions.scoring` is ``required``.
+        Is it there, which API does it have, does the model think, how are labels scored, are begun
+        answers continued? Raises `TomevalError` if the server cannot be reached, denies access, or
+        cannot score although `OpenAIOptions.scoring` is ``required``.
         """
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
@@ -176,26 +164,21 @@ class OpenAIModel(Model):
             self.revision = "; ".join(f"{key}={value}" for key, value in about.said.items())
             self.facts = {"served": about.said, "kind": about.kind}
             self.facts["context_length"] = about.context
-            test = SelfTest(self._kept, self._said, self.name, self.revision)
-            self._client.self_test = test
-            await self._test_draws()
+            first = await self._ask_first()
             self._make_codec()
             await self._test_scoring()
             await self._test_prefill()
             await self._test_forms()
         except BackendError as error:
             raise TomevalError(f"{self._said} failed its start-up test: {error}") from None
-        finally:
-            self._client.self_test = None
         self.capabilities = Capabilities(
             score=self._route is not None,
-            seeded=self.facts["seeded"] is True,
+            seeded="seed" not in first.details.get("dropped", ()),
             choices=bool(self._requests.choice_form),
             schemas=bool(self._requests.schema_form),
         )
         if self.options.scoring == "required" and self._route is None:
             raise TomevalError(self._refusal())
-        test.passed()
 
     def stop(self) -> None:
         """See `Model.stop`."""
@@ -256,7 +239,7 @@ class OpenAIModel(Model):
 
     async def _generate(self, request: GenerateRequest, *, probing: bool = False) -> Reply:
         prompt = self._requests.shown(request.prompt)
-        # The self-test looks at beginnings only: it needs no room for thinking.
+        # What is asked at the start needs no room for thinking.
         room = 0 if probing else self._room(prompt, request.sampling.max_tokens)
         path, body = self._requests.generation(request, prompt, room)
         form = self._requests.form(request)
@@ -319,40 +302,28 @@ class OpenAIModel(Model):
             probing=probing,
         )
 
-    async def _test_draws(self) -> None:
-        """Draw twice with one seed and once with another, on the API that answers."""
+    async def _ask_first(self) -> Reply:
+        """Ask the first question, on the API that answers; see what it shows of the model."""
+        ask = self._requests
         try:
-            first = await self._probe(draw(1))
+            reply = await self._probe(QUESTION)
         except Refused as refusal:
             missing = refusal.status in (404, 405, 501) or "template" in refusal.message
             if self.options.api != "auto" or not missing:
                 raise
-            self._requests.chat = False
-            first = await self._probe(draw(1))
-        again, other = await self._probe(draw(1)), await self._probe(draw(2))
-        self.facts["api"] = "chat" if self._requests.chat else "completions"
-        self.facts.update(judge_draws(first, again, other))
-        if self.facts["sampled"] is False:
-            logger.warning(_SAME, self._said)
-        if not self.facts["seeded"]:
-            logger.warning(_UNSEEDED, self._said)
-        if self._requests.kind == OLLAMA:
+            ask.chat = False
+            reply = await self._probe(QUESTION)
+        self.facts["api"] = "chat" if ask.chat else "completions"
+        if ask.kind == OLLAMA:
             logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._said)
-        drawn = [first, again, other]
-        self.facts["thinks"] = await thinks(self._probe, drawn, chat=self._requests.chat)
-        await self._make_room()
-
-    async def _make_room(self) -> None:
-        """Settle the thinking budget; the server is asked once whether it takes it."""
-        ask = self._requests
+        self.facts["thinks"] = shows_thinking(reply)
         if self.options.thinking_budget is None and self.facts["thinks"]:
             ask.room = ask.cap = thinking_room(self._context)
-            if ask.thinking_fields(CHAT if ask.chat else COMPLETIONS):
-                await self._probe(draw(1))
             logger.warning(
                 "%s: the model thinks before it answers: thinking_budget = %d", self._said, ask.room
             )
         self.facts["thinking_budget"] = ask.room
+        return reply
 
     async def _probe(self, request: GenerateRequest) -> Reply:
         return await self._client.patience.insist(lambda: self._generate(request, probing=True))
@@ -448,5 +419,4 @@ def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> Open
         OpenAIOptions.of(options),
         budget=opening.budget,
         waiting=opening.waiting,
-        kept=opening.kept,
     )

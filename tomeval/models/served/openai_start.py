@@ -1,4 +1,4 @@
-"""What the start-up test finds out: server, seeds, thinking, prefills, how labels are scored."""
+"""What is asked of a server at the start: who it is, whether its model thinks, what it can do."""
 
 from __future__ import annotations
 
@@ -34,13 +34,24 @@ from tomeval.models.served.openai_wire import chat_fields
 
 logger = logging.getLogger(__name__)
 
-_DRAW_TEST = Prompt((Message("user", "Write ten random words."),))
-_DRAW_TOKENS = 16
-_SUM_TEST = Prompt(
-    (Message("user", "How many legs do two cats and a hen have together? Reply with the number."),)
+QUESTION = GenerateRequest(
+    Prompt(
+        (
+            Message(
+                "user", "How many legs do two cats and a hen have together? Reply with the number."
+            ),
+        )
+    ),
+    Sampling(max_tokens=512),
+    seed=1,
 )
-_SUM_TOKENS = 512
+"""What every model is asked at the start: easy, so that only one that always thinks thinks.
+
+Its reply shows which API there is, which fields are refused and whether the model thinks.
+"""
+
 _BEGUN, _REST = "maple seven river", "amber cloud"
+_LINE_TOKENS = 16
 PREFILL_TEST = Prompt(
     (Message("user", f"Copy this line and write nothing else: {_BEGUN} {_REST}"),), prefill=_BEGUN
 )
@@ -81,24 +92,6 @@ async def obeyed(ask: Ask, request: GenerateRequest) -> str:
     return "" if letter in _LETTERS else f"it answered {text[:40]!r}"
 
 
-def draw(seed: int) -> GenerateRequest:
-    """Return the request for a short text that depends on chance."""
-    return GenerateRequest(_DRAW_TEST, Sampling(max_tokens=_DRAW_TOKENS), seed)
-
-
-def judge_draws(first: Reply, again: Reply, other: Reply) -> dict[str, bool | None]:
-    """Return whether replies are drawn (``sampled``) and equal seeds give equal ones (``seeded``).
-
-    `first` and `again` were asked for with one seed, `other` with another; None where nothing was
-    said.
-    """
-    said = [(reply.text, reply.reasoning) for reply in (first, again, other)]
-    if not any(said[0]):
-        return {"sampled": None, "seeded": None}
-    dropped = "seed" in other.details.get("dropped", ())
-    return {"sampled": len(set(said)) > 1, "seeded": said[0] == said[1] and not dropped}
-
-
 def shows_thinking(reply: Reply) -> bool:
     """Tell whether a reply holds thinking, or all of its tokens went into hidden thinking.
 
@@ -112,21 +105,6 @@ def shows_thinking(reply: Reply) -> bool:
     return bool(reply.reasoning) or marked or hidden or "reasoning_tokens" in reply.details
 
 
-async def thinks(ask: Ask, drawn: list[Reply], *, chat: bool = True) -> bool:
-    """Tell whether the model thinks before it answers.
-
-    Where the first draws do not show it, an easy question is asked: a template may open the
-    thinking block by itself, so that only its end is in the reply.
-    """
-    if any(map(shows_thinking, drawn)):
-        return True
-    if not chat:
-        return False
-    return shows_thinking(
-        await ask(GenerateRequest(_SUM_TEST, Sampling(max_tokens=_SUM_TOKENS), seed=1))
-    )
-
-
 async def continues_prefill(client: HttpClient, query: Query) -> bool | None:
     """Tell whether the chat API goes on from a begun answer; None if that cannot be seen.
 
@@ -134,10 +112,10 @@ async def continues_prefill(client: HttpClient, query: Query) -> bool | None:
     half or begins anew. `query` holds `PREFILL_TEST`.
     """
     fields = chat_fields(query.request.prompt)
-    body = query.body(**fields, chat_template_kwargs=NO_THINKING) | {"max_tokens": _DRAW_TOKENS}
+    body = query.body(**fields, chat_template_kwargs=NO_THINKING) | {"max_tokens": _LINE_TOKENS}
     try:
         answer = await client.post(
-            "chat/completions", body, tokens=query.tokens + _DRAW_TOKENS, probing=True
+            "chat/completions", body, tokens=query.tokens + _LINE_TOKENS, probing=True
         )
     except Refused:
         return False

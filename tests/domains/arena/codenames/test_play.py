@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tomeval.domains.arena.preview import forms_of, prompts_of
+from tomeval.domains.arena.preview import episodes
 from tomeval.runs.experiment import make_experiment
 
 
@@ -46,9 +46,7 @@ def test_a_spymaster_is_asked_what_the_operative_takes(table):
 
 def test_prompts_of_a_clue_and_of_what_follows():
     (cell,) = experiment("model", ["one", "two", "two"]).expand()
-    forms = forms_of(cell, "subject")
-    assert {"clue", "guess", "takes", "meant", "assassin"} <= set(forms)
-    ((_, prompt),) = prompts_of(cell, "subject", {"takes": [1]})["takes", 1]
-    assert "Which words will your operative name in this turn" in str(prompt)
-    ((_, prompt),) = prompts_of(cell, "subject", {"clue": [1]})["clue", 1]
-    assert "Which clue do you give" in str(prompt)
+    asked = {one.form: str(one.prompt) for game in episodes(cell, "subject") for one in game}
+    assert {"clue", "guess", "takes", "meant", "assassin"} <= set(asked)
+    assert "Which words will your operative name in this turn" in asked["takes"]
+    assert "Which clue do you give" in asked["clue"]

@@ -22,27 +22,23 @@ from tomeval.plots.drawing import (
     with_interval,
 )
 from tomeval.plots.families import tasks
+from tomeval.plots.lines import Frame, Line, lines_figure
 from tomeval.plots.overlays import Overlay, overlays
-from tomeval.plots.profiles import Frame, Line, lines_figure
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
-from tomeval.statistics.estimates import SEQUENCE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST_POINTS = 200
-"""Points of a line along episodes at most, each of which is an estimate of its own."""
-
 
 def regret_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw ΔFunctional by step or by episode, a figure per task."""
+    """Draw ΔFunctional by step, a figure per task."""
     return _curves(run, options, "regret", "delta_functional_per_step")
 
 
 def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw ToM % by step or by episode, a figure per task."""
+    """Draw ToM % by step, a figure per task."""
     return _curves(run, options, "tom", "tom_percent")
 
 
@@ -58,8 +54,7 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
         ]
     else:
         shown = overlays(run, by)
-    if options.x == "step":
-        shown = [drawn for overlay in shown if (drawn := _with_curves(overlay, metric)) is not None]
+    shown = [drawn for overlay in shown if (drawn := _with_curves(overlay, metric)) is not None]
     shown = [  # but those in which nobody was asked
         overlay
         for overlay in shown
@@ -67,13 +62,12 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
     ]
     stem = name if by is None else f"{name}_by_{by}"
     stem += "" if options.curve == "window" else f"_{options.curve}"
-    stem += "" if options.x == "step" else "_by_episode"
     return [
         Drawing(
             name,
             f"{stem}_{words}" if len(shown) > 1 else stem,
             curve_figure(cells, metric, title, options, names),
-            f"{what} by {options.x}{'' if by is None else f', by {by}'}: {title}",
+            f"{what} by step{'' if by is None else f', by {by}'}: {title}",
             _caption(what, title, cells, options),
             _describe(cells, names, metric, what, options),
         )
@@ -89,27 +83,21 @@ def _what(metric: str, options: Options) -> str:
 
 def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
     """Say what is drawn: of how many episodes, with which intervals."""
-    by, x, width = options.by, options.x, options.window
+    by, width = options.by, options.window
     several = "a line per subject" if by is None else f"a line per value of {by}"
     which = "" if by is None else " (for the first one, if it was played for several)"
     based = any(cell.is_baseline for cell in cells)
     base = f" The dashed grey line is the tabular baseline{which}." if based else ""
-    part = f"all {x}s up to there"
+    over, kind, part = f", over {sample_words(cells)}", "mean", "all steps up to there"
     if options.curve == "window":
-        part = f"a centred window of {width} {x}s (shorter at the ends)"
-    if options.curve == "window" and width == 1:
-        part = f"the {x}"
-    kind = "sum" if options.curve == "cumulative" else "mean"
-    if x == "step":
-        kind, part = "mean", f"{part}, over {sample_words(cells)}"
-        if options.curve == "cumulative":
-            kind, part = "sum", f"all steps up to there, averaged over {sample_words(cells)}"
-    alone = (
-        "" if x == "step" or options.interval == SEQUENCE else ", each from its own episodes only"
-    )
+        part = "the step"
+        if width > 1:
+            part = f"a centred window of {width} steps (shorter at the ends)"
+    if options.curve == "cumulative":
+        kind, over = "sum", f", averaged over {sample_words(cells)}"
     return (
-        f"{what} by {x}, {title}: {several}. Every point is the {kind} of {part}; bands are "
-        f"{interval_words(options, of=alone)}.{base}"
+        f"{what} by step, {title}: {several}. Every point is the {kind} of {part}{over}; bands "
+        f"are {interval_words(options)}.{base}"
     )
 
 
@@ -132,12 +120,11 @@ def curve_figure(
     options: Options = DEFAULT,
     names: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw one metric by step or by episode: a line per cell with a 95 % band.
+    """Draw one metric by step: a line per cell with a 95 % band.
 
-    By step, it is the mean over episodes of what `Options.curve` makes of each of them. By episode,
-    it is the estimate from those episodes that the curve takes together, so that the last point of
-    a running mean is the cell's number in tables. With more than six lines each gets a panel of its
-    own. `names` are those of the lines; default: the cells' titles.
+    It is the mean over episodes of what `Options.curve` makes of each of them, so that the last
+    point of a running mean is the cell's number in tables. With more than six lines each gets a
+    panel of its own. `names` are those of the lines; default: the cells' titles.
     """
     lines, is_percent = [], metric == "tom_percent"
     for name, cell in zip(names or [cell.title for cell in cells], cells, strict=True):
@@ -145,13 +132,13 @@ def curve_figure(
         if not np.isnan(drawn.mean).all():
             lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
     unit = "" if options.curve != "cumulative" else " (payoff units)"
-    part = {"window": f", mean of {options.window} {options.x}s", "running": ", running mean"}
+    part = {"window": f", mean of {options.window} steps", "running": ", running mean"}
     if options.window == 1:
         part["window"] = ""
     axis = unit and f"{_what(metric, options)}{unit}"
     frame = Frame(
         title,
-        options.x,
+        "step",
         axis or f"{axis_name(MEASURES[metric])}{part[options.curve]}",
         "tabular baseline",
         limits=(-3, 103) if is_percent else None,
@@ -162,12 +149,6 @@ def curve_figure(
 
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
-    """Return where a line has points, (K,), and its estimates there."""
-    along = _along_steps if options.x == "step" else _along_episodes
-    return along(cell, metric, options)
-
-
-def _along_steps(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
     """Return the steps from 1, and means over episodes of what the curve makes of each of them."""
     curves = cell.curves(options.reference)
     values = _curve(curves[metric], options)
@@ -175,35 +156,6 @@ def _along_steps(cell: MatrixRunCell, metric: str, options: Options) -> tuple[Fl
     if metric != "tom_percent":
         bounds = _regret_limits(cell, values + _curve(curves["reward_per_step"], options), options)
     return np.arange(1.0, values.shape[1] + 1), cell.mean(values, options.interval, bounds=bounds)
-
-
-def _along_episodes(
-    cell: MatrixRunCell, metric: str, options: Options
-) -> tuple[FloatArray, Estimate]:
-    """Return numbers of episodes from 1, and estimates from those that the curve takes together.
-
-    Of many episodes there are `_MOST_POINTS` points. Episodes without a value are passed over.
-    """
-    values = cell.totals(metric, options.reference).values
-    count, before, after = len(values), options.window // 2, (options.window - 1) // 2
-    some, number_of = np.isfinite(values), np.arange(len(values))
-    bounds = np.array(cell.limits(metric, options.reference))
-    if options.curve == "cumulative":
-        lengths = cell.played.lengths
-        values = values * lengths
-        bounds = bounds * lengths[0]  # of other lengths, recorded games alone, without limits
-    ends = np.unique(np.linspace(0, count - 1, min(count, _MOST_POINTS)).round().astype(int))
-    parts = []
-    for end in ends:
-        first, last = (end - before, end + after) if options.curve == "window" else (0, end)
-        among = some & (first <= number_of) & (number_of <= last)
-        if not among.any():
-            parts.append(Estimate.of(np.nan))
-            continue
-        part = cell.mean(values, options.interval, among=among, bounds=bounds)
-        times = among.sum() if options.curve == "cumulative" else 1
-        parts.append(Estimate(*(times * each for each in part)))
-    return ends + 1.0, Estimate(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _regret_limits(cell: MatrixRunCell, best: FloatArray, options: Options) -> FloatArray:
@@ -255,12 +207,12 @@ def _describe(
     cells: Sequence[RunCell], names: Sequence[str], metric: str, what: str, options: Options
 ) -> str:
     """Say where every line begins and ends; by step means of the first and last tenth."""
-    if options.curve != "window" or options.x != "step":
+    if options.curve != "window":
         ends = []
         for name, cell in zip(names, cells, strict=True):
             _, drawn = _points(matrix_cell(cell), metric, options)
             ends.append(f"{name} {with_interval(drawn, -1)}")
-        return f"{what}, last {options.x}: {'; '.join(ends)}."
+        return f"{what}, last step: {'; '.join(ends)}."
     parts, tenth = [], 1
     for name, cell in zip(names, cells, strict=True):
         values = matrix_cell(cell).curves(options.reference)[metric].mean(axis=0)

@@ -21,7 +21,7 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import all_words
-from tomeval.plots.settings import in_style, small
+from tomeval.plots.settings import SMALL, in_style
 from tomeval.plots.style import add_head, new_figure
 from tomeval.runs.measures import SCORES
 from tomeval.runs.notes import first_names
@@ -109,7 +109,7 @@ def _regions(axes: Axes) -> None:
     for right, top, text in _REGIONS:
         x = HALF + 2 if right else LOW - 0.7 * _MARGIN
         y = HIGH + 0.7 * _MARGIN if top else LOW - 0.7 * _MARGIN
-        look: dict[str, Any] = {"color": "0.35", "fontsize": small(), "style": "italic"}
+        look: dict[str, Any] = {"color": "0.35", "fontsize": SMALL, "style": "italic"}
         axes.text(x, y, text, ha="left", va="top" if top else "bottom", **look)
 
 

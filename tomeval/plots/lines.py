@@ -1,4 +1,4 @@
-"""Performance profiles (Agarwal et al. 2021): the share of episodes above every score."""
+"""Lines with bands, all in one panel or a panel each: what curves share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.core.numbers import number
-from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
-from tomeval.plots.families import all_words
-from tomeval.plots.overlays import comparisons
-from tomeval.plots.settings import in_style, small
+from tomeval.plots.drawing import Options
+from tomeval.plots.settings import SMALL, in_style
 from tomeval.plots.style import (
     BASELINE_LINE,
     MARKERS,
@@ -24,7 +21,6 @@ from tomeval.plots.style import (
     new_figure,
 )
 from tomeval.runs.measures import FloatArray
-from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,10 +122,10 @@ def apart_figure(lines: Sequence[Line], frame: Frame, options: Options) -> Figur
             axes.plot(other.x, other.y, **BASELINE_LINE, drawstyle=steps)
         _band(axes, line, OWN, frame)
         axes.plot(line.x, line.y, color=OWN, lw=1.3, drawstyle=steps)
-        axes.set_title(name, loc="left", fontsize=small())
+        axes.set_title(name, loc="left", fontsize=SMALL)
         _dress(axes, frame)
         if index >= len(shown) - columns:  # nothing is below
-            axes.set_xlabel(frame.x, fontsize=small())
+            axes.set_xlabel(frame.x, fontsize=SMALL)
     figure.supylabel(fold(frame.y, 38 if rows < 3 else 76))
     add_head(figure, frame.title)
     add_legend(figure, _apart_handles(base, frame), handlelength=3)
@@ -179,56 +175,3 @@ def _dress(axes: Axes, frame: Frame) -> None:
     if frame.zero:
         axes.axhline(0, color="0.4", lw=0.6)
     axes.margins(x=0.01)
-
-
-def performance_profiles(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw, for every score, the share of episodes that reach more, over all tasks of the run."""
-    from tomeval.comparing.profiles import collect_scores
-    from tomeval.comparing.profiles import performance_profiles as profile
-
-    cells = [cell for cell in run.cells if len(cell.episodes)]
-    shown = {
-        name: score
-        for name, score in run.domain.compare.scores.items()
-        if all(map(score.defined, cells))
-    }
-    drawings = []
-    for by in [options.by] if options.by else comparisons(run):
-        others = {run.domain.compare.level(cell, by) for cell in cells if not cell.is_baseline}
-        based = {run.domain.compare.level(cell, by) for cell in cells} - others
-        for name, (what, axis, *_) in shown.items():
-            scores = collect_scores(run, by=by, score=name, reference=options.reference)
-            if not any(len(values) for row in scores.values for values in row):
-                continue
-            lowest = [float(values.min()) for row in scores.values for values in row if len(values)]
-            profiles = profile(scores, np.linspace(min(0.0, *lowest), 1.0, 101))
-            percent = 100 * profiles.share, 100 * profiles.low, 100 * profiles.high
-            lines = [
-                Line(level, profiles.thresholds, share, low, high, level in based)
-                for level, share, low, high in zip(profiles.levels, *percent, strict=True)
-                if np.isfinite(share).all()
-            ]
-            count = len(scores.tasks)
-            over = f"{count} tasks, each counting the same" if count > 1 else "one task"
-            told = all_words(cells)
-            middle = percent[0][:, int(np.searchsorted(profiles.thresholds, 0.5))]
-            said = ", ".join(
-                f"{level} {number(float(share), 0)}"
-                for level, share in zip(profiles.levels, middle, strict=True)
-            )
-            title, y = f"{told}: by {by}, over {over}", "% of episodes above the score"
-            frame = Frame(title, axis, y, run.domain.compare.baseline, limits=(-3, 103), steps=True)
-            drawings.append(
-                Drawing(
-                    "profiles",
-                    f"profiles_{name}_by_{by}",
-                    lines_figure(lines, frame, options),
-                    f"Performance profiles by {by}: {what}",
-                    f"{told}: share of episodes above each score ({what}), over {over}, "
-                    f"{sample_words(cells)}; bands are 95 % intervals of a bootstrap over episodes "
-                    "within tasks. A line further up and right is better; where lines cross, "
-                    "neither is better throughout (Agarwal et al. 2021).",
-                    f"Percent of episodes with a score above one half: {said}.",
-                )
-            )
-    return drawings

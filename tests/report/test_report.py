@@ -1,0 +1,510 @@
+"""What the report holds: numbers, games, notices, comparisons, figures; and that it is safe."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import math
+import re
+from collections import defaultdict
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hostile import NASTY, PLANTED, model_run, says
+from support import ROOT, scripts
+from toy_domain import TOY
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.core.text import visible
+from tomeval.plots import plot_run
+from tomeval.report import ReportOptions, write_report
+from tomeval.report.compared import comparisons
+from tomeval.report.facts import headline
+from tomeval.report.games import MOST, games
+from tomeval.report.notices import invalid_rows, notices
+from tomeval.report.table import main_table
+from tomeval.runs import tallies
+from tomeval.runs.capabilities import Facts
+from tomeval.runs.checksums import signed
+from tomeval.runs.experiment import load_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.runs.transcripts import transcript_lines
+
+PLAIN = ReportOptions(figures=False)
+
+
+def written(runs, place, options=PLAIN):
+    return write_report(runs, place / "r.html", options).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return model_run(tmp_path_factory.mktemp("hostile") / "run")
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    with Run(folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(run, tmp_path_factory):
+    return written(run, tmp_path_factory.mktemp("page"), ReportOptions())
+
+
+# Best less worst action against one that is played for ever: 1 - -1 in RPS; in IPD 10 - 8 against
+# cooperation and 5 - 0 against defection, which are equally likely.
+ATTAINABLE = {"RPS": 2.0, "IPD": 3.5}
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Two games of different range, RPS with 2 and IPD with 10; one player is in RPS alone."""
+    simulated = [
+        {"kind": "simulated", "name": name, "p": p, "q": 1.0}
+        for name, p in (("sharp", 1.0), ("blunt", 0.4))
+    ]
+    grid = {"partners": "single_action", "horizon": 10, "episodes": 8}
+    grid |= {"games": ["RPS", "IPD"], "subjects": [*simulated, "random"]}
+    with tomeval.run(grid, tmp_path_factory.mktemp("two") / "run") as opened:
+        yield opened.part([c for c in opened.cells if c.name[:11] != "random, IPD"])
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """A run of a kind of game that the report knows nothing about."""
+    data = {"domain": "toy", "name": NASTY, "guessers": ["one", "next", "llm"], "size": [3, 5]}
+    with scripts(rule=lambda request: "2" if request.seed % 4 else PLANTED):
+        folder = tmp_path_factory.mktemp("toy") / "run"
+        tomeval.run(data | {"model": "scripted:rule", "episodes": 6}, folder).close()
+    with Run(folder) as opened:
+        yield opened
+
+
+class Elements(HTMLParser):
+    """Collects every element with its attributes, and the content of some."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: dict[str, list[str]] = defaultdict(list)
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        self._open = tag if tag in ("script", "style", "pre") else ""
+        if self._open:
+            self.raw[tag].append("")
+
+    def handle_data(self, data):
+        if self._open:
+            self.raw[self._open][-1] += data
+
+    def handle_endtag(self, tag):
+        self._open = ""
+
+
+# --- safe -----------------------------------------------------------------------------------------
+
+
+def test_the_policy_allows_this_script_and_style_only(page) -> None:
+    parsed = Elements(page)
+    [policy] = [
+        attributes["content"]
+        for tag, attributes in parsed.found
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert directives["default-src"] == "'none'"
+    assert directives["base-uri"] == directives["form-action"] == "'none'"
+    assert "unsafe" not in policy
+    for tag in ("script", "style"):
+        [text] = parsed.raw[tag]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert directives[f"{tag}-src"] == f"'sha256-{digest}'"
+        assert not re.search(r"innerHTML|\beval\(|document\.write|insertAdjacentHTML|url\(", text)
+    # The policy holds for what follows it only.
+    assert page.index("Content-Security-Policy") < page.index("<style")
+
+
+def test_the_page_refers_to_itself_only_and_has_no_inline_handlers_or_styles(page) -> None:
+    parsed = Elements(page)
+    ids = [attributes["id"] for _, attributes in parsed.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in parsed.found:
+        assert tag not in ("link", "iframe", "object", "embed", "base", "audio", "video", "form")
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            assert name not in ("style", "srcset", "action", "xlink:href"), (tag, name)
+            if name == "src":
+                assert tag == "img"
+                assert value.startswith("data:image/svg+xml;base64,")
+            if name == "href":
+                assert value[0] == "#"
+                assert value[1:] in ids
+
+
+def test_what_people_and_models_wrote_is_escaped(page, toy, tmp_path) -> None:
+    for text in (page, written(toy, tmp_path)):
+        assert NASTY not in text
+        assert "<i>PD</i>" not in text
+        assert "window.planted = 5</script>" not in text
+        assert "&lt;b onclick=" in text
+        assert PLANTED not in text
+        assert html.escape(visible(PLANTED))[:12] in text
+
+
+def contrast(a: str, b: str) -> float:
+    """Return the WCAG contrast of two colours."""
+
+    def light(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    low, high = sorted((light(a), light(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_text_can_be_told_from_its_ground(page, theme) -> None:
+    colours = {
+        name: (light, dark)[theme]
+        for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", page)
+    }
+    for ink in ("ink", "soft", "accent", "serious"):
+        for ground in ("ground", "raised", "serious-ground")[: 2 + (ink in ("ink", "serious"))]:
+            assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
+
+
+def test_the_same_run_gives_the_same_file(run, tmp_path) -> None:
+    first = write_report(run, tmp_path / "a.html", PLAIN).read_bytes()
+    with Run(run.folder) as again:
+        assert write_report(again, tmp_path / "b.html", PLAIN).read_bytes() == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(run, tmp_path) -> None:
+    old = tmp_path / "old.html"
+    old.write_text("old", encoding="utf-8")
+    with pytest.raises(TomevalError, match="cannot be written"):
+        write_report(run, old / "r.html", PLAIN)
+    with pytest.raises(TomevalError, match="unknown strategy"):
+        write_report(run, old, ReportOptions(baseline="nobody", figures=False))
+    assert old.read_text(encoding="utf-8") == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["old.html"]
+
+
+# --- games ----------------------------------------------------------------------------------------
+
+
+def test_the_games_are_those_that_say_most(run) -> None:
+    """Worked out from the store: first, worst reward, longest lenient reply."""
+    regret = run.measures["delta_functional_per_step"]
+    shown = games(run, [regret])
+    assert len(shown) <= MOST
+    whys = {game.command: game.why for game in shown}
+    for cell in run.cells:
+        first = f"tomeval transcript run --cell {cell.number} --episode 0"
+        assert "the first" in whys[first]
+        lost = cell.metrics()[regret.name]
+        worst = cell.episodes[np.argmax(lost)]
+        command = f"tomeval transcript run --cell {cell.number} --episode {worst}"
+        if len(lost) > 1:
+            assert f"the worst {regret.heading} here: {max(lost):.3f}" in whys[command]
+    lengths = defaultdict(dict)
+    for cell, episode, text in run.store.query("SELECT cell, episode, unpacked(record) FROM calls"):
+        record = json.loads(text)
+        if record.get("lenient"):
+            size = len(record["reply"]["text"])
+            lengths[cell][episode] = max(size, lengths[cell].get(episode, 0))
+    said = [why for why in whys.values() if "lenient" in why]
+    assert len(said) == min(5, len(lengths))
+
+
+def test_a_game_is_its_transcript_letter_for_letter(run, page) -> None:
+    shown = Elements(page).raw["pre"]
+    listed = games(run, [run.measures[name] for name in run.headline])
+    assert len(shown) == len(listed) > 10
+    for text, game in zip(shown, listed, strict=True):
+        cell, episode = map(int, re.findall(r" (\d+)", game.command))
+        lines = "\n".join(transcript_lines(run, cell, episode)).strip("\n")
+        assert text == visible(lines)
+    assert sum(visible(PLANTED)[:20] in text for text in shown) > 2
+
+
+def test_a_page_without_games_and_one_of_few_episodes(run, toy, tmp_path) -> None:
+    text = written(run, tmp_path, ReportOptions(figures=False, games=False))
+    assert "<pre" not in text
+    assert "None is in this file" in text
+    part = toy.part(toy.cells[:2])
+    assert [game.why for game in games(part, [])][1:3] == ["", ""]  # all 12 are shown
+    assert len(games(part, [])) == 12
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_numbers_of_the_run(run) -> None:
+    rows = run.rows()
+    table = main_table(rows, run.measures)
+    keys = [column.key for column in table.columns]
+    assert keys[0] == "subject"
+    valued = {n for n in run.metric_names if any(math.isfinite(row[n]) for row in rows)}
+    assert valued <= set(keys)
+    digits_seen = set()
+    for row, shown in zip(rows, table.rows, strict=True):
+        for key, value in zip(keys, shown, strict=True):
+            if isinstance(row[key], float):
+                assert value.sort == (repr(row[key]) if math.isfinite(row[key]) else "")
+        index = keys.index("tom_percent")
+        digits = len(shown[index].text.partition(".")[2])
+        digits_seen.add(digits)
+        assert shown[index].text == f"{row['tom_percent']:.{digits}f}"
+        half = row["tom_percent_ci95"]
+        assert shown[index].small == ("" if math.isnan(half) else f"± {half:.{digits}f}")
+    assert len(digits_seen) == 1  # of one column
+    assert dict(table.shared)["game"] == "<i>PD</i>"
+    assert "game" not in keys
+
+
+def test_a_measure_without_any_value_has_no_column(toy) -> None:
+    rows = [row | {"hit_percent": math.nan} for row in toy.rows()]
+    keys = [column.key for column in main_table(rows, toy.measures).columns]
+    assert "loss_per_step" in keys
+    assert "hit_percent" not in keys
+    none = [row | {"loss_per_step": math.nan} for row in rows]
+    keys = [column.key for column in main_table(none, toy.measures).columns]
+    assert {"loss_per_step", "hit_percent"} <= set(keys)
+
+
+def heads(text, number):
+    """Return the headings of measures of one of the page's tables."""
+    table = text.split('<table class="sortable">')[number + 1].partition("</thead>")[0]
+    found = re.findall(r'<th scope="col"[^>]*>([^<]*)<', table)
+    return [head for head in found if head.startswith(("ΔF", "ΔT", "ToM", "reward"))]
+
+
+def test_chosen_measures_are_shown_and_all_others_open_on_demand(two, tmp_path) -> None:
+    options = ReportOptions(figures=False, metrics=("ToM %", "regret"))
+    text = written(two, tmp_path, options)
+    assert heads(text, 0) == ["ToM %", "ΔFunctional/T"]
+    assert "ToM %" not in heads(text, 1)
+    assert "ΔToM/T (best response)" in heads(text, 1)
+    assert text.index("<details") < text.index("More measures") < text.index("Comparisons</h2>")
+
+
+def test_the_first_sentences_count_by_hand(two, tmp_path) -> None:
+    first, *answers = headline(two)
+    assert first == "3 players in 2 tasks; 40 complete episodes, 0 void, 0 failed."
+    assert [line.split(":")[0] for line in answers] == ["sharp", "blunt", "random"]
+    with Run(two.folder, ["game=RPS", "subject!=random"]) as part:
+        text = written(part, tmp_path)
+    assert "2 players in 1 task; 16 complete episodes" in text
+    assert "IPD" not in text
+
+
+# --- notices --------------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_comes_first(run, toy) -> None:
+    said = notices(run, "normal")
+    levels = [notice.level for notice in said]
+    assert levels == sorted(levels, reverse=True)
+    void = run.store.query("SELECT COUNT(*) FROM episodes WHERE status = 'void'")[0][0]
+    assert f"{void} episodes of 40 are void" in said[0].text
+    rates = tallies.invalid_rates(run.store)
+    wanted = sorted((rates[row["cell"]] for row in invalid_rows(run)), reverse=True)
+    assert [row["invalid %"] for row in invalid_rows(run)] == [f"{100 * r:.1f}" for r in wanted]
+    texts = [notice.text for notice in notices(toy, "normal")]
+    assert any("revision of a model was not recorded: scripted:rule" in text for text in texts)
+    assert {row["player"] for row in invalid_rows(toy)} == {"llm"}
+
+
+def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
+    folder = model_run(
+        tmp_path / "run",
+        on_invalid=["random"],
+        subjects=[{"strategy": ["QA", "Oracle"], "max_attempts": 1}, "best_response", "random"],
+        games=["IPD"],
+        model="scripted:rule",
+    )
+    with Run(folder) as opened:
+        texts = [notice.text for notice in notices(opened, "t")]
+    assert any("replaced by random legal actions" in text for text in texts)
+    # An Oracle's literal question is not told (docs/strategies.md); a player by rule predicts with
+    # what it is shown.
+    (models,) = [text for text in texts if text.startswith("Told the partner's true action")]
+    assert ": Oracle(max_attempts=1). Their literal question does not show it" in models
+    (rules,) = [text for text in texts if text.startswith("Shown more than the observation")]
+    assert ": best_response. They also predict with it" in rules
+
+
+def test_missing_files_and_episodes_are_named(tmp_path) -> None:
+    folder = tmp_path / "run"
+    tomeval.run({"games": "RPS", "subjects": "random", "episodes": 2}, folder).close()
+    plan = json.loads((folder / "experiment.json").read_text())
+    (folder / "experiment.json").write_text(json.dumps(signed(plan | {"episodes": 5})))
+    with Run(folder) as opened:
+        assert any("3 episodes not played yet" in one.text for one in notices(opened, "t"))
+        (folder / "experiment.json").write_text("{")
+        texts = [notice.text for notice in notices(opened, "t")]
+        assert any("no readable experiment.json" in text for text in texts)
+
+
+def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
+    folder = model_run(
+        tmp_path / "run",
+        script=lambda request: "never readable",
+        subjects=[{"strategy": "QA", "max_attempts": 1}],
+    )
+    with Run(folder) as opened:
+        text = written(opened, tmp_path, ReportOptions())
+        assert headline(opened)[0].endswith("0 complete episodes, 8 void, 0 failed.")
+    assert "without a complete episode" in text
+    assert "nothing to compare" in text or "No comparison" in text
+
+
+def test_facts_and_notes_of_a_domain_are_shown(toy, tmp_path, monkeypatch) -> None:
+    rows = [{"who": "<i>hider</i>", "how": "in order"}]
+    monkeypatch.setattr(TOY.show, "facts", lambda run: [Facts("Rules", [("Seats", rows)])])
+    monkeypatch.setattr(TOY.show, "notes", lambda run: ["The hider is no player."])
+    text = written(toy, tmp_path)
+    assert "tomeval report: guess a hidden number" in text
+    assert "<h3>Rules</h3>" in text
+    assert "&lt;i&gt;hider&lt;/i&gt;" in text
+    assert "The hider is no player." in text
+    for measure in TOY.measures.values():
+        assert f"<td>{measure.meaning}</td>" in text
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def test_strategies_are_compared_within_each_model(tmp_path) -> None:
+    subjects = [{"strategy": ["QA", "LM"]}, "random"]
+    spec = {"model": ["scripted:first", "scripted:second"], "subjects": subjects}
+    with scripts(first=says, second=says):
+        folder = model_run(tmp_path / "run", **spec)
+    with Run(folder) as models:
+        groups = comparisons([models], models.headline, PLAIN)
+        count = len(models.headline)
+    titles = ["model scripted:first", "model scripted:second"]
+    assert [group["title"] for group in groups] == titles
+    for group in groups:
+        assert {row[0].text for row in group["table"].rows} == {"LM", "random"}  # against QA
+        # 2 levels, one metric each, over all tasks, then in each of the 2 besides.
+        assert len(group["table"].rows) == 2 * count
+        assert len(group["by_task"].rows) == 2 * 3 * count
+
+
+def mean(run, player, game):
+    """Return the mean regret from the rows of single steps, without the measures' code."""
+    [cell] = [c for c in run.cells if c.columns["subject"] == player and c.columns["game"] == game]
+    steps = run.store.query(
+        "SELECT own_reward, partner_action FROM steps WHERE cell = ?", (cell.number,)
+    )
+    # Against one action for ever the best reward is 1 in RPS and 10 or 5, by that action, in IPD.
+    best = [1.0 if game == "RPS" else (10.0, 5.0)[their] for _, their in steps]
+    return float(np.mean(best) - np.mean([reward for reward, _ in steps]))
+
+
+def test_pooled_games_are_in_what_is_attainable(two) -> None:
+    [group] = comparisons([two], ["delta_functional_per_step"], PLAIN)
+    [row] = [row for row in group["table"].rows if row[0].text == "blunt"]
+    assert [row[1].text, row[2].text] == ["all tasks", "ΔFunctional/T / attainable range"]
+    wanted = [
+        (mean(two, "blunt", game) - mean(two, "sharp", game)) / width
+        for game, width in ATTAINABLE.items()
+    ]
+    assert float(row[6].sort) == pytest.approx(np.mean(wanted))
+    assert not [note for note in group["notes"] if "dominated" in note]
+
+
+def test_several_runs_are_beside_each_other(two, tmp_path) -> None:
+    grid = {"games": "RPS", "partners": "single_action", "horizon": 10, "episodes": 8}
+    tomeval.run(grid | {"subjects": ["random", "rmax"]}, tmp_path / "other").close()
+    with Run(two.folder, ["game=RPS"]) as first, Run(tmp_path / "other") as second:
+        text = written([first, second], tmp_path)
+        [group] = comparisons([first, second], ["tom_percent"], PLAIN)
+        cells = first.cells[2], second.cells[0]
+        values = [np.mean(cell.metrics()["tom_percent"]) for cell in cells]
+        with pytest.raises(TomevalError, match="twice"):
+            written([first, first], tmp_path)
+    assert "run: 3 players in 1 task; 24 complete" in text
+    assert "other: 2 players in 1 task; 16 complete" in text
+    assert "<pre" not in text
+    [row] = group["table"].rows
+    assert row[0].text == "other"
+    assert float(row[6].sort) == pytest.approx(values[1] - values[0])
+
+
+# --- figures, the command -------------------------------------------------------------------------
+
+
+def drawn(text):
+    return [
+        base64.b64decode(data).decode()
+        for data in re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', text)
+    ]
+
+
+def test_a_figure_of_the_page_has_its_title_once(tmp_path) -> None:
+    """It is the heading above it, and in a file of its own the picture's."""
+    data = {"games": ["RPS", "IPD"], "subjects": ["rmax", "random"], "episodes": 6, "horizon": 4}
+    with tomeval.run(data, tmp_path / "run") as run:
+        page = written(run, tmp_path, ReportOptions())
+        files = plot_run(run, tmp_path / "plots", formats=["svg"])
+    titles = re.findall(r"<figure>\s*<h3>(.*?)</h3>", page)
+    alone = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".svg"]
+    assert len(titles) == len(drawn(page)) == len(alone) > 2
+    for title, shown, own in zip(titles, drawn(page), alone, strict=True):
+        # Matplotlib leaves the text of its shapes in comments; titles end in the horizon.
+        assert title.endswith("T = 4")
+        assert re.search("<!-- .*T = 4 -->", own)
+        assert "T = 4 -->" not in shown
+        assert "<image" not in shown
+
+
+def test_a_page_of_decrypto_has_boards_and_figures(tmp_path) -> None:
+    quickstart = ROOT / "experiments/decrypto_quickstart.toml"
+    run_experiment(load_experiment(quickstart, ["episodes=2"]), tmp_path / "run")
+    with Run(tmp_path / "run") as run:
+        text = written(run, tmp_path, ReportOptions())
+    assert len(drawn(text)) > 1
+    assert all("  turn  hints" in game for game in Elements(text).raw["pre"])
+
+
+def test_the_command_writes_the_page(folder, tmp_path, tomeval) -> None:
+    out = tmp_path / "r.html"
+
+    def call(*arguments):
+        return tomeval("report", folder, "-o", str(out), "--no-figures", *arguments)
+
+    code, printed, _ = call("--no-games", "--interval", "t")
+    assert code == 0
+    assert printed.strip() == str(out)
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    code, _, errors = call("--by", "colour")
+    assert code == 2
+    assert "colour" in errors
+
+
+@pytest.mark.slow
+def test_a_run_of_three_hundred_thousand_steps_is_small(tmp_path) -> None:
+    experiment = {
+        "games": ["RPS", "IBS", "IPD"],
+        "partners": ["single_action", "tit_for_tat"],
+        "subjects": ["rmax", "fictitious_play", "equilibrium", "random", "best_response"],
+        "horizon": 100,
+        "episodes": 100,
+    }
+    with tomeval.run(experiment, tmp_path / "run") as opened:
+        assert write_report(opened, tmp_path / "r.html").stat().st_size < 3_000_000

@@ -1,0 +1,95 @@
+"""What models are called: no address of a server stands in what is said or leaves a run folder."""
+
+import sqlite3
+from contextlib import closing
+
+from fake_server import FakeServer
+
+import tomeval
+from tomeval.report import ReportOptions, write_report
+from tomeval.report.exporting import export, export_run
+from tomeval.runs.transcripts import transcript_lines
+
+BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
+ASKED = {"strategy": "QA", "max_tokens": 16}
+ROUNDED = ("probs", "mass")
+
+
+def everything(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def steps(run):
+    columns, rows = run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
+    return [{k: v for k, v in zip(columns, row, strict=True) if k != "model"} for row in rows]
+
+
+def test_how_a_model_is_run_changes_no_draw(tmp_path):
+    plain = {**BASE, "games": ["RPS"], "labels": "neutral", "horizon": 3}
+    plain["subjects"] = [{"strategy": "LM", "option_order": "shuffled"}]
+    how = {"name": "pocket", "device": "cpu", "batch_tokens": 999, "prefix_reuse": False}
+    with (
+        tomeval.run({**plain, "model": "pocket"}, tmp_path / "a") as a,
+        tomeval.run({**plain, "model": how}, tmp_path / "b") as b,
+    ):
+        # Passes over other batches, or without caches, differ in the rounding of probabilities.
+        one, other = (
+            [{k: v for k, v in row.items() if not k.endswith(ROUNDED)} for row in steps(x)]
+            for x in (a, b)
+        )
+        assert one == other
+
+
+def test_the_address_stays_in_the_run_folder(tmp_path):
+    with FakeServer() as server:
+        server.faults.extend([*({} for _ in range(6)), {"status": 400, "body": server.url}])
+        experiment = {**BASE, "subjects": [ASKED], "model": f"openai:toy@{server.url}"}
+        tomeval.run(experiment, tmp_path / "run").close()
+        address = server.url.encode()
+    assert address in everything(tmp_path / "run")
+    out = tmp_path / "out"
+    out.mkdir()
+    with tomeval.Run(tmp_path / "run") as run:
+        assert run.rows()[0]["model"] == "openai:toy"
+        assert list(run.revisions) == ["openai:toy"]
+        said = run.store.query("SELECT unpacked(record) FROM calls WHERE record IS NOT NULL")
+        assert any("the server" in record for (record,) in said)
+        assert not any(server.url in record for (record,) in said)
+        for what in ("steps", "episodes", "cells", "answers"):
+            export_run(run, what, "csv", out / f"{what}.csv")
+        write_report(run, out / "report.html", ReportOptions())
+        (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
+        export(run, "hub", out=out, settings={"repo": "someone/run"})
+    assert b"openai:toy" in everything(out)
+    assert address not in everything(out)
+
+
+def test_two_servers_of_one_model_are_numbered(tmp_path):
+    with FakeServer() as one, FakeServer() as two:
+        models = [f"openai:toy@{server.url}" for server in (one, two)]
+        experiment = {**BASE, "subjects": [ASKED], "model": models}
+        with tomeval.run(experiment, tmp_path) as run:
+            assert [row["model"] for row in run.rows()] == ["openai:toy", "openai:toy (2)"]
+    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
+        [kept] = database.execute("SELECT count(*) FROM cells WHERE definition LIKE '%http%'")
+    assert kept == (2,)
+
+
+def test_a_partner_s_model_is_called_without_its_address(tmp_path):
+    """Its name is in every table, figure and export."""
+    with FakeServer() as one, FakeServer() as two:
+        one.reply = two.reply = {"content": "Final answer: Rock"}
+        other = {**ASKED, "name": "it", "model": f"openai:toy@{two.url}"}
+        experiment = {**BASE, "subjects": [ASKED], "partners": [other]}
+        tomeval.run(experiment | {"model": f"openai:toy@{one.url}"}, tmp_path / "run").close()
+        addresses = [server.url.encode() for server in (one, two)]
+    staged = tmp_path / "staged"
+    staged.mkdir()
+    with tomeval.Run(tmp_path / "run") as run:
+        assert [row["partners"] for row in run.rows()] == ["it (openai:toy)"]
+        assert set(run.revisions) == {"openai:toy", "openai:toy (2)"}
+        (tmp_path / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
+        export(run, "hub", out=staged, settings={"repo": "someone/run"})
+    for kept in (everything(staged), (tmp_path / "transcript.txt").read_bytes()):
+        assert b"it (openai:toy)" in kept
+        assert not any(address in kept for address in addresses)

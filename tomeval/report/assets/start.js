@@ -1,2 +1,0 @@
-// The page is complete: show its episodes.
-guarded(browser.start);
