@@ -315,7 +315,7 @@ def test_more_cells_than_rows_fit_have_a_row_per_player(tmp_path, games) -> None
         assert len(run.cells) > MOST_ROWS
         [grid] = cells_view(run, run.rows(), Asked()).grids
         told = [(cell.title, plain(answer(cell))) for cell in matrix_cells(run)]
-    heads = [head[-1] for head in grid.heads[1:]]
+    heads = list(grid.heads[1:])
     for name, *said in grid.body:
         mine = [SHORT[one] for title, one in told if title == name]
         if len(games) == 2:

@@ -12,10 +12,10 @@ from support import scripts
 import tomeval
 from tomeval import cli
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.framing import MOST, persona_text, prompts_of
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.observation import Order, Words
 from tomeval.domains.matrix.partner_specs import get_partner_set
+from tomeval.domains.matrix.scene import MOST, persona_text, prompts_of
 from tomeval.extensions.wording.tables import sensitivity
 from tomeval.report import write_report
 from tomeval.runs.experiment import make_experiment

@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision, Invalid
+from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.steps import BELIEF
+from tomeval.domains.matrix.steps import BELIEF, Answer
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
-
-Answer = Decision | Invalid
 
 Chance = Callable[[], NDArray[np.float64]]
 """Returns the uniform numbers of one episode's beliefs, two per step, shape (T, 2)."""
