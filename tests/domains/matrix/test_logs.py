@@ -14,7 +14,6 @@ from support import ROOT
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
-from tomeval.domains.matrix.measures import METRICS
 from tomeval.report.exporting import export_run
 
 PEOPLE = """\
@@ -112,12 +111,6 @@ def test_the_column_player(tmp_path) -> None:
         tomeval.score(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
 
 
-def test_a_symmetric_game_is_the_same_from_both_seats(tmp_path) -> None:
-    text = "seat,episode,step,own_action,partner_action\nrow,1,1,1,0\ncolumn,2,1,1,0\n"
-    [row] = tomeval.score(written(tmp_path / "log.csv", text), "IPD", "unknown")
-    assert (row["game"], row["episodes"], row["reward_per_step"]) == ("IPD", 2, 10)
-
-
 # --- what cannot be read --------------------------------------------------------------------------
 
 
@@ -153,13 +146,6 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
     text += last + "\nb,1,1,0,0,always(0)\n"
     with pytest.raises(TomevalError, match=f"line 3: {why}"):
         tomeval.score(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
-
-
-@pytest.mark.parametrize("ending", ["json", "jsonl", "parquet"])
-def test_other_forms_of_tables_are_pointed_to_what_reads_them(tmp_path, ending) -> None:
-    path = written(tmp_path / f"log.{ending}", "{}")
-    with pytest.raises(TomevalError, match=f"log.{ending}: is not a CSV file; pandas converts it"):
-        tomeval.score(path, "IPD", "unknown")
 
 
 @pytest.mark.parametrize(
@@ -313,18 +299,6 @@ def test_the_folder_must_be_new(people, tmp_path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]
 
 
-def test_messages_quote_no_more_than_a_reader_needs(tmp_path) -> None:
-    path = tmp_path / "long.csv"
-    path.write_text(f"episode,step,own_action,partner_action\n1,1,{'x' * 50_000},0\n")
-    with pytest.raises(TomevalError, match="own_action 'xxx") as caught:
-        tomeval.score(path, "IPD", "unknown")
-    assert len(str(caught.value)) < 1_000
-    path.write_text(",".join(f"column{k}" for k in range(20_000)) + "\n")
-    with pytest.raises(TomevalError, match="missing column") as caught:
-        tomeval.score(path, "IPD", "unknown")
-    assert len(str(caught.value)) < 1_000
-
-
 # --- how people write their files -----------------------------------------------------------------
 
 CODED = "episode,step,own_action,partner_action,subject,seat,own_reward\n"
@@ -348,14 +322,6 @@ def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, point) ->
     [row] = tomeval.score(log, "IPD", "unknown")
     assert (row["subject"], row["reward_per_step"]) == ("Ann", 9)
     assert not caplog.records
-
-
-def test_a_run_without_first_measures_shows_what_it_has(tmp_path) -> None:
-    log = written(tmp_path / "moves.csv", "episode,step,own_action,partner_action\n1,1,0,1\n")
-    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown") as run:
-        assert {"reward_per_step", "hindsight_constant_regret_per_step"} <= {*run.headline}
-        assert all(np.isfinite(run.rows()[0][name]) for name in run.headline)
-        assert "reward/step" in str(run.table())
 
 
 # --- rows of a table, and files that say where they are wrong -------------------------------------
@@ -397,16 +363,6 @@ def test_several_episodes_of_different_length(tmp_path) -> None:
     # six episodes: the sd is sqrt(5 / 6 / 5) = 0.4082; 2.570582 x 0.4082 / sqrt(6) = 0.42843
     assert row["delta_functional_per_step_ci95"] == pytest.approx(0.42843, rel=1e-4)
     assert (row["horizon"], row["episodes"]) == (3, 6)  # the longest
-
-
-def test_unknown_partner_gives_all_that_needs_no_table(tmp_path) -> None:
-    row = score(tmp_path, DEFECT, partner="unknown")
-    known = score(tmp_path, DEFECT)
-    needs = {"delta_functional_per_step", "foresight_gap_per_step"}
-    assert needs.isdisjoint(row)
-    for name in set(METRICS) - needs:
-        assert row[name] == known[name] == known[name]
-    assert row["partners"] == "unknown"
 
 
 def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
@@ -477,19 +433,6 @@ def test_labels_that_look_like_other_indices(tmp_path) -> None:
     assert row["reward_per_step"] == 3  # (5 + 1) / 2: both times action 1
     with pytest.raises(TomevalError, match="own_action '0'"):
         score(tmp_path, text.replace("1,1,2,1,1", "1,1,0,1,1"), game=game, labels="numbers")
-
-
-def test_bca_weights_partners_as_tables_of_runs_do(tmp_path) -> None:
-    """Defecting twice earns 7.5 a step against tit for tat, met thrice, 10 against always(0)."""
-    steps = [f"{k},1,1,0,0\n{k},2,1,{int(k < 3)},0\n" for k in range(5)]
-    spec = "0.2*tit_for_tat + 0.8*always(0)"
-    row = score(tmp_path, HEAD + "".join(steps), partner=spec, interval="bca")
-    assert row["reward_per_step"] == pytest.approx(0.2 * 7.5 + 0.8 * 10)
-    plain = score(tmp_path, HEAD + "".join(steps), partner=spec)
-    assert plain["reward_per_step"] == pytest.approx((3 * 7.5 + 2 * 10) / 5)
-    once = score(tmp_path, HEAD + "".join(steps[2:4]), partner=spec, interval="bca")
-    assert once["reward_per_step"] == pytest.approx(0.2 * 7.5 + 0.8 * 10)
-    assert once["reward_per_step_ci95"] != once["reward_per_step_ci95"]
 
 
 def test_games_and_partners_may_be_paths(tmp_path) -> None:

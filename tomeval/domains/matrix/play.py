@@ -29,10 +29,10 @@ from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.scene import prompts_of
-from tomeval.domains.matrix.steps import Record, Steps, Turn
+from tomeval.domains.matrix.steps import Answer, Record, Steps, Turn
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import subject_class
-from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player

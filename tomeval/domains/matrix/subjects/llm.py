@@ -14,8 +14,8 @@ from tomeval.core.outcomes import Decision, Invalid, Said
 from tomeval.domains.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
 from tomeval.domains.matrix.observation import option_order as option_order_of
 from tomeval.domains.matrix.scene import EXAMPLES, NONE, MatrixScene, framed, prompts_of
-from tomeval.domains.matrix.steps import DRAW
-from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
+from tomeval.domains.matrix.steps import DRAW, Answer
+from tomeval.domains.matrix.subjects.base import Seat, Subject, stated
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy

@@ -18,7 +18,6 @@ from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.responses import gains
 from tomeval.domains.matrix.subjects.base import Seat, Subject, pick
 
-RMAX_STATES = ("joint", "own", "partner", "none")
 RMAX_TIES = ("random", "first")
 TIE_TOLERANCE = 1e-9
 """Values closer than this, times the largest value a state can have, count as tied."""
@@ -27,16 +26,11 @@ TIE_TOLERANCE = 1e-9
 class RMaxModel:
     """The fixed parts of RMax in a game: states, the optimistic value, tolerances.
 
-    The state is what was played last, plus a special first state (the last index).
+    The state is the last joint action, plus a special first state (the last index).
     """
 
     def __init__(
-        self,
-        game: MatrixGame,
-        m: int = 1,
-        gamma: float = 0.9,
-        ties: str = "random",
-        state: str = "joint",
+        self, game: MatrixGame, m: int = 1, gamma: float = 0.9, ties: str = "random"
     ) -> None:
         if isinstance(m, bool) or not isinstance(m, int) or m < 1:
             raise TomevalError(f"rmax: m must be a whole number of at least 1, is {m!r}")
@@ -44,19 +38,8 @@ class RMaxModel:
             raise TomevalError(f"rmax: gamma must be at least 0 and below 1, is {gamma!r}")
         if ties not in RMAX_TIES:
             raise unknown("tie-breaking", ties, RMAX_TIES, "rmax: ties")
-        if state not in RMAX_STATES:
-            raise unknown("state", state, RMAX_STATES, "rmax: state")
         self.m, self.gamma, self.ties = m, float(gamma), ties
-        own, partner = np.ogrid[: game.n, : game.m]
-        self.next_state: NDArray[np.int64] = np.broadcast_to(
-            {
-                "joint": own * game.m + partner,
-                "own": own + 0 * partner,
-                "partner": partner + 0 * own,
-                "none": 0 * own + 0 * partner,
-            }[state],
-            (game.n, game.m),
-        ).astype(np.int64)
+        self.next_state: NDArray[np.int64] = np.arange(game.n * game.m).reshape(game.n, game.m)
         self.first = int(self.next_state.max()) + 1
         self.payoffs = gains(game)
         largest = float(self.payoffs.max())
@@ -79,8 +62,6 @@ class RMax(Subject):
         Discount, in [0, 1).
     ties : {"random", "first"}
         How greedy ties are broken.
-    state : {"joint", "own", "partner", "none"}
-        What of the last step makes the state.
 
     Notes
     -----
@@ -90,12 +71,10 @@ class RMax(Subject):
     batch: ClassVar[str] = "tomeval.domains.matrix.batch.rmax:BatchRMax"
     draws_per_step: ClassVar[int | None] = 1
 
-    def __init__(
-        self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random", state: str = "joint"
-    ) -> None:
+    def __init__(self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random") -> None:
         super().__init__(seat)
         game = seat.game
-        self.model = RMaxModel(game, m, gamma, ties, state)
+        self.model = RMaxModel(game, m, gamma, ties)
         self.state = self.model.first
         size = self.model.first + 1
         self.seen = np.zeros((size, game.n, game.m), dtype=np.int64)  # the first m visits
