@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from support import ALL_GAMES, FOUR, TWO_BY_THREE, make_game, random_partner, setup_of
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision
+from tomeval.domains.matrix.batch.subjects import pick
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode
 from tomeval.domains.matrix.subjects import SUBJECTS
-from tomeval.domains.matrix.subjects.base import draw, pick
+from tomeval.domains.matrix.subjects.base import draw
 from tomeval.domains.matrix.subjects.simulated import equilibrium
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
@@ -229,10 +229,10 @@ def test_draw_and_pick_cover_their_actions() -> None:
     ]
     # rounding of the cumulative sum must never give an action that does not exist
     assert draw(np.full(10, 0.1), np.nextafter(1, 0)).action == 9
-    tied = np.array([True, False, True])
-    assert [pick(tied, u).action for u in (0, 0.49, 0.5, np.nextafter(1, 0))] == [0, 0, 2, 2]
-    assert pick(tied, 0).probs == (0.5, 0.0, 0.5)
-    assert pick(np.array([False, True]), 0.3) == Decision(1)
+    u = np.array([0, 0.49, 0.5, np.nextafter(1, 0)])
+    chosen, chances = pick(np.array([[True, False, True]] * 4), u)
+    assert chosen.tolist() == [0, 0, 2, 2]
+    assert chances.tolist() == [[0.5, 0.0, 0.5]] * 4
 
 
 def test_zero_payoffs_are_played() -> None:

@@ -6,15 +6,43 @@ from typing import Any
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.matrix.batch.subjects import (
+    TIE_TOLERANCE,
     Answers,
     BatchSubject,
     FloatArray,
     IntArray,
     pick,
 )
-from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.subjects.tabular import RMaxModel
+from tomeval.domains.matrix.games import MatrixGame
+from tomeval.domains.matrix.responses import gains
+
+RMAX_TIES = ("random", "first")
+
+
+class RMaxModel:
+    """The fixed parts of RMax in a game: states, the optimistic value, tolerances.
+
+    The state is the last joint action, plus a special first state (the last index).
+    """
+
+    def __init__(
+        self, game: MatrixGame, m: int = 1, gamma: float = 0.9, ties: str = "random"
+    ) -> None:
+        if isinstance(m, bool) or not isinstance(m, int) or m < 1:
+            raise TomevalError(f"rmax: m must be a whole number of at least 1, is {m!r}")
+        if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 <= gamma < 1:
+            raise TomevalError(f"rmax: gamma must be at least 0 and below 1, is {gamma!r}")
+        if ties not in RMAX_TIES:
+            raise unknown("tie-breaking", ties, RMAX_TIES, "rmax: ties")
+        self.m, self.gamma, self.ties = m, float(gamma), ties
+        self.next_state: IntArray = np.arange(game.n * game.m).reshape(game.n, game.m)
+        self.first = int(self.next_state.max()) + 1
+        self.payoffs = gains(game)
+        largest = float(self.payoffs.max())
+        self.optimistic = largest / (1 - self.gamma)
+        self.tolerance = TIE_TOLERANCE * max(1e-300, largest) / (1 - self.gamma)
 
 
 class BatchRMax(BatchSubject):
@@ -25,8 +53,7 @@ class BatchRMax(BatchSubject):
     policy iteration, over all such episodes at once.
     """
 
-    def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
-        game = setup.game
+    def __init__(self, game: MatrixGame, episodes: int, **options: Any) -> None:
         self.model = RMaxModel(game, **options)
         self.payoffs = self.model.payoffs
         size = self.model.first + 1

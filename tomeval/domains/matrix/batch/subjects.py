@@ -1,22 +1,26 @@
-"""Batch forms of the fixed and simulated subjects and of fictitious play."""
+"""The policies of the fixed and simulated subjects and of fictitious play, over many episodes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.errors import TomevalError
+from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.responses import best_responses, gains
 from tomeval.domains.matrix.subjects.base import check_unit
 from tomeval.domains.matrix.subjects.simulated import equilibrium, simulated_policy
-from tomeval.domains.matrix.subjects.tabular import check_prior, fictitious_tolerance
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+TIE_TOLERANCE = 1e-9
+"""Values closer than this, times the largest value a state can have, count as tied."""
 
 
 class Answers(NamedTuple):
@@ -35,6 +39,11 @@ class BatchSubject(ABC):
     """A subject over E episodes; `tells` whether it is told what the observation does not show."""
 
     tells = False
+
+    @classmethod
+    def of(cls, setup: Setup, episodes: int) -> BatchSubject:
+        """Return the subject of a cell; the other arguments of a class are a game and options."""
+        return cls(setup.game, episodes, **setup.options)  # type: ignore[call-arg]
 
     @abstractmethod
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
@@ -79,16 +88,15 @@ class _Fixed(BatchSubject):
 class BatchRandom(_Fixed):
     """Uniform random."""
 
-    def __init__(self, setup: Setup, episodes: int) -> None:
-        n, m = setup.game.n, setup.game.m
-        super().__init__(np.full(n, 1 / n), np.full(m, 1 / m))
+    def __init__(self, game: MatrixGame, episodes: int) -> None:
+        super().__init__(np.full(game.n, 1 / game.n), np.full(game.m, 1 / game.m))
 
 
 class BatchEquilibrium(_Fixed):
     """Equilibrium player."""
 
-    def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
-        super().__init__(*equilibrium(setup.game, **options))
+    def __init__(self, game: MatrixGame, episodes: int, select: str = "highest_welfare") -> None:
+        super().__init__(*equilibrium(game, select))
 
 
 class BatchBestResponse(BatchSubject):
@@ -96,7 +104,12 @@ class BatchBestResponse(BatchSubject):
 
     tells = True
 
-    def __init__(self, setup: Setup, episodes: int) -> None:
+    @classmethod
+    def of(cls, setup: Setup, episodes: int) -> BatchBestResponse:
+        """Return the subject of a cell, which knows all of its partners."""
+        return cls(setup)
+
+    def __init__(self, setup: Setup) -> None:
         partners = setup.tables.partners
         plans = [best_response(setup.game, partner, setup.horizon) for partner in partners]
         self.policy = np.concatenate([plan.policy for plan in plans], axis=1)
@@ -113,10 +126,10 @@ class BatchSimulated(BatchSubject):
 
     tells = True
 
-    def __init__(self, setup: Setup, episodes: int, p: float = 1.0, q: float = 1.0) -> None:
+    def __init__(self, game: MatrixGame, episodes: int, p: float = 1.0, q: float = 1.0) -> None:
         self.p, self.q = check_unit("simulated: p", p), check_unit("simulated: q", q)
-        self.n, self.m = setup.game.n, setup.game.m
-        self.best = best_responses(setup.game).T  # [predicted, own]
+        self.n, self.m = game.n, game.m
+        self.best = best_responses(game).T  # [predicted, own]
         self.policies = np.stack([simulated_policy(tied, self.q) for tied in self.best])
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
@@ -131,17 +144,20 @@ class BatchSimulated(BatchSubject):
 class BatchFictitiousPlay(BatchSubject):
     """Fictitious play."""
 
-    def __init__(self, setup: Setup, episodes: int, prior: float = 1.0) -> None:
-        self.game, self.payoffs = setup.game, gains(setup.game)
-        self.counts = np.full((episodes, self.game.m), check_prior(prior))
+    def __init__(self, game: MatrixGame, episodes: int, prior: float = 1.0) -> None:
+        numeric = isinstance(prior, int | float) and not isinstance(prior, bool)
+        if not numeric or not 0 < prior < float("inf"):
+            raise TomevalError(f"fictitious_play: prior must be a positive number, is {prior!r}")
+        self.payoffs = gains(game)
+        self.tolerance = TIE_TOLERANCE * max(1e-300, float(self.payoffs.max()))
+        self.counts = np.full((episodes, game.m), float(prior))
         self.rows = np.arange(episodes)
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
         """Act and predict."""
-        # One product per action, as in the plain form, so that rounding is the same.
         q = self.counts @ self.payoffs.T
         total = self.counts.sum(axis=1)
-        slack = fictitious_tolerance(self.game, 1.0) * total
+        slack = self.tolerance * total
         own, own_probs = pick(q >= (q.max(axis=1) - slack)[:, None], u[0])
         predicted, _ = pick(self.counts == self.counts.max(axis=1, keepdims=True), u[1])
         return Answers(own, predicted, own_probs, self.counts / total[:, None])
