@@ -117,21 +117,6 @@ def test_a_lost_prediction_counts_once(tmp_path, monkeypatch):
     assert row["invalid_rate"] == 1 / (2 * T - 1)  # the action of step 2 was not asked for
 
 
-def test_a_lost_prediction_ends_an_episode_once(tmp_path, monkeypatch):
-    honest = known()
-
-    def script(request):
-        return "Hm." if question(request)[:2] == ("predict", 2) else honest(request)
-
-    options = {"strategy": "Social QA", "on_invalid": "void", "max_attempts": 1}
-    with run(tmp_path, monkeypatch, script, **options) as found:
-        [row], [status] = found.rows(), found.status()
-        text = "\n".join(line.text for line in found.domain.show.lines(found, found.cells[0], 0))
-    assert (status["void"], status["unparsable"]) == (2, 2)
-    assert row["invalid_rate"] == 1 / 3
-    assert "chose nothing (not asked), predicted nothing (unparsable)" in text
-
-
 def test_a_prediction_stands_if_the_action_that_follows_cannot_be_read(tmp_path, monkeypatch):
     """Social has answered before it acts: of its four answers in each episode one is invalid."""
     honest, asked = known(), Counter()

@@ -197,21 +197,6 @@ def test_shifted_payoffs_change_rewards_and_nothing_else(game, seed, reference) 
         assert np.allclose(moved[name], base[name] + shift, atol=1e-8), name
 
 
-@settings(max_examples=40, deadline=None)
-@given(games, st.integers(0, 10**6))
-def test_episodes_are_measured_one_by_one(game, seed) -> None:
-    played = random_played(game, seed)
-    whole = episode_metrics(played)
-    starts = np.concatenate([[0], np.cumsum(played.lengths)])
-    for e in range(played.episodes):
-        cut = slice(starts[e], starts[e + 1])
-        moves = played.own[cut], played.partner[cut], played.predicted[cut]
-        which = played.which[e : e + 1]
-        found = episode_metrics(played_of(game, played.partners, *moves, which=which))
-        for name in METRICS:
-            assert found[name][0] == pytest.approx(whole[name][e], abs=1e-12)
-
-
 # --- missing input --------------------------------------------------------------------------------
 
 

@@ -207,11 +207,14 @@ class Batched(Subject):
 
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
-        self._form = resolve_name(self.batch)(seat.game, 1, **options)
+        # A class that changes the policy names no batch form, and asks that of its parent.
+        kind: type[Subject] = next(c for c in type(self).__mro__ if vars(c).get("batch"))
+        self._draws = kind.draws_per_step or 0
+        self._form = resolve_name(kind.batch)(seat.game, 1, **options)
 
     def act(self, observation: Observation) -> Decision:
         """Act and predict in one, as the batch form does."""
-        u = self.seat.rng.random((self.draws_per_step or 0, 1))
+        u = self.seat.rng.random((self._draws, 1))
         truth = np.array([self.seat.door.next_action()] if self.looks_ahead else [-1])
         own, predicted, *probs = self._form.answer(observation.round - 1, truth, truth, u)
         self._predicted = _decision(predicted, probs[1])
