@@ -246,7 +246,10 @@ MATRIX = Domain(
         figures=FIGURES,
         first_figures=("plane", "forest", "literal_against_functional", "decomposition"),
         figures_by=("regret", "tom"),
-        figures_by_step=("regret", "tom"),
+        figures_of_curves={  # a share has no sum
+            "regret": ("window", "running", "cumulative"),
+            "tom": ("window", "running"),
+        },
         rates=_rates,
         facts=run_facts,
         notes=_notes,

@@ -42,18 +42,21 @@ def read_results(path: Path) -> list[dict[str, str]]:
     lines: dict[tuple[str, ...], int] = {}  # with two ToM %, a cell's ΔToM could belong to either
     for line, row in csv_rows(path, COLUMNS):
         where = f"{shown_path(path)}, line {line}"
-        for name, text in (("mean", row["mean"]), ("ci95", row["ci95"] or "0")):
-            try:
-                known = math.isfinite(float(text))
-            except ValueError:
-                known = False
-            if not known:
-                raise TomevalError(f"{where}: {name} {text!r} is not a number")
+        for name in ("mean", "ci95"):
+            if not _is_number(row[name]) and (name, row[name]) != ("ci95", ""):
+                raise TomevalError(f"{where}: {name} {row[name]!r} is not a number")
         first = lines.setdefault(tuple(row[name] for name in COLUMNS[:6]), line)
         if first != line:
             raise TomevalError(f"{where}: the same cell and metric as line {first}")
         rows.append({**row, "line": str(line)})
     return rows
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def published_name(model: str, names: Iterable[str]) -> str:

@@ -120,16 +120,16 @@ class _Reader:
 
     def _place(self, row: dict[str, str], cells: dict[tuple[Any, ...], _Cell]) -> None:
         """Put a row to its match."""
-        subject, condition = self.fields.subject(row), self.fields.text(row, "condition")
+        subject, *conditions = self.fields.who(row)
         game = self.fields.game(row)
         partners = self.fields.partners(row, game)
         if not (name := self.fields.text(row, "episode")):
             raise CellError("", "", "episode is empty")
-        key = (subject, condition, game.name, partners.name if partners else None)
+        key = (subject, *conditions, game.name, partners.name if partners else None)
         if key not in cells:
             definition = _definition(subject or self.path.name, game, partners, self.reading.labels)
-            if "condition" in self.fields.columns:
-                definition["condition"] = condition
+            if conditions:
+                definition["condition"] = ", ".join(conditions)
             cells[key] = _Cell(definition, game, partners)
         cells[key].rows.setdefault(name, []).append((self.line, row))
 
@@ -164,9 +164,7 @@ class _Reader:
                 )
             except ImpossibleError as error:
                 self.line = rows[error.step][0]
-                why = f"{cell.partners.name!r} cannot have played action {steps[error.step][1]} in "
-                why += f"step {error.step + 1} of the episode; was it another partner?"
-                raise CellError("", "", f"episode {name!r}: {why}") from None
+                raise CellError("", "", _impossible(name, cell, steps, error.step)) from None
             which = int(posterior.weights.argmax())
             states = posterior.states[which].tolist()
         episode = len(cell.block.episodes)
@@ -192,7 +190,7 @@ class _Reader:
         for game in self.fields.indices:
             names = enumerate(game.label_set(self.reading.labels).own)
             said = ", ".join(f"{index}={label}" for index, label in names)
-            notes.append(f"note: actions of {game.name} by index were read as {said}")
+            notes.append(f"note: actions of {game.name} by index were read as {said}; see --value")
         if not cells:
             raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
         longest: dict[tuple[str, str], int] = {}
@@ -216,6 +214,14 @@ class _Reader:
             same |= {"on_invalid": "void", "source": source}
             made.append((cell.definition | same, cell.block))
         return Recorded(made, notes)
+
+
+def _impossible(name: str, cell: _Cell, steps: list[tuple[Any, ...]], at: int) -> str:
+    assert cell.partners is not None
+    return (
+        f"episode {name!r}: {cell.partners.name!r} cannot have played action {steps[at][1]} in "
+        f"step {at + 1} of the episode; was it another partner?"
+    )
 
 
 def _definition(
