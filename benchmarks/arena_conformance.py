@@ -39,7 +39,7 @@ def matches(kind: str, games: int, broken: float) -> list[tuple[Match, list[Any]
                 for line in lines(kind, ids[seed % len(ids)], seed, broken):
                     file.write(json.dumps(line) + "\n")
                 ends.append(line["position"])
-        return list(zip(read_trajectories(path)[0], ends, strict=True))
+        return list(zip(read_trajectories(path), ends, strict=True))
 
 
 def difference(match: Match, end: list[Any], rules: str | None = None) -> str:

@@ -68,10 +68,8 @@ KINDS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "served, asides and both seats": (
         {
             **GAMES,
-            "subjects": [
-                {"strategy": ["Belief 50% (own) + CoT", "QA"], "draws": 3, "recognition": "ends"}
-            ],
-            "partners": ["tit_for_tat", {"strategy": "CoT", "draws": 2, "recognition": "ends"}],
+            "subjects": [{"strategy": ["Belief 50% (own) + CoT", "QA"], "draws": 3}],
+            "partners": ["tit_for_tat", {"strategy": "CoT", "draws": 2}],
             "horizon": 3,
             "episodes": 3,
         },

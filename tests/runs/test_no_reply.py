@@ -12,11 +12,10 @@ from tomeval.runs.results import Run
 from tomeval.strategies.readers import MARKER
 
 EPISODES, STEPS = 3, 4
-ACT, PREDICT, REACT, NAME = (
+ACT, PREDICT, REACT = (
     "do you choose in round",
     "will the other player choose",
     "Suppose that you choose",
-    "have a name that textbooks use",
 )
 
 
@@ -45,7 +44,6 @@ def played(folder, hangs_up, **options):
         (f"{PREDICT} in round 2", {}, {"predict": EPISODES}),
         (PREDICT, {}, {"predict": EPISODES * STEPS}),
         (REACT, {"conditional": True}, {"react": 2 * EPISODES * (STEPS - 1)}),
-        (NAME, {"recognition": "ends"}, {"recognition": 2 * EPISODES}),
     ],
 )
 def test_play_goes_on_without_what_no_move_needs(tmp_path, tomeval, words, options, lost) -> None:

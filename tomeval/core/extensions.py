@@ -37,7 +37,6 @@ KINDS = {
     "partners": "sources of partners of matrix games, ``NAME:...``: `PartnerLibrary`",
     "partner_sets": "keys of tables that make sets of partners: `PartnerSets`",
     "game_sets": "keys of tables that make sets of matrix games: `GameSets`",
-    "asides": "options that have models asked something beside their moves: `Aside`",
     "games": "games of the arena: `Kind`",
     "keys": "``DOMAIN KEY``: tables of experiment files, `tomeval.runs.experiment.ExtraTable`",
     "strategies": "functions that return a strategy, and `AdvicePart`",

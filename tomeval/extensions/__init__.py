@@ -35,23 +35,14 @@ EXTENSIONS = {
         ),
         Extension(
             "fresh",
-            "drawn games, disguised twins, the memory effect and recognition",
+            "drawn games, disguised twins, the memory effect",
             data={"matrix": "fresh games"},
-            first_figures=("memory",),
-            lists={"game_classes": f"{_HERE}fresh.classes:class_rows"},
             game_sets={
-                "fresh": f"{_HERE}fresh.sets:FRESH",
-                "twins": f"{_HERE}fresh.sets:TWINS",
-                "fresh_2026": f"{_HERE}fresh.sets:FRESH_2026",
+                "fresh": f"{_HERE}fresh.drawing:FRESH",
+                "twins": f"{_HERE}fresh.twins:TWINS",
             },
-            figures={"matrix": {"memory": f"{_HERE}fresh.figure:memory"}},
-            tables={"matrix": f"{_HERE}fresh.tables:TABLES"},
-            subjects={"rememberer": f"{_HERE}fresh.rememberer:Rememberer"},
-            asides={"recognition": f"{_HERE}fresh.recognition:ASIDE"},
-            comparisons={
-                "memory": f"{_HERE}fresh.tables:MEMORY",
-                "equating": f"{_HERE}fresh.equating:EQUATED",
-            },
+            tables={"matrix": f"{_HERE}fresh.memory:TABLES"},
+            comparisons={"memory": f"{_HERE}fresh.memory:MEMORY"},
         ),
         Extension(
             "hub",
@@ -146,11 +137,9 @@ EXTENSIONS = {
         ),
         Extension(
             "wording",
-            "sensitivity to wording: variance of the measures by option",
+            "sensitivity to wording: range of the measures by option",
             data={"matrix": "wordings"},
-            measures={"matrix": f"{_HERE}wording.tables:GROUPS"},
             tables={"matrix": f"{_HERE}wording.tables:TABLES"},
-            figures={"matrix": {"sensitivity": f"{_HERE}wording.figure:sensitivity"}},
             comparisons={"sensitivity": f"{_HERE}wording.tables:SENSITIVITY"},
         ),
     )

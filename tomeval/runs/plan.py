@@ -83,17 +83,24 @@ def plan_rows(
                 need[seat] = same[key]
             each = [(a, need[seat]) for seat, a in seats.items()]
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
-            limits = [ahead.context or context for ahead in seats.values()]
-            row["longest"] = max((int(need.by_step.max(initial=0)) for _, need in each), default=0)
-            row["context"] = min((limit for limit in limits if limit is not None), default=None)
-            over = [
-                int(np.argmax(need.by_step > limit)) + 1
-                for limit, (_, need) in zip(limits, each, strict=True)
-                if limit is not None and need.by_step.max(initial=0) > limit
-            ]
-            row["context_ends"] = min(over, default=None)
+            row |= _fit(each, context)
         rows.append(row)
     return rows
+
+
+def _fit(each: Sequence[tuple[Ahead, Needs]], context: int | None) -> dict[str, int | None]:
+    """Return the longest sequence of any seat, the least context, and where that is full first."""
+    limits = [ahead.context or context for ahead, _ in each]
+    over = [
+        int(np.argmax(need.by_step > limit)) + 1
+        for limit, (_, need) in zip(limits, each, strict=True)
+        if limit is not None and need.by_step.max(initial=0) > limit
+    ]
+    return {
+        "longest": max((int(need.by_step.max(initial=0)) for _, need in each), default=0),
+        "context": min((limit for limit in limits if limit is not None), default=None),
+        "context_ends": min(over, default=None),
+    }
 
 
 def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:

@@ -22,7 +22,6 @@ SUBJECTS = [
     {"name": "tabular", "kind": "rmax"},
     {"name": "plain", "strategy": "QA"},
     {"name": "scored", "strategy": "LM"},
-    {"name": "asked", "strategy": "QA", "recognition": "ends"},
     {"name": "drawn", "strategy": "QA", "draws": 3},
     {"name": "told", "strategy": "QA + belief(accuracy = 0.5)"},
     {"name": "writes", "strategy": "CoT"},

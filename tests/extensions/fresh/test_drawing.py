@@ -1,68 +1,78 @@
-"""Drawn games: the same on every machine, within their strata, and refused with the reason."""
+"""Drawn games: the same on every machine, as asked for, never famous, or refused."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.game_sets import Disguise
-from tomeval.domains.matrix.machines import Machines, different_states
-from tomeval.domains.matrix.optima import best_response, worst_response
+from tomeval.domains.matrix.games import GAMES, MatrixGame, get_game
+from tomeval.domains.matrix.optima import best_response, relevance, worst_response
 from tomeval.domains.matrix.partners import Partner, reachable
-from tomeval.extensions.fresh.classes import (
+from tomeval.extensions.fresh.drawing import (
+    Drawn,
     affine_form,
+    canonical,
     conflict,
-    dominance,
+    draw_games,
     is_textbook,
-    pure_equilibria,
+    ranks,
 )
-from tomeval.extensions.fresh.drawing import draw_games, read_drawn
 
 KEYS = {"seed": 5, "count": 18, "sizes": ["2x2", "3x2", "4x4"]}
 
 
-def as_machine(partner: Partner) -> Machines:
-    """Return a deterministic partner as a machine, its start state first."""
-    moves = partner.emissions.argmax(axis=1)
-    size = len(moves)
-    order = np.argsort(np.arange(size) != partner.start, kind="stable")
-    number = np.argsort(order)
-    after = partner.next_state[np.arange(size), :, moves]  # (S, n)
-    follows = number[after[order]]
-    return Machines(moves[order][None], follows[None])
+def behaviours(partner: Partner) -> list[tuple[int, ...]]:
+    """Return what each state plays along every sequence of own moves that tells states apart."""
+    moves, size, n = partner.emissions.argmax(axis=1), len(partner.emissions), partner.n
+    told = []
+    for start in range(size):
+        heard = []
+        for sequence in itertools.product(range(n), repeat=size - 1):
+            state = start
+            for own in sequence:
+                heard.append(int(moves[state]))
+                state = int(partner.next_state[state, own, moves[state]])
+            heard.append(int(moves[state]))
+        told.append(tuple(heard))
+    return told
 
 
 @pytest.fixture(scope="module")
 def games():
-    return draw_games(read_drawn(KEYS))
+    return draw_games(Drawn(**KEYS))
 
 
 def test_the_same_seed_gives_the_same_games(games) -> None:
-    again = draw_games(read_drawn(KEYS | {"count": 7}))
+    again = draw_games(Drawn(**KEYS | {"count": 7}))
     said = [_digest(games[:7]), _digest(again)]
     assert said[0] == said[1]
     # recorded: what any machine must draw
     assert said[0] == "a9cc0e"
-    assert _digest(draw_games(read_drawn(KEYS | {"seed": 6, "count": 7}))) != said[0]
+    assert _digest(draw_games(Drawn(**KEYS | {"seed": 6, "count": 7}))) != said[0]
 
 
 def _digest(games) -> str:
     told = [
-        [one.game.payoffs.tolist(), [p.next_state.tolist() for p in one.partners.partners]]
-        for one in games
+        [game.payoffs.tolist(), [p.next_state.tolist() for p in partners.partners]]
+        for game, partners in games
     ]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:6]
 
 
 def test_games_are_of_their_strata_and_all_different(games) -> None:
-    for index, one in enumerate(games):
-        payoffs = one.game.payoffs
+    for index, (game, _) in enumerate(games):
+        payoffs = game.payoffs
         size = KEYS["sizes"][index // 3 % 3]
-        assert f"{one.game.n}x{one.game.m}" == size
+        assert f"{game.n}x{game.m}" == size
         assert payoffs.min() >= 0
         assert payoffs.max() <= 9
         assert (payoffs == np.rint(payoffs)).all()
@@ -73,71 +83,122 @@ def test_games_are_of_their_strata_and_all_different(games) -> None:
             assert (payoffs[..., 0] == payoffs[..., 1]).all()
         else:
             assert 0 < conflict(payoffs) < 1
-        assert not is_textbook(one.game)
-    assert len({affine_form(one.game) for one in games}) == len(games)
+        assert not is_textbook(game)
+    assert len({affine_form(game) for game, _ in games}) == len(games)
 
 
 def test_machines_are_reachable_and_distinguishable(games) -> None:
     sizes = set()
-    for one in games:
-        keys = {
-            as_machine(p).plays.tobytes() + as_machine(p).follows.tobytes()
-            for p in one.partners.partners
-        }
-        assert len(keys) == len(one.partners.partners) == 3
-        for partner in one.partners.partners:
+    for _, partners in games:
+        for partner in partners.partners:
             sizes.add(len(partner.emissions))
             assert reachable(partner.emissions, partner.next_state, partner.start).all()
-            apart = different_states(as_machine(partner))[0]
-            assert (apart | np.eye(len(apart), dtype=bool)).all()
+            assert len(set(behaviours(partner))) == len(partner.emissions)
+        assert len({partner.fingerprint() for partner in partners.partners}) == 3
     assert sizes == {1, 2, 3, 4}
 
 
-def test_traits_are_what_the_optima_say(games) -> None:
-    for one in games[:6]:
-        best = [best_response(one.game, p, 20).value / 20 for p in one.partners.partners]
-        worst = [worst_response(one.game, p, 20).value / 20 for p in one.partners.partners]
-        assert one.traits.range == pytest.approx(min(np.subtract(best, worst)), abs=1e-12)
-        assert one.traits.value == pytest.approx(np.mean(best), abs=1e-12)
-        assert one.traits.range >= 0.5
-        assert one.traits.relevance >= 0.05
-
-
-def test_strata_of_equilibria_and_dominance() -> None:
-    told = read_drawn(
-        {"seed": 1, "count": 6, "sizes": "3x3", "interest": "mixed", "equilibria": ["none", "one"]}
-        | {"dominance": "none"}
-    )
-    counts = [pure_equilibria(one.game.payoffs) for one in draw_games(told)]
-    assert counts == [0, 1] * 3
-    assert {dominance(one.game.payoffs) for one in draw_games(told)} == {"none"}
+def test_it_matters_how_they_are_played_and_against_whom(games) -> None:
+    for game, partners in games[:6]:
+        for p in partners.partners:
+            gap = best_response(game, p, 20).value - worst_response(game, p, 20).value
+            assert gap / 20 >= 0.5 - 1e-9
+        assert relevance(game, partners, 20) >= 0.05 - 1e-9
 
 
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"seed": -1}, "seed must be a whole number from 0 to 4294967295, is -1"),
-        ({"seed": 2**32}, "seed must be a whole number from 0 to 4294967295"),
-        ({"seed": True}, "seed must be"),
-        ({"count": 3}, "missing key 'seed'"),
-        ({"seed": 1, "colour": 2}, "unknown key 'colour'; did you mean 'count'?|unknown key"),
-        ({"seed": 1, "sizes": "7x7"}, "unknown sizes '7x7'"),
-        ({"seed": 1, "sizes": []}, "sizes is an empty list"),
-        ({"seed": 1, "payoffs": [5, 1]}, r"payoffs must be two whole numbers \[LEAST, MOST\]"),
-        ({"seed": 1, "textbook": 1}, "textbook must be true or false"),
-        ({"seed": 1, "states": [1, 1], "partners": 5}, "only [12] machines of 1 to 1 states"),
-        ({"seed": 1, "relevance": [90, 99]}, "gave no game .* against no machines within relev"),
-        (
-            {"seed": 1, "interest": "common", "equilibria": "none"},
-            r"stratum 2x2, common, none gave no game in 3,000 tables .* with one pure",
-        ),
-        (3, "must be a table"),
+        ({"seed": -1}, "fresh: seed: input should be greater than or equal to 0, is -1"),
+        ({"seed": 2**32}, "fresh: seed: input should be less than or equal to 4294967295"),
+        ({"seed": True}, "fresh: seed: input should be a valid integer, is True"),
+        ({"count": 3}, "fresh: missing key 'seed'"),
+        ({"seed": 1, "cuont": 2}, r"fresh: unknown key 'cuont' \(did you mean 'count'"),
+        ({"seed": 1, "sizes": "7x7"}, "unknown size '7x7'"),
+        ({"seed": 1, "sizes": []}, "fresh: sizes: must not be empty"),
+        ({"seed": 1, "interest": "comon"}, "did you mean 'common'"),
+        (3, "fresh must be a table; its keys: seed, count"),
     ],
 )
 def test_bad_keys_are_one_line(keys, said) -> None:
     with pytest.raises(TomevalError, match=said) as caught:
-        draw_games(read_drawn(keys))
+        tomeval.make_experiment({"games": [{"fresh": keys}], "subjects": ["random"]})
     assert "\n" not in str(caught.value)
+
+
+def test_too_many_games_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr("tomeval.extensions.fresh.drawing.TRIES", 0)
+    with pytest.raises(TomevalError, match="game 1: no new 2x2 game of interest 'zero_sum' in 0"):
+        draw_games(Drawn(seed=1))
+
+
+def orbit(table: np.ndarray) -> frozenset[bytes]:
+    """Return all tables that other orders of actions and players make of one, by brute force."""
+    made = set()
+    for one in (table, table.transpose(1, 0, 2)[..., ::-1]):
+        for rows in ([0, 1], [1, 0]):
+            for columns in ([0, 1], [1, 0]):
+                made.add(np.ascontiguousarray(one[rows][:, columns]).tobytes())
+    return frozenset(made)
+
+
+def test_576_strict_tables_have_78_forms() -> None:
+    """Rapoport and Guyer 1966: 78, of which 12 are symmetric and have half as many tables."""
+    orders = [np.reshape(order, (2, 2)) for order in permutations(range(1, 5))]
+    every = [np.stack([own, partner], axis=2).astype(float) for own in orders for partner in orders]
+    orbits = {orbit(table) for table in every}
+    assert Counter(map(len, orbits)) == {8: 66, 4: 12}
+    assert len({canonical(ranks(table)) for table in every}) == 78
+    for together in orbits:  # one form for each class
+        tables = [np.frombuffer(one).reshape(2, 2, 2) for one in together]
+        assert len({canonical(ranks(table)) for table in tables}) == 1
+
+
+@pytest.mark.parametrize(
+    ("reward", "sucker", "temptation", "punishment", "known"),
+    [  # payoffs as published; a second row is the same game with its actions the other way round
+        (3, 1, 4, 2, True),  # prisoner's dilemma
+        (2, 4, 1, 3, True),
+        (3, 2, 4, 1, True),  # chicken
+        (2, 3, 4, 1, True),  # battle of the sexes; Rapoport 1967: leader, T > S > R > P
+        (2, 4, 3, 1, True),  # hero, S > T > R > P
+        (2, 1, 4, 3, True),  # deadlock
+        (4, 2, 3, 1, True),  # concord
+        (1, 2, 4, 3, False),  # compromise
+        (4, 3, 1, 2, False),  # peace
+    ],
+)
+def test_which_games_textbooks_name(reward, sucker, temptation, punishment, known) -> None:
+    r, s, t, p = reward, sucker, temptation, punishment
+    payoffs = np.array([[[r, r], [s, t]], [[t, s], [p, p]]], float)
+    assert is_textbook(MatrixGame("mine", payoffs, get_game("IPD").labels)) is known
+
+
+def test_built_in_games_are_textbook_games() -> None:
+    assert all(map(is_textbook, GAMES.values()))
+
+
+def test_forms_of_any_size_forget_order_and_affine_change() -> None:
+    rng = np.random.default_rng(0)
+    labels = type(get_game("IPD").label_set())
+    for n, m in ((2, 3), (3, 3), (4, 2), (5, 5)):
+        payoffs = rng.integers(0, 6, size=(n, m, 2)).astype(float)
+        own, partner = rng.permutation(n), rng.permutation(m)
+        changed = payoffs[own][:, partner] * [3.0, 2.0] + [-4.0, 7.0]
+        forms = []
+        other = payoffs + np.where(np.arange(n * m * 2).reshape(n, m, 2) == 0, 1.0, 0.0)
+        for one in (payoffs, changed, changed.transpose(1, 0, 2)[..., ::-1], other):
+            names = labels("l", tuple("ABCDE"[: one.shape[0]]), tuple("ABCDE"[: one.shape[1]]))
+            game = MatrixGame("g", np.ascontiguousarray(one), {"l": names})
+            forms.append(affine_form(game))
+        assert len(set(forms[:3])) == 1
+        assert forms[3] != forms[0]
+
+
+def test_conflict_by_hand() -> None:
+    assert conflict(get_game("matching_pennies").payoffs) == 1.0
+    # six pairs of outcomes of the dilemma: CC-DD agreed, CD-DC apart, the rest apart by one side
+    assert conflict(get_game("IPD").payoffs) == pytest.approx(5 / 6)
 
 
 def test_disguises_survive_json() -> None:

@@ -41,7 +41,6 @@ def test_a_game_becomes_a_table(typed):
         (("play", "IPDD", "tit_for_tat"), "did you mean 'IPD'"),
         (("play", "IPD", "tit_for_tatt"), "did you mean 'tit_for_tat'"),
         (("play", "IPD", "tit_for_tat", "--labels", "neutrl"), "did you mean 'neutral'"),
-        (("play", "IPD", "tit_for_tat", "--order", "act"), "did you mean 'act_first'"),
         (("play", "IPD", "tit_for_tat", "--horizon", "0"), "horizon"),
     ],
 )

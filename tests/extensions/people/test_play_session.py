@@ -7,12 +7,10 @@ import io
 import itertools
 
 import pytest
-from support import ROOT
 
 import tomeval
 from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import get_game
 from tomeval.extensions.people.session import folder_name, play_session, session
 from tomeval.runs.results import Run, iterate_export
 
@@ -143,22 +141,6 @@ def test_every_finished_step_is_on_disk_before_the_next_question(tmp_path):
     assert seen == [0, 0, 1, 1, 2, 2]
 
 
-def test_a_mixed_set_draws_by_the_seed_and_never_tells(tmp_path):
-    met = set()
-    for seed in range(6):
-        _, shown = play(
-            tmp_path / f"{seed}", ["1"] * 4, "RPS", "single_action", horizon=2, seed=seed
-        )
-        assert "always" not in shown
-        steps = exported(tmp_path / f"{seed}")
-        met.add(steps[0]["partner"])
-        _, again = play(
-            tmp_path / f"again {seed}", ["1"] * 4, "RPS", "single_action", horizon=2, seed=seed
-        )
-        assert again == shown
-    assert len(met) > 1
-
-
 def test_people_meet_what_other_subjects_meet(tmp_path):
     """The same seed, number, game and partners: the same chance, so that they are pairs."""
     play(tmp_path / "run", ["1"] * 20, "RPS", "mixture(0.2, 0.3, 0.5)", horizon=10, seed=5)
@@ -168,17 +150,6 @@ def test_people_meet_what_other_subjects_meet(tmp_path):
     mine, theirs = exported(tmp_path / "run"), exported(tmp_path / "other")
     assert [s["partner_action"] for s in mine] == [s["partner_action"] for s in theirs]
     assert [s["own_action"] for s in mine] != [s["own_action"] for s in theirs]
-
-
-def test_the_words_are_those_that_models_read(tmp_path):
-    _, shown = play(tmp_path / "run", ["1"] * 6, labels="neutral")
-    body = (ROOT / "prompts/matrix/context/rules.j2").read_text(encoding="utf-8")
-    assert "you play all of it with the same player." in body
-    assert "It lasts 3 rounds, and you play all of it with the same player." in shown
-    label = get_game("IPD").label_set("neutral").own[0]
-    assert (
-        f"- If you choose {label} and the other player chooses {label}, you win 8 points" in shown
-    )
 
 
 def test_names_of_folders_and_mistakes(tmp_path):

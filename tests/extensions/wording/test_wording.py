@@ -1,24 +1,22 @@
-"""Sensitivity to wording, from played runs: against exported episodes, and planted truth."""
+"""Sensitivity to wording: hand-made grids against known truth, and runs against their episodes."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from attacks import commands
+from scipy.stats import ttest_rel
 from support import scripts
 
 import tomeval
-from tomeval import cli
 from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
-from tomeval.extensions.wording.grids import Factor, Grid, filled, grids_of
-from tomeval.extensions.wording.tables import GAP
-from tomeval.extensions.wording.variance import sensitivity
+from tomeval.extensions.wording.grids import grid_of, range_of
+from tomeval.extensions.wording.tables import sensitivity
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.domain import get_domain
 
@@ -56,7 +54,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def table(folder):
     """Return mean regret by labels, order, goal and strategy, from the exported episodes."""
-    found = {}
+    regret = {}
     with Run(folder) as run:
         frame = run.episodes()
     for (subject, labels), part in frame.groupby(["subject", "labels"]):
@@ -64,55 +62,36 @@ def table(folder):
             strategy, _, inside = subject.partition("(")
             said = dict(one.split("=") for one in inside.rstrip(")").split(", "))
             key = (strategy, labels, said["option_order"], said["goal"])
-            found[key] = part["delta_functional_per_step"].to_numpy()
-    return found
+            regret[key] = part["delta_functional_per_step"].to_numpy()
+    return regret
 
 
-def test_every_option_of_wording_is_a_factor(folder):
-    _, [laid], notes = grids_of(folder, ["regret"])
-    assert (laid.metric, notes) == ("delta_functional_per_step", [])
-    assert laid.model == "scripted:stubborn"
-    assert laid.players == ("QA", "CoT")
-    assert laid.factors == (
-        Factor("labels", ("neutral", "canonical")),
-        Factor("option_order", ("fixed", "reversed")),
-        Factor("goal", ("none", "win")),
-    )
-    assert laid.values.shape == (2, 2, 2, 2, 9)
-    assert laid.task["game"] == "RPS"
-    assert "labels" not in laid.task
+def named(rows, source, measure="ΔFunctional/T"):
+    [row] = [row for row in rows if (row["source"], row["measure"]) == (source, measure)]
+    return row
 
 
-def test_values_are_those_of_the_exported_episodes(folder, table):
-    _, [laid], _ = grids_of(folder, ["regret"])
-    for place_, _ in np.ndenumerate(laid.values[..., 0]):
-        levels = [f.levels[i] for f, i in zip(laid.factors, place_[1:], strict=True)]
-        wanted = table[(laid.players[place_[0]], *levels)]
-        np.testing.assert_allclose(laid.values[place_], wanted)
+def test_every_option_of_wording_is_a_source(folder):
+    rows, notes = sensitivity(folder, ["regret"])
+    assert notes == []
+    assert [(row["source"], row["levels"]) for row in rows] == [
+        *(("strategy", 2), ("labels", 2), ("option_order", 2), ("goal", 2)),
+        ("any wording", 8),
+    ]
+    assert {(row["model"], row["game"]) for row in rows} == {("scripted:stubborn", "RPS")}
+    assert "labels" not in {*rows[0]} - {"source"}
 
 
-def test_what_changes_nothing_has_no_variance_and_what_does_has_its_range(folder, table):
-    [found], _ = sensitivity(folder, ["regret"])
-    for source in ("strategy", "goal", "strategy x labels", "strategy x goal"):
-        assert found.of(source).component.variance == pytest.approx(0.0, abs=1e-12)
-    assert found.of("goal").range.value == pytest.approx(0.0, abs=1e-12)
-    by_labels = {
-        name: np.mean([v.mean() for key, v in table.items() if key[1] == name])
-        for name in ("neutral", "canonical")
-    }
-    wanted = abs(by_labels["neutral"] - by_labels["canonical"])
-    assert wanted > 0.01
-    assert found.of("labels").range.value == pytest.approx(wanted)
-    within = np.mean([v.var(ddof=1) for v in table.values()])
-    assert found.of("between episodes").component.variance == pytest.approx(within)
-
-
-def test_the_gap_is_a_measure(folder):
-    with Run(folder) as run:
-        frame = run.episodes()
-        gap = frame["delta_functional_per_step"] - frame["delta_tom_best_response_per_step"]
-        np.testing.assert_allclose(frame[GAP], gap)
-        assert "sensitivity" in run.tables
+def test_ranges_are_those_of_the_exported_episodes(folder, table):
+    rows, _ = sensitivity(folder, ["regret"])
+    for place, source in enumerate(("strategy", "labels", "option_order", "goal")):
+        means = {}
+        for key, values in table.items():
+            means.setdefault(key[place], []).append(values.mean())
+        wanted = np.ptp([np.mean(several) for several in means.values()])
+        assert named(rows, source)["range"] == pytest.approx(wanted, abs=1e-12)
+    assert named(rows, "labels")["range"] > 0.01
+    assert named(rows, "goal")["least"] == ""  # nothing moved
 
 
 def test_runs_without_a_sweep_say_so(tmp_path):
@@ -122,28 +101,36 @@ def test_runs_without_a_sweep_say_so(tmp_path):
         sensitivity(tmp_path / "plain")
 
 
-def test_the_commands_and_the_figure(folder, tmp_path, monkeypatch, capsys):
-    def out(*words):
-        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, words)])
-        with contextlib.suppress(SystemExit):
-            cli.main()
-        return capsys.readouterr()
-
-    rows = json.loads(out("table", folder, "--what", "sensitivity", "--format", "json").out)
-    same = json.loads(
-        out(
-            "compare", folder, "--what", "sensitivity", "--metric", "regret", "--format", "json"
-        ).out
+def test_the_commands(folder):
+    rows = json.loads(
+        commands.call("table", folder, "--what", "sensitivity", "--format", "json").out
     )
-    assert [r for r in rows if r["measure"] == "ΔFunctional/T"] == same
-    assert {"literal-functional gap", "ToM %"} <= {row["measure"] for row in rows}
-    plots = tmp_path / "plots"
-    out("plot", folder, "--only", "sensitivity", "--out", plots)
-    assert (plots / "sensitivity.png").stat().st_size > 10_000
-    assert "labels" in (plots / "captions.md").read_text(encoding="utf-8")
-    out("report", folder, "-o", tmp_path / "report.html", "--only", "forest")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "strategy x option_order" in page
+    how = ("--what", "sensitivity", "--metric", "regret", "--format", "json")
+    same = json.loads(commands.call("compare", folder, *how).out)
+    assert [row for row in rows if row["measure"] == "ΔFunctional/T"] == same
+    assert "ToM %" in {row["measure"] for row in rows}
+
+
+def test_the_range_of_two_values_is_the_paired_t_test():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(2, 9)) + np.array([0.0, 2.0])[:, None]
+    said = range_of(values, np.array([0, 1]))
+    wanted = ttest_rel(values[1], values[0]).confidence_interval()
+    assert (said.low, said.high) == pytest.approx((wanted.low, wanted.high))
+    assert (said.smallest, said.largest) == (0, 1)
+
+
+def test_the_range_is_held_where_all_are_alike_and_where_not():
+    groups = np.array([0, 1, 2, 3] * 2)
+    for truth in (np.zeros(4), np.array([0.0, 0.0, 0.5, 1.0])):
+        hits = 0
+        for number in range(300):
+            rng = np.random.default_rng(number)
+            values = truth[groups][:, None] + rng.normal(size=(8, 7))
+            values += np.repeat(rng.normal(size=(2, 7)), 4, axis=0)
+            said = range_of(values, groups)
+            hits += said.low <= np.ptp(truth) <= said.high
+        assert hits >= 0.94 * 300
 
 
 DIALS = {"neutral": 0.9, "canonical": 0.6}  # p, by labels
@@ -182,15 +169,16 @@ def test_subjects_of_known_dials(simulated, monkeypatch):
             ]
         )
 
-    found, _ = sensitivity(simulated, ["tom_percent", "regret"])
-    for one, name in zip(found, ("tom_percent", "delta_functional_per_step"), strict=True):
-        true = truth(name)
-        part = one.of("prompts")
-        gap = abs(np.subtract(*true.mean(axis=0)))
-        assert part.range.low <= gap <= part.range.high
-        assert part.range.high - part.range.low < 0.35 * max(gap, 1.0) * (10 if gap > 1 else 1)
-    assert found[0].of("prompts").range.value == pytest.approx(30.0, abs=2.0)  # 100 (0.9 - 0.6)
-    assert found[0].of("prompts").most == "neutral"
+    rows, _ = sensitivity(simulated, ["tom_percent", "regret"])
+    for name in ("tom_percent", "delta_functional_per_step"):
+        row = named(rows, "prompts", MATRIX.measures[name].heading)
+        gap = abs(np.subtract(*truth(name).mean(axis=0)))
+        low, high = (row[f"range_ci95_{end}"] for end in ("low", "high"))
+        assert low <= gap <= high
+        assert high - low < 0.35 * max(gap, 1.0) * (10 if gap > 1 else 1)
+    row = named(rows, "prompts", "ToM %")
+    assert row["range"] == pytest.approx(30.0, abs=2.0)  # 100 (0.9 - 0.6)
+    assert row["most"] == "neutral"
 
 
 def side(values, which=None, once=False, seed=1):
@@ -204,47 +192,35 @@ def side(values, which=None, once=False, seed=1):
     )
 
 
-def laid_out(cells, exact=False):
+def laid_out(cells):
     levels = tuple(dict.fromkeys(key[1][0] for key in cells))
-    players = tuple(dict.fromkeys(key[0] for key in cells))
-    sides = {key: [value] for key, value in cells.items()}
-    return filled(Grid("m", {}, "", exact, players, (Factor("prompts", levels),)), sides, "x", 0)
+    return grid_of({key: [value] for key, value in cells.items()}, {"prompts": levels}, 0)
 
 
-def test_what_was_played_once_holds_for_every_episode_of_its_draw():
-    laid = laid_out(
-        {
-            ("LM", ("a",)): side([7.0, 9.0], which=[1, 0], once=True),
-            ("LM", ("b",)): side([1.0, 2.0, 3.0, 4.0], which=[0, 1, 1, 0]),
-        }
-    )
-    assert laid.values[0].tolist() == [[9.0, 7.0, 7.0, 9.0], [1.0, 2.0, 3.0, 4.0]]
-    all_once = laid_out(
+def test_episodes_that_are_all_there_are_leave_no_noise():
+    grid = laid_out(
         {
             ("LM", ("a",)): side([7.0, 9.0], which=[1, 0], once=True),
             ("LM", ("b",)): side([1.0, 2.0], which=[0, 1], once=True),
-        },
-        exact=True,
-    )
-    assert all_once.values[0].tolist() == [[7.0, 9.0], [2.0, 1.0]]
-
-
-def test_the_value_that_lacks_most_cells_is_left_out_and_said():
-    laid = laid_out(
-        {
-            ("LM", ("a",)): side([1.0, 2.0]),
-            ("LM", ("b",)): side([1.0, 3.0]),
-            ("LM", ("c",)): side([1.0, 3.0]),
-            ("QA", ("a",)): side([1.0, 2.0]),
-            ("QA", ("b",)): side([1.0, 2.0]),
-            ("QA", ("c",)): side([1.0]),
         }
     )
-    assert laid.factors == (Factor("prompts", ("a", "b")),)
-    assert laid.players == ("LM", "QA")
-    [note] = laid.notes
-    assert note == "prompts 'c' is left out: 1 of its 2 cells have too few complete episodes"
-    with pytest.raises(TomevalError, match="no two wordings"):
+    assert grid.exact
+    assert grid.values[0].tolist() == [[7.0, 9.0], [2.0, 1.0]]  # by what was drawn
+    levels, groups = grid.sources["prompts"]
+    said = range_of(grid.values[0], groups, grid.exact)
+    assert (levels, said.value) == (["a", "b"], 6.5)
+    assert np.isnan(said.low)
+
+
+def test_players_that_lack_a_wording_are_left_out():
+    cells = {
+        ("LM", ("a",)): side([1.0, 2.0]),
+        ("LM", ("b",)): side([1.0, 3.0]),
+        ("QA", ("a",)): side([1.0, 2.0]),
+        ("QA", ("b",)): side([1.0]),
+    }
+    assert laid_out(cells).players == ("LM",)
+    with pytest.raises(TomevalError, match="no player has enough complete episodes"):
         laid_out({("LM", ("a",)): side([1.0, 2.0]), ("LM", ("b",)): side([1.0])})
 
 
@@ -256,8 +232,8 @@ def test_other_domains_say_how_their_measured_player_is_asked():
     model = {"name": "a", "kind": "llm", "options": asked, "model": "m", "strategy": "CoT"}
     scripted = {"name": "b", "kind": "random", "options": {}, "model": "", "strategy": ""}
     arena, decrypto = get_domain("arena"), get_domain("decrypto")
-    for players, found in (([model, scripted], wanted), ([scripted, model], None)):
+    for players, said in (([model, scripted], wanted), ([scripted, model], None)):
         cell = SimpleNamespace(definition={"players": players})
-        assert arena.compare.worded(cell) == found
+        assert arena.compare.worded(cell) == said
         seats = {"encoder": players[0], "decoder": players[1], "interceptor": players[1]}
-        assert decrypto.compare.worded(SimpleNamespace(definition={"players": seats})) == found
+        assert decrypto.compare.worded(SimpleNamespace(definition={"players": seats})) == said

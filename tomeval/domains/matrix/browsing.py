@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tomeval.core.outcomes import NOT_ASKED, VALID
-from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.games import Labels
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.steps import ACT, BELIEF, PREDICT
@@ -13,7 +12,6 @@ from tomeval.domains.matrix.storing import (
     STATED,
     draws_of_episode,
     other_answers,
-    read_asides,
 )
 from tomeval.report.facts import counted
 from tomeval.runs.capabilities import Line
@@ -35,7 +33,6 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
     labels = cell.labels
     other = other_answers(store, cell.number, episode) if cell.partner_player else {}
     draws = draws_of_episode(store, cell.number, episode)
-    asides = read_asides(store, cell.number, episode)
     for step, own, theirs, predicted, reward, act, predict, told, right in store.read(
         "steps", _SHOWN, *where
     ):
@@ -53,17 +50,6 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
         )
         if step in draws:
             yield Line(step, _drawn(labels.partner, draws[step]))
-        for _, asked, question, outcome, value in asides:
-            if asked == step:
-                yield Line(step, _aside(cell, question, outcome, value))
-
-
-def _aside(cell: MatrixRunCell, question: str, outcome: str, value: str | None) -> str:
-    """Say what was answered to a question of an extension, in its words if it is there."""
-    form, _, number = question.partition(" ")
-    if (aside := option_of(form)) and number.isdecimal():
-        return aside[1].said(cell, int(number), outcome, value)
-    return f"asked {question}: {value or _label((), None, outcome)}"
 
 
 def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:

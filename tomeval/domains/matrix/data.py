@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tomeval.core.once import once_each
-from tomeval.domains.matrix.framing import FRAME, PERSONAS
 from tomeval.domains.matrix.partners import table_change
-from tomeval.domains.matrix.storing import has_asides, read_horizons
+from tomeval.domains.matrix.scene import FRAME, PERSONAS
+from tomeval.domains.matrix.storing import read_horizons
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.capabilities import Worded
@@ -31,10 +31,8 @@ def has_changes(store: Store) -> bool:
 
 @once_each
 def has_fresh_games(store: Store) -> bool:
-    """Tell whether a run has disguised games, or was asked aside what a game is called."""
-    return has_asides(store, "recognition") or any(
-        "disguise" in definition["game"] for _, definition in store.cells()
-    )
+    """Tell whether a run has disguised games."""
+    return any("disguise" in definition["game"] for _, definition in store.cells())
 
 
 @once_each

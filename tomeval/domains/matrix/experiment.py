@@ -32,7 +32,7 @@ from tomeval.domains.matrix.subject_specs import (
 )
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.runs.domain import Cell, Player
-from tomeval.runs.experiment import Experiment, among, axis, located
+from tomeval.runs.experiment import Experiment, among, axis, located, read_table
 from tomeval.strategies import parse_strategy
 
 MAX_STEPS_PER_EPISODE = 100_000
@@ -186,7 +186,11 @@ class MatrixExperiment(Experiment):
         sets: GameSets = part(_SETS, kind)
         if sets.brings_partners and "partners" in entry:
             raise TomevalError(f"partners cannot be combined with {kind}, which brings its own")
-        made = sets.build(entry[kind], lambda game: self._partner_sets(entry, game), self._base)
+        if not isinstance(entry[kind], dict):
+            known = ", ".join(sets.keys.model_fields)
+            raise TomevalError(f"{kind} must be a table; its keys: {known}")
+        keys = read_table(sets.keys, entry[kind], kind)
+        made = sets.build(keys, lambda game: self._partner_sets(entry, game), self._base)
         return [
             (game, name, one)
             for game, partners in made

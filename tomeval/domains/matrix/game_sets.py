@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import BaseModel
+
 if TYPE_CHECKING:
     from tomeval.domains.matrix.games import MatrixGame
     from tomeval.domains.matrix.partners import PartnerSet
@@ -54,11 +56,13 @@ Partners = Callable[["MatrixGame"], "list[PartnerSet | PartnerPlayer]"]
 class GameSets(NamedTuple):
     """A kind of set of games that an extension brings: tables of ``games`` with its name as key.
 
-    `build` is called with the value of that key, with what returns the partners that the experiment
-    means in a game, and with the folder that relative paths start from; it returns games with their
-    partners. Sets of a kind that `brings_partners` take none from the experiment.
+    `keys` are those of the table. `build` is called with the table, with what returns the partners
+    that the experiment means in a game, and with the folder that relative paths start from; it
+    returns games with their partners. Sets of a kind that `brings_partners` take none from the
+    experiment.
     """
 
+    keys: type[BaseModel]
     build: Callable[
         [Any, Partners, Path | None],
         Sequence[tuple[MatrixGame, Sequence[PartnerSet | PartnerPlayer]]],

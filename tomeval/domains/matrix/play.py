@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.extensions import named
 from tomeval.core.outcomes import (
     COMPLETE,
     FAILED,
@@ -26,15 +25,14 @@ from tomeval.core.outcomes import (
 )
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.copies import nothing_drawn
-from tomeval.domains.matrix.framing import prompts_of
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.record import Record, Turn
-from tomeval.domains.matrix.steps import Steps
+from tomeval.domains.matrix.scene import prompts_of
+from tomeval.domains.matrix.steps import Answer, Record, Steps, Turn
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import subject_class
-from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player
@@ -157,7 +155,7 @@ def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     """Return what of a subject its draws depend on."""
     # Whether a probe is asked must not change what a subject draws when it acts, and levels of an
     # option that are compared meet the same chance.
-    apart = ("literal", "draws", *named("asides"), *subject_class(kind).compared)
+    apart = ("literal", "draws", *subject_class(kind).compared)
     kept = {key: value for key, value in options.items() if key not in apart}
     if "model" in kept:  # nor must what the model is called, or how it is run
         kept["model"] = drawn_with(kept["model"])

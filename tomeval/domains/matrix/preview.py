@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.asides import option_of
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup, play_episode_async
@@ -40,7 +39,7 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
 
     `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
     `tomeval.domains.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe,
-    "draw" the literal question again, further ones what extensions ask aside, such as "payoff".
+    "draw" the literal question again.
     """
     data: dict[str, Any] = dict(settings)
     keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
@@ -50,8 +49,6 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
         data["conditional"] = True
     if form == DRAW:
         data.setdefault("draws", 2)
-    if aside := option_of(form):
-        data[aside[0]] = "always"
     game = data.pop("game", None) or "RPS"
     keys.setdefault("partners", "tit_for_tat")
     # A prompt is shown and none is asked, so it needs no model; its text does not depend on one.

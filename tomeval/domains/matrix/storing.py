@@ -296,23 +296,6 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
     return by_step
 
 
-def has_asides(store: Store, form: str) -> bool:
-    """Tell whether a question of a form was asked aside in any step of the run."""
-    sql = f"SELECT 1 FROM answers WHERE question LIKE ? AND seat = '{SEAT}' LIMIT 1"
-    return bool(store.query(sql, (f"{form} %",)))
-
-
-def read_asides(
-    store: Store, cell: int, episode: int | None = None
-) -> list[tuple[int, int, str, str, str | None]]:
-    """Return the answers to what extensions asked aside, of a cell or of one of its episodes.
-
-    Each is (episode, step, question, outcome, value).
-    """
-    ours = tuple(f"{form} " for form in (REACT, DRAW))
-    return [row for row in _asked(store, "", cell, episode) if not row[2].startswith(ours)]
-
-
 def read_horizons(store: Store) -> list[tuple[int, str | None]]:
     """Return the horizons of a run's cells with their partners' tables as JSON, each pair once."""
     sql = "SELECT DISTINCT horizon, json_extract(definition, '$.partners.tables') FROM cells"

@@ -1,1 +1,1 @@
-"""Fresh games, disguised twins of famous ones, and whether a model recognises them."""
+"""Fresh games, disguised twins of famous ones, and what a player loses in disguise."""

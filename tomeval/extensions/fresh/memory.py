@@ -1,83 +1,46 @@
-"""The memory effect: what twins cost a player beyond the famous game, pair by pair."""
+"""The memory effect: what twins cost a player beyond the famous game, episode by episode."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import Compared
+from tomeval.core.numbers import fixed, interval, p_text
+from tomeval.core.text import visible
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.extensions.fresh.recognition import asked, recognised
 from tomeval.extensions.fresh.twins import said_kinds
+from tomeval.report.comparisons import READ
+from tomeval.runs.columns import Table, interval_columns
+from tomeval.runs.columns import fixed as columns_of
 from tomeval.runs.results import Run
-from tomeval.statistics.paired import (
-    FloatArray,
-    Standard,
-    standard_error,
-    t_interval,
-    t_test,
-)
+from tomeval.statistics.paired import holm, standard_error, t_interval, t_test
 
 REGRET, LITERAL = "delta_functional_per_step", "tom_percent"
-MEASURES = (REGRET, LITERAL)
-ANY, KNOWN, UNKNOWN = "any", "recognised", "not recognised"
-APART = f"{KNOWN} less {UNKNOWN}"
+NAMES = {REGRET: ("regret", 3), LITERAL: ("ToM %", 1)}
+"""How readers know the measures, and digits."""
+PLAYER = ["subject", "model", "strategy"]
+STRATUM = ["game", "partners", "horizon", "seed"]
+ANY = "any"
 _SAME = 1e-12
 
 Rows = list[dict[str, Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """A twin and its famous game, played by one player against the same partners.
+def pairs(runs: Sequence[Run], reference: str | None = None) -> pd.DataFrame:
+    """Return a row per twin and episode that is complete in the twin and in its famous game.
 
-    `differences`, shape (E, 2), are twin less famous of the episodes that are complete in both:
-    regret per step in the famous game's payoffs, and the share of right predictions in percent; NaN
-    where one was not asked. `means`, shape (2, 2), are those of the famous game and of the twin,
-    over the same episodes.
-    `known`, shape (E,), tells whether the famous game was recognised; None: not asked.
-    """
-
-    player: Mapping[str, Any]
-    game: str
-    kinds: tuple[str, ...]
-    episodes: tuple[int, ...]
-    differences: FloatArray
-    means: FloatArray
-    known: np.ndarray | None
-    exact: bool
-
-
-class Effect(NamedTuple):
-    """A mean of differences with Student's 95 % interval and two-sided p; NaN: there is none."""
-
-    value: float
-    low: float
-    high: float
-    p: float
-    units: int
-    error: float
-    freedom: float
-
-
-def _student(value: float, error: float, freedom: float, units: int) -> Effect:
-    """Return an effect with its interval; an error of 0, or none, gives none."""
-    if not error > _SAME * (1 + abs(value)):
-        return Effect(value, math.nan, math.nan, math.nan, units, error, freedom)
-    standard, mean = Standard(np.array([error]), np.array([freedom])), np.array([value])
-    low, high = t_interval(mean, standard)
-    p = float(t_test(mean, standard)[0])
-    return Effect(value, float(low[0]), float(high[0]), p, units, error, freedom)
-
-
-def pairs(runs: Sequence[Run], reference: str | None = None) -> list[Pair]:
-    """Return every twin of a run with its famous game; episodes are paired by partner and number.
+    Columns: `PLAYER` and `STRATUM`, in which ``game`` is the famous one; ``disguised``;
+    ``episode``; ``exact``: whether every distinct episode was played once; and by measure
+    ``MEASURE famous``, ``MEASURE twin`` and ``MEASURE``, their difference. Regret is per step, in
+    the famous game's payoffs; the share of right predictions in percent, NaN where one was not
+    asked.
 
     Raises
     ------
@@ -89,174 +52,199 @@ def pairs(runs: Sequence[Run], reference: str | None = None) -> list[Pair]:
     for cell in cells:
         if cell.game.disguise is None:
             famous.setdefault((_task(cell), cell.game.name), cell)
-    probed = any(asked(run) for run in runs)
-    made = []
+    frames = []
     for cell in cells:
         disguise = cell.game.disguise
         other = famous.get((_task(cell), disguise.of)) if disguise else None
         if other is not None:
-            made.append(_pair(cell, other, reference, probed))
-    made = [pair for pair in made if pair.episodes]
-    if not made:
+            frames.append(_pair(cell, other, reference))
+    if not any(map(len, frames)):
         raise TomevalError(
             "no twin was played together with its game: the memory effect needs games = [{ twins = "
             "{ of = [...] } }], see docs/measures/fresh.md"
         )
-    return made
+    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
 
 
 def _task(cell: MatrixRunCell) -> str:
     """Return what a twin and its game have in common, as text."""
-    told = cell.definition
+    defined = cell.definition
     keys = ("subject", "kind", "model", "strategy", "options", "horizon", "on_invalid")
-    more = [told["partners"]["name"], cell.seed, cell.reference]
-    return json.dumps([[told.get(key) for key in keys], more], sort_keys=True)
+    more = [defined["partners"]["name"], cell.seed, cell.reference]
+    return json.dumps([[defined.get(key) for key in keys], more], sort_keys=True)
 
 
-def _pair(twin: MatrixRunCell, famous: MatrixRunCell, reference: str | None, probed: bool) -> Pair:
+def _pair(twin: MatrixRunCell, famous: MatrixRunCell, reference: str | None) -> pd.DataFrame:
     assert twin.game.disguise is not None
-    places = [{e: k for k, e in enumerate(cell.episodes.tolist())} for cell in (famous, twin)]
-    both = [e for e in places[0] if e in places[1]]
-    values = []
-    for cell, where, scale in (
-        (famous, places[0], 1.0),
-        (twin, places[1], twin.game.disguise.scale[0]),
-    ):
-        rows = [where[episode] for episode in both]
-        regret = cell.totals(REGRET, reference).values[rows] / scale
-        right = np.full(len(rows), np.nan)
-        if cell.played.predicted is not None:
-            right = cell.totals(LITERAL, reference).values[rows]
-        values.append(np.stack([regret, right], axis=1))
-    known = None
-    # a player that was not asked did not fail to recognise it
-    if probed and (told := recognised(famous)):
-        known = np.array([told.get(episode, False) for episode in both], dtype=bool)
-    columns = ("subject", "model", "strategy", "partners", "horizon")
-    return Pair(
-        {name: twin.columns[name] for name in columns} | {"seed": twin.seed},
-        famous.game.name,
-        twin.game.disguise.kinds,
-        tuple(both),
-        values[1] - values[0],
-        paired_means(values),
-        known,
-        famous.each_once and twin.each_once,
-    )
+    episodes, *places = np.intersect1d(famous.episodes, twin.episodes, return_indices=True)
+    frame = pd.DataFrame({"episode": episodes})
+    for name in (*PLAYER, "partners", "horizon"):
+        frame[name] = twin.columns[name]
+    frame["seed"], frame["game"] = twin.seed, famous.game.name
+    frame["disguised"] = said_kinds(twin.game.disguise.kinds)
+    frame["exact"] = famous.each_once and twin.each_once
+    scale = {(REGRET, "twin"): twin.game.disguise.scale[0]}
+    for measure in NAMES:
+        for side, cell, place in zip(("famous", "twin"), (famous, twin), places, strict=True):
+            asked = measure == REGRET or cell.played.predicted is not None
+            values = cell.totals(measure, reference).values[place] if asked else math.nan
+            frame[f"{measure} {side}"] = values / scale.get((measure, side), 1.0)
+        frame[measure] = frame[f"{measure} twin"] - frame[f"{measure} famous"]
+    return frame
 
 
-def paired_means(values: Sequence[FloatArray]) -> FloatArray:
-    """Return the means, shape (2, M), of two arrays (E, M), over rows finite in both; else NaN."""
-    each = np.stack(values)
-    both = np.isfinite(each).all(axis=0)
-    counts = np.where(both.any(axis=0), both.sum(axis=0), np.nan)
-    means: FloatArray = np.where(both, each, 0).sum(axis=1) / counts
-    return means
+class Effect(NamedTuple):
+    """A mean of differences with Student's 95 % interval and two-sided p; NaN: there is none."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    units: int
 
 
-def effect(chosen: Sequence[Pair], measure: int, only: bool | None = None) -> Effect:
+def effect(chosen: pd.DataFrame, measure: str) -> Effect:
     """Return the mean effect over games, every one the same, of one player's pairs.
 
     A game's twins are averaged episode by episode, for they share the famous game's episodes; the
     episodes of a game, partner set and seed are the sampling units, and games are no sample: the
-    interval is about these games. `only` keeps the episodes in which the famous game was
-    recognised, or was not.
+    interval is about these games. Without a sampling error there is no interval.
     """
-    strata = [values for values in _by_game(chosen, measure, only) if len(values)]
+    units = chosen.dropna(subset=[measure]).groupby([*STRATUM, "episode"])[measure].mean()
+    strata = [values.to_numpy() for _, values in units.groupby(level=STRATUM)]
     if not strata:
-        return _student(math.nan, math.nan, math.nan, 0)
-    mean = float(np.mean([values.mean() for values in strata]))
+        return Effect(math.nan, math.nan, math.nan, math.nan, 0)
+    mean = np.mean([values.mean() for values in strata])
     parts = [(v - v.mean())[:, None] / (len(v) * len(strata)) for v in strata]
-    error, freedom = (float(one[0]) for one in standard_error(parts))
-    if all(pair.exact for pair in chosen):
-        error = 0.0
-    return _student(mean, error, freedom, sum(map(len, strata)))
+    standard, value = standard_error(parts), np.array([mean])
+    if chosen["exact"].all() or not standard.error[0] > _SAME * (1 + abs(mean)):
+        return Effect(float(mean), math.nan, math.nan, math.nan, len(units))
+    low, high = (float(end[0]) for end in t_interval(value, standard))
+    return Effect(float(mean), low, high, float(t_test(value, standard)[0]), len(units))
 
 
-def _by_game(chosen: Sequence[Pair], measure: int, only: bool | None) -> list[FloatArray]:
-    """Return the differences of every game, partner set and seed, averaged over its twins."""
-    strata: dict[tuple[Any, ...], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for pair in chosen:
-        key = (pair.game, pair.player["partners"], pair.player["horizon"], pair.player["seed"])
-        for k, episode in enumerate(pair.episodes):
-            value = float(pair.differences[k, measure])
-            if np.isnan(value) or (only is not None and bool(known(pair)[k]) is not only):
+def effects(paired: pd.DataFrame) -> Rows:
+    """Return a row per player, measure and part of its pairs; Holm over all rows of a measure.
+
+    Parts are all of a player's pairs, each disguise and each game.
+    """
+    rows: Rows = []
+    for player, own in paired.groupby(PLAYER, sort=False, dropna=False):
+        for measure in NAMES:
+            by_pair = own.groupby([*STRATUM, "disguised"], sort=False)
+            if not by_pair[measure].count().all():
                 continue
-            strata[key][episode].append(value)
-    return [np.array([np.mean(v) for v in units.values()]) for units in strata.values()]
-
-
-def known(pair: Pair) -> np.ndarray:
-    """Tell in which episodes the famous game was recognised, shape (E,)."""
-    return np.zeros(len(pair.episodes), dtype=bool) if pair.known is None else pair.known
-
-
-def difference(one: Effect, other: Effect) -> Effect:
-    """Return one effect less another one of other episodes, by Welch's t."""
-    error = math.hypot(one.error, other.error)
-    parts = [effect.error**4 / effect.freedom for effect in (one, other) if effect.freedom > 0]
-    freedom = error**4 / sum(parts) if error > 0 and sum(parts) > 0 else float("nan")
-    return _student(one.value - other.value, error, freedom, one.units + other.units)
-
-
-class Line(NamedTuple):
-    """One row of the comparison: who, which measure, what was disguised, and the effect."""
-
-    player: Mapping[str, Any]
-    measure: int
-    game: str
-    disguised: str
-    famous: float
-    twin: float
-    effect: Effect
-
-
-def lines(found: Sequence[Pair]) -> list[Line]:
-    """Return the effects of every player: over all twins, by disguise, game, and recognition."""
-    made: list[Line] = []
-    for player, own in by_player(found).items():
-        names = dict(zip(("subject", "model", "strategy"), player, strict=True))
-        for measure in range(len(MEASURES)):
-            if not all(np.isfinite(pair.differences[:, measure]).any() for pair in own):
-                continue
-            every = list(dict.fromkeys(pair.kinds for pair in own))
-            # of one disguise, its row would stand twice, and count twice for Holm
-            parts = [("all", said_kinds(every[0]) if len(every) == 1 else ANY, own)]
-            for kinds in every if len(every) > 1 else ():
-                chosen = [pair for pair in own if pair.kinds == kinds]
-                parts.append(("all", said_kinds(kinds), chosen))
-            games = list(dict.fromkeys(pair.game for pair in own))
-            for game in games if len(games) > 1 else ():
-                parts.append((game, ANY, [pair for pair in own if pair.game == game]))
-            for game, disguised, chosen in parts:
-                means = np.mean([pair.means for pair in chosen], axis=0)[:, measure]
-                said = effect(chosen, measure)
-                made.append(
-                    Line(names, measure, game, disguised, float(means[0]), float(means[1]), said)
+            for game, disguised, chosen in _parts(own):
+                sides = chosen.dropna(subset=[measure]).groupby([*STRATUM, "disguised"])
+                means = [sides[f"{measure} {side}"].mean().mean() for side in ("famous", "twin")]
+                rows.append(
+                    dict(zip(PLAYER, player, strict=True))
+                    | {"measure": measure, "game": game, "disguised": disguised}
+                    | {"famous": means[0], "twin": means[1], "effect": effect(chosen, measure)}
                 )
-            made += _by_recognition(names, measure, own)
+    for measure in NAMES:
+        family = [row for row in rows if row["measure"] == measure]
+        for row, p in zip(family, holm([row["effect"].p for row in family]), strict=True):
+            row["p_holm"] = float(p)
+    return rows
+
+
+def _parts(own: pd.DataFrame) -> Iterable[tuple[str, str, pd.DataFrame]]:
+    kinds, games = own["disguised"].unique(), own["game"].unique()
+    # one disguise alone would stand twice, and count twice for Holm
+    yield "all", kinds[0] if len(kinds) == 1 else ANY, own
+    for kind in kinds if len(kinds) > 1 else ():
+        yield "all", kind, own[own["disguised"] == kind]
+    for game in games if len(games) > 1 else ():
+        yield game, ANY, own[own["game"] == game]
+
+
+def shown(rows: Rows, read: bool) -> Rows:
+    """Return the rows of `effects` with columns to print: for readers, or with every digit."""
+    made = []
+    for row in rows:
+        name, digits = NAMES[row["measure"]]
+        of: Effect = row["effect"]
+        columns = {column: row[column] for column in (*PLAYER, "measure", "game", "disguised")}
+        columns |= {"episodes": of.units}
+        if read:
+            columns |= {side: fixed(row[side], digits) for side in ("famous", "twin")}
+            columns |= {"measure": name, "effect": interval(*of[:3], digits)}
+            columns |= {"p": p_text(of.p), "p_holm": p_text(row["p_holm"])}
+        else:
+            columns |= {side: row[side] for side in ("famous", "twin")}
+            columns |= {**interval_columns("effect", *of[:3]), "p": of.p, "p_holm": row["p_holm"]}
+        made.append(columns)
     return made
 
 
-def _by_recognition(names: Mapping[str, Any], measure: int, own: Sequence[Pair]) -> list[Line]:
-    """Return the effect where the famous game was recognised, where not, and their difference.
+def verdicts(rows: Rows) -> list[str]:
+    """Say in a sentence per player whether disguise changes its regret, with p by Holm below 0.05.
 
-    None if it was not asked, or always or never recognised.
+    Without a sampling error there is no test, and the change is said alone.
     """
-    each = np.concatenate([known(pair) for pair in own])
-    if each.all() or not each.any():
-        return []
-    both = [effect(own, measure, only) for only in (True, False)]
-    made = [
-        Line(names, measure, "all", label, math.nan, math.nan, one)
-        for label, one in zip((KNOWN, UNKNOWN), both, strict=True)
-    ]
-    return [*made, Line(names, measure, "all", APART, math.nan, math.nan, difference(*both))]
+    mine: dict[str, Rows] = {}
+    for row in rows:
+        if row["measure"] == REGRET and row["game"] == "all":
+            mine.setdefault(who(row), []).append(row)
+    said = []
+    for player, own in mine.items():
+        whole: Effect = own[0]["effect"]
+        words = []
+        for sign, text in _VERDICTS.items():
+            hit = [row for row in own if row["p_holm"] < 0.05 and row["effect"].value * sign > 0]
+            names = ", ".join(row["disguised"] for row in hit)
+            words += [f"{text} (disguised: {names})"] if hit else []
+        change = f"{interval(*whole[:3], 3)} per step"
+        if not words and np.isnan(whole.p):
+            words = [f"regret in disguise changes by {change}, which cannot be tested"]
+        words = words or [f"no significant effect of memory on regret: {change}"]
+        said.append(f"{player}: {'; '.join(words)}")
+    return said
 
 
-def by_player(found: Sequence[Pair]) -> dict[tuple[Any, ...], list[Pair]]:
-    """Return the pairs of every player, by subject, model and strategy."""
-    by: dict[tuple[Any, ...], list[Pair]] = defaultdict(list)
-    for pair in found:
-        by[tuple(pair.player[name] for name in ("subject", "model", "strategy"))].append(pair)
-    return by
+_VERDICTS = {
+    1: "plays worse in disguise: memory helped, or the disguise is hard to read",
+    -1: "plays better in disguise: memory misled it",
+}
+
+
+def who(row: dict[str, Any]) -> str:
+    """Return a row's player as a reader calls it."""
+    return visible(", ".join(dict.fromkeys(str(row[name]) for name in PLAYER if row[name])))
+
+
+ABOVE = (
+    "memory effect: twin minus famous game, paired by partner, seed and episode; regret per step "
+    "in the famous game's payoffs, its affine change undone; literal in points of ToM %"
+)
+NOTE = (
+    "regret above 0 or ToM % below 0: the player does worse where the game is disguised. 95 % "
+    "intervals and p: Student's t over episodes, for these games; Holm over all rows of one measure"
+)
+
+
+def _compared(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Rows, list[str], list[str]]:
+    rows = effects(pairs(runs, options["reference"]))
+    return shown(rows, options["form"] in READ), [ABOVE, *verdicts(rows)], [NOTE]
+
+
+MEMORY = Compared(_compared)
+
+
+def has_twins(run: Run) -> bool:
+    """Tell whether a run has twins beside their games; looks at definitions only."""
+    games = [cell.definition["game"] for cell in run.cells]
+    played = {game["name"] for game in games if "disguise" not in game}
+    return any(game["disguise"]["of"] in played for game in games if "disguise" in game)
+
+
+TABLES = {
+    "memory": Table(
+        "the memory effect: twins minus famous games",
+        columns_of(lambda run: shown(effects(pairs([run])), True)),
+        has_twins,
+        lambda run: [*verdicts(effects(pairs([run]))), ABOVE, NOTE],
+        needs='games = [{ twins = { of = ["IPD"] } }]: docs/measures/fresh.md, "Was it memory?"',
+    )
+}

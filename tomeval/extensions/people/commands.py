@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -26,14 +26,6 @@ def play(
         Path | None,
         typer.Option("--out", help="The run folder. Default: runs/play_GAME_PARTNER_NAME."),
     ] = None,
-    order: Annotated[
-        str,
-        typer.Option("--order", hidden=True, help="act_first or predict_first, in every round."),
-    ] = "act_first",
-    prompts: Annotated[
-        str,
-        typer.Option("--prompts", hidden=True, help="A set of templates, or a folder of your own."),
-    ] = "",
 ) -> None:
     """Play a matrix game yourself: choose and predict in every round; stored as a run.
 
@@ -42,16 +34,7 @@ def play(
     from tomeval.core.console import Console
     from tomeval.extensions.people.session import folder_name, play_session, session
 
-    options: dict[str, Any] = {"order": order, "prompts": prompts} if prompts else {"order": order}
-    experiment = session(
-        game,
-        partner_set,
-        name=name,
-        horizon=horizon,
-        labels=labels,
-        seed=seed,
-        options=options,
-    )
+    experiment = session(game, partner_set, name=name, horizon=horizon, labels=labels, seed=seed)
     folder = out or Path("runs") / folder_name(experiment)
     over = play_session(experiment, Console(sys.stdin, sys.stdout), folder)
     verb = "table" if over else "transcript"

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.console import Console, QuitGame
-from tomeval.core.outcomes import UNFINISHED, Decision
+from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
 from tomeval.core.text import ascii_signs
 from tomeval.domains.matrix.experiment import MatrixCell
-from tomeval.domains.matrix.observation import Observation
-from tomeval.extensions.people.match import Match, stored
-from tomeval.extensions.people.person import PERSON, Asked
-from tomeval.runs.domain import get_domain
+from tomeval.domains.matrix.play import play_episode_async
+from tomeval.domains.matrix.steps import Record
+from tomeval.domains.matrix.storing import answers_of, as_block
+from tomeval.domains.matrix.subjects import Subject
+from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person
+from tomeval.runs.domain import Block, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
 from tomeval.runs.store import Store
@@ -29,7 +32,7 @@ def session(
     game: str,
     partners: str,
     *,
-    name: str = PERSON,
+    name: str = "person",
     horizon: int = 100,
     labels: str | None = None,
     seed: int = 0,
@@ -50,12 +53,20 @@ def session(
         "name": "play",
         "games": [{"game": game} | ({"labels": labels} if labels else {})],
         "partners": [partners],
-        "subjects": [{**(options or {}), "kind": PERSON, "name": name}],
+        "subjects": [{**(options or {}), "kind": "person", "name": name}],
         "horizon": horizon,
         "seed": seed,
         "episodes": 1,
     }
     return make_experiment(data, base=Path(), where="play")
+
+
+def folder_name(experiment: Experiment) -> str:
+    """Return a name for the folder of what `session` describes, in characters of file names."""
+    cell = experiment.cells[0]
+    assert isinstance(cell, MatrixCell)
+    words = ("play", cell.setup.game.name, cell.setup.partners.name, cell.subject)
+    return re.sub(r"[^\w.-]+", "-", "_".join(words)).strip("-.")
 
 
 def play_session(experiment: Experiment, console: Console, folder: Path) -> bool:
@@ -80,80 +91,91 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
     with locked(folder):
         store = Store(folder, get_domain("matrix"))
         try:
-            episode, before = _place(store)
+            episodes = store.statuses(0)
+            left = [episode for episode, status in episodes.items() if status == UNFINISHED]
+            episode = min(left, default=len(episodes))
             begin_or_resume(store, folder, experiment.identity(), episode + 1)
             add_session(folder, 0)
-            return _play(store, cell, episode, before, console)
+            return _Match(cell, episode, console, store).play(bool(left))
         finally:
             store.close()
 
 
-def _place(store: Store) -> tuple[int, bool]:
-    """Return the episode to play, and whether it was begun before."""
-    episodes = store.statuses(0)
-    left = [episode for episode, status in episodes.items() if status == UNFINISHED]
-    return (min(left), True) if left else (len(episodes), False)
+class _Match:
+    """One person's episode: stored answers are played again, then the person is asked."""
 
+    def __init__(self, cell: MatrixCell, episode: int, console: Console, store: Store) -> None:
+        self.cell, self.episode, self.console, self.store = cell, episode, console, store
+        self.given = answers_of(store, 0, episode)
+        self.record = Record(episode, int(cell.setup.draw_partners(episode, 1)[0]))
+        self.shown = -1  # how many rounds were told
 
-def _play(store: Store, cell: MatrixCell, episode: int, before: bool, console: Console) -> bool:
-    match = Match(cell, episode)
-    given = stored(store, 0, episode).given
-    console.say("Type ? for help at any time.")
-    if before:
-        console.say(f"You continue after round {len(given)} of {cell.length}.")
-    try:
-        match.play(given, Keyboard(console, match), lambda: store.add(0, match.block()))
-    except (QuitGame, KeyboardInterrupt):
-        console.say()
-    store.add(0, match.block())
-    for line in _ending(match):
-        console.say(line)
-    return match.over
+    def play(self, before: bool) -> bool:
+        """Play to the end, or until the person leaves; return whether it is over."""
+        self.console.say("Type ? for help at any time.")
+        if before:
+            self.console.say(f"You continue after round {len(self.given)} of {self.cell.length}.")
+        status = UNFINISHED
+        try:
+            run_now(
+                play_episode_async(
+                    self.cell.setup,
+                    self.episode,
+                    on_step=self._stepped,
+                    on_seated=self._sit,
+                    record=self.record,
+                )
+            )
+            status = COMPLETE
+        except (QuitGame, KeyboardInterrupt):
+            self.console.say()
+        self._keep(status)
+        self.console.say(self._ending(status == COMPLETE))
+        return status == COMPLETE
 
+    def _sit(self, subject: Subject) -> None:
+        assert isinstance(subject, Person), "not a cell played by people"
+        self.person, subject.source = subject, self._answer
 
-def _ending(match: Match) -> list[str]:
-    """Return how the game ended."""
-    done, length = len(match.past), match.length
-    if not match.over:
-        return [
-            f"\nYou stopped after {done} of {length} rounds, which are kept: the same command "
-            "continues the game."
-        ]
-    total = sum(joint.own_reward for joint in match.past)
-    right = match.right
-    said = "" if right is None else f"; {right} of your {length} predictions were right"
-    return [
-        f"\n{match.told[-1]}",
-        f"\nThe game is over. Your rewards add up to {total:g}{said}.",
-    ]
+    def _stepped(self) -> None:
+        if len(self.record.rows) > len(self.given):
+            self._keep(UNFINISHED)
 
+    def _keep(self, status: str) -> None:
+        block = Block([(self.episode, status, 0, self.record.partner)], [])
+        if self.record.rows:
+            block = as_block(self.record.steps(status), self.cell.setup.game)
+        self.store.add(0, block)
 
-def folder_name(experiment: Experiment) -> str:
-    """Return a name for the folder of what `session` describes, in characters of file names."""
-    cell = experiment.cells[0]
-    assert isinstance(cell, MatrixCell)
-    words = ("play", cell.setup.game.name, cell.setup.partners.name, cell.subject)
-    return re.sub(r"[^\w.-]+", "-", "_".join(words)).strip("-.")
+    def _ending(self, over: bool) -> str:
+        person, length = self.person, self.cell.length
+        if not over:
+            return (
+                f"\nYou stopped after {len(person.past)} of {length} rounds, which are kept: the "
+                "same command continues the game."
+            )
+        total = sum(joint.own_reward for joint in person.past)
+        right = f"; {person.right} of your {length} predictions were right"
+        return (
+            f"\n{person.history()[-1]}\n\nThe game is over. Your rewards add up to {total:g}"
+            f"{right if PREDICT in person.forms else ''}."
+        )
 
-
-class Keyboard:
-    """Where a person's answers come from: tells what is new, then asks."""
-
-    def __init__(self, console: Console, match: Match) -> None:
-        self._console, self._match = console, match
-        self._told = -1
-
-    def answer(self, asked: Asked, observation: Observation) -> Decision:
-        """Ask until a line names an option."""
-        person, past = self._match.person, observation.past
-        lines = [person.told(number, joint) for number, joint in enumerate(past, 1)]
-        if self._told < 0:
-            self._console.say(f"\n{person.rules()}")
-            if lines:
-                self._console.say("\n" + "\n".join(lines))
-        elif self._told < len(lines):
-            self._console.say("\n" + "\n".join(lines[self._told :]))
-        self._told = len(lines)
+    def _answer(self, asked: Asked) -> Decision:
+        """Return the stored answer, or ask until a line names an option."""
+        if asked.round <= len(self.given):
+            act, predict, act_attempts, predict_attempts = self.given[asked.round - 1]
+            if asked.form == ACT:
+                return Decision(act, attempts=act_attempts)
+            assert predict is not None, "its experiment asks for predictions"
+            return Decision(predict, attempts=predict_attempts)
+        console, person = self.console, self.person
+        lines = person.history()
+        if self.shown < 0:
+            console.say(f"\n{person.rules()}")
+        if max(0, self.shown) < len(lines):
+            console.say("\n" + "\n".join(lines[max(0, self.shown) :]))
+        self.shown = len(lines)
         attempts = 0
 
         def parse(line: str) -> tuple[int] | str:
@@ -161,25 +183,15 @@ class Keyboard:
             attempts += 1
             return chosen(line, asked.options)
 
-        help_ = f"  {how_to_type(asked.options)}\n  {_WORDS}"
+        listed = ", ".join(asked.options.values())
+        help_ = f"  Type one of: {listed}; or its number in this list, from 1\n  {_WORDS}"
         history = "\n".join(f"  {line}" for line in lines) or "  nothing has happened yet"
         pages = {"?": help_, "help": help_, "history": history, "rules": person.rules()}
         labels = {label.casefold() for label in asked.options.values()}
         pages = {word: page for word, page in pages.items() if word not in labels}
-        self._console.say(f"\n{asked.text}")
-        (action,) = self._console.question("> ", parse, pages)
+        console.say(f"\n{asked.text}")
+        (action,) = console.question("> ", parse, pages)
         return Decision(action, attempts=attempts)
-
-
-def how_to_type(options: Mapping[int, str]) -> str:
-    """Return how a person writes an answer.
-
-    Examples
-    --------
-    >>> how_to_type({0: "Rock", 2: "Scissors"})
-    'Type one of: Rock, Scissors; or its number in this list, from 1'
-    """
-    return f"Type one of: {', '.join(options.values())}; or its number in this list, from 1"
 
 
 def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:

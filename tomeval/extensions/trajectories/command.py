@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli.options import SkipBad, pairs
 from tomeval.core.extensions import CommandPart
 from tomeval.core.files import first_line
 from tomeval.core.printing import show, tell
@@ -28,20 +27,14 @@ def import_(
             "--subject", help="The player who is measured. Default: whoever has the first seat."
         ),
     ] = "",
-    maps: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="FIELD=NAME", help="The file's own name of a field."),
-    ] = None,
-    skip_bad: SkipBad = False,
 ) -> None:
     """Make a run folder from games played in TextArena."""
     from tomeval.extensions.trajectories.recording import recorded_games
     from tomeval.runs.domain import get_domain
     from tomeval.runs.runner import import_games
 
-    read = partial(recorded_games, games, pairs("--map", maps, "FIELD=NAME"), subject, skip_bad)
     folder = out or Path("runs") / games.stem
-    recorded = import_games(get_domain("arena"), read, folder)
+    recorded = import_games(get_domain("arena"), partial(recorded_games, games, subject), folder)
     for note in recorded.notes:
         tell(note)
     show(folder)

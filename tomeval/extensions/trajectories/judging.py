@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -183,11 +182,10 @@ def _finished(
         text = f"{line.data.step}, but game {match.name!r} had already ended"
         raise _Misfit(way.at, line.wrong("step", text))
     rewards = game.rewards(way.state)
-    for seat, (ours, theirs) in enumerate(zip(rewards, match.rewards, strict=True)):
-        if not math.isnan(theirs) and abs(ours - theirs) > CLOSE:
-            own = [line for line in match.lines if line.data.seat == seat] or match.lines
-            text = f"{theirs:g} for seat {seat}, but by the actions it is {ours:g}"
-            raise _Misfit(way.at, own[-1].wrong("reward", text))
+    for line, name, seat, theirs in match.rewards:
+        if abs(rewards[seat] - theirs) > CLOSE:
+            text = f"{theirs:g} for seat {seat}, but by the actions it is {rewards[seat]:g}"
+            raise _Misfit(way.at, line.wrong(name, text))
     if not fits(way.state):
         text = "the game ends in another position"
         raise _Misfit(way.at, match.lines[-1].wrong("step", text))

@@ -1,1 +1,1 @@
-"""Wording: how much of a measure other wordings of the same questions would have changed."""
+"""Wording: how far measures move where the same questions are asked in other words."""

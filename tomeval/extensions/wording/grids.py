@@ -1,226 +1,154 @@
-"""Runs laid out by wording: for every model and task, players by wordings by episodes."""
+"""Runs laid out by wording: one measure of the players of a model in a task, by episode."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tomeval.comparing.sides import Runs, Side, metric_names, opened, read_sides
+from tomeval.comparing.sides import Side
 from tomeval.core.errors import TomevalError
 from tomeval.runs.capabilities import Worded
-from tomeval.runs.domain import Domain
-from tomeval.statistics.paired import FloatArray
-
-NOTHING_SWEPT = (
-    "no language model's player was asked in two wordings here: sweep labels, or options such as "
-    "prompts, option_order or goal"
-)
-
-Unit = tuple[int, Any]
-"""A seed and a sampling unit, see `tomeval.runs.cell.RunCell.clusters`."""
-
-
-class Factor(NamedTuple):
-    """An option of wording and its values in a run."""
-
-    name: str
-    levels: tuple[str, ...]
-
+from tomeval.statistics.paired import FloatArray, IntArray
 
 Cells = Mapping[tuple[str, tuple[str, ...]], Sequence[Side]]
-"""What was played, by player and values of the factors."""
+"""What was played, by player and by the values of the options that are swept."""
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """One model in one task, and a measure of players that all were asked in all wordings.
+class Grid(NamedTuple):
+    """One measure of one model in one task, of players that all were asked in all wordings.
 
-    `where` names the model and the task. `exact`: every distinct episode was played once
-    everywhere, so means have no sampling error. `values`, shape (S, l_1, ..., l_k, U), are those of
-    `metric` of S `players`, such as strategies, under the values of k `factors`, by sampling unit,
-    such as an episode, that the cells share; NaN where a cell lacks it. `notes` say what was left
-    out, and why.
+    `options` have the values that were swept. `values`, shape (S, W, U), are those of S `players`,
+    such as strategies, in W wordings, all combinations of the values, the last option's fastest, by
+    sampling unit, such as an episode, which all may share; NaN where a cell lacks it. `exact`:
+    every distinct episode was played once everywhere, so that means have no sampling error.
     """
 
-    model: str
-    task: dict[str, Any]
-    where: str
-    exact: bool
     players: tuple[str, ...]
-    factors: tuple[Factor, ...]
-    metric: str = ""
-    values: FloatArray = field(default_factory=lambda: np.zeros(0))
-    notes: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]]
+    values: FloatArray
+    exact: bool
 
     @property
-    def wordings(self) -> list[str]:
-        """The W combinations of values in words, the last factor's fastest."""
-        return [", ".join(one) for one in itertools.product(*(f.levels for f in self.factors))]
+    def sources(self) -> dict[str, tuple[list[str], IntArray]]:
+        """The names of each source's values, and which of them each cell has, shape (S * W,).
+
+        Sources are the ``player``, every option, and ``any wording``: whole combinations.
+        """
+        wordings = list(itertools.product(*self.options.values()))
+        cells = list(itertools.product(range(len(self.players)), wordings))
+        sources = {"player": (list(self.players), np.array([player for player, _ in cells]))}
+        for place, (name, levels) in enumerate(self.options.items()):
+            numbers = np.array([levels.index(wording[place]) for _, wording in cells])
+            sources[name] = (list(levels), numbers)
+        numbers = np.array([wordings.index(wording) for _, wording in cells])
+        sources["any wording"] = ([", ".join(wording) for wording in wordings], numbers)
+        return {name: source for name, source in sources.items() if len(source[0]) > 1}
 
 
-def filled(laid: Grid, cells: Cells, metric: str, column: int) -> Grid:
-    """Return a grid with the measure in a column of the sides' values, complete.
+class Range(NamedTuple):
+    """The largest less the smallest of some means, with a 95 % interval, and their places."""
+
+    value: float
+    low: float
+    high: float
+    smallest: int
+    largest: int
+
+
+def swept(asked: Sequence[Worded]) -> dict[str, tuple[str, ...]]:
+    """Return the options of wording that have several values, with these."""
+    levels = {
+        name: tuple(dict.fromkeys(one.options[name] for one in asked)) for name in asked[0].options
+    }
+    return {name: values for name, values in levels.items() if len(values) > 1}
+
+
+def grid_of(cells: Cells, options: Mapping[str, tuple[str, ...]], column: int) -> Grid:
+    """Return the grid of the measure in a column of the sides' values.
 
     Raises
     ------
     TomevalError
-        No two wordings are left of which all players have episodes.
+        No player has enough complete episodes in every wording.
     """
-    draws = {
-        (side.seed, label): drawn
-        for sides in cells.values()
-        for side in sides
-        if not side.cell.each_once
-        for label, drawn in zip(side.clusters.tolist(), side.which.tolist(), strict=True)
-    }
-    by_cell = {
-        key: [pair for side in sides for pair in _by_unit(side, column, laid.exact, draws)]
-        for key, sides in cells.items()
-    }
-    units = dict.fromkeys(unit for pairs in by_cell.values() for unit, _ in pairs)
-    number = {unit: index for index, unit in enumerate(units)}
-    names = [laid.players, *(factor.levels for factor in laid.factors)]
-    total = np.zeros((*map(len, names), len(units)))
-    count = np.zeros_like(total)
-    for (player, levels), pairs in by_cell.items():
-        at = tuple(some.index(one) for some, one in zip(names, (player, *levels), strict=True))
-        for unit, value in pairs:
-            if np.isfinite(value):
-                total[(*at, number[unit])] += value
-                count[(*at, number[unit])] += 1
-    values = np.full(total.shape, np.nan)
-    np.divide(total, count, out=values, where=count > 0)
-    kept, left_out = _complete((count > 0).sum(axis=-1) >= (1 if laid.exact else 2), names)
-    if not kept or all(len(part) < 2 for part in kept[1:]):
-        raise TomevalError("no two wordings have enough complete episodes of a player")
-    titles = ["player", *(factor.name for factor in laid.factors)]
-    swept = [
-        Factor(factor.name, tuple(factor.levels[i] for i in part))
-        for factor, part in zip(laid.factors, kept[1:], strict=True)
-    ]
-    single = tuple(1 + i for i, factor in enumerate(swept) if len(factor.levels) < 2)
-    return replace(
-        laid,
-        players=tuple(laid.players[i] for i in kept[0]),
-        factors=tuple(factor for factor in swept if len(factor.levels) > 1),
-        metric=metric,
-        values=values[np.ix_(*kept, range(len(units)))].squeeze(axis=single),
-        notes=tuple(
-            f"{titles[axis]} {level!r} is left out: {missing} of its {cells} cells have too few "
-            "complete episodes"
-            for axis, level, missing, cells in left_out
-        ),
+    exact = all(side.cell.each_once for sides in cells.values() for side in sides)
+    wordings = list(itertools.product(*options.values()))
+    by_cell = {key: _by_unit(sides, column, exact) for key, sides in cells.items()}
+    least = 1 if exact else 2
+    players = tuple(
+        player
+        for player in dict.fromkeys(player for player, _ in cells)
+        if all(len(by_cell.get((player, wording), ())) >= least for wording in wordings)
     )
-
-
-def _by_unit(
-    side: Side, column: int, exact: bool, draws: Mapping[Unit, int]
-) -> Iterable[tuple[Unit, float]]:
-    """Return the values of a cell by unit; `draws` are what every unit drew, such as its partner.
-
-    Where each distinct episode was played once, its value holds for all units of its draw.
-    """
-    values = side.values[:, column].tolist()
-    if not side.cell.each_once:
-        return zip(((side.seed, label) for label in side.clusters.tolist()), values, strict=True)
-    drawn = dict(zip(side.which.tolist(), values, strict=True))
-    if exact:
-        return [((0, draw), value) for draw, value in drawn.items()]
-    return [
-        (unit, drawn[draw])
-        for unit, draw in draws.items()
-        if unit[0] == side.seed and draw in drawn
+    if not players:
+        raise TomevalError("no player has enough complete episodes in all wordings")
+    units = list(dict.fromkeys(unit for values in by_cell.values() for unit in values))
+    rows = [
+        [[by_cell[player, wording].get(unit, math.nan) for unit in units] for wording in wordings]
+        for player in players
     ]
+    return Grid(players, options, np.array(rows), exact)
 
 
-def _complete(
-    present: NDArray[np.bool_], levels: Sequence[Sequence[str]]
-) -> tuple[list[list[int]], list[tuple[int, str, int, int]]]:
-    """Return what to keep of every axis so that all cells are there, and what is left out.
+def _by_unit(sides: Sequence[Side], column: int, exact: bool) -> dict[Any, float]:
+    """Return the mean of each unit: of a seed and cluster, or if `exact` of what was drawn."""
+    values: dict[Any, list[float]] = {}
+    for side in sides:
+        labels = side.which if exact else side.clusters
+        for label, value in zip(labels.tolist(), side.values[:, column].tolist(), strict=True):
+            if math.isfinite(value):
+                values.setdefault((0 if exact else side.seed, label), []).append(value)
+    return {unit: float(np.mean(several)) for unit, several in values.items()}
 
-    The value that lacks most of its cells goes first. Left out: axis, value, missing cells, cells.
+
+def range_of(values: FloatArray, groups: IntArray, exact: bool = False) -> Range:
+    """Return the range of the true means of groups of cells: the largest less the smallest.
+
+    Parameters
+    ----------
+    values : ndarray, shape (C, U)
+        One value per cell and unit, such as an episode that all cells share; NaN where a cell lacks
+        the unit. Units are independent; values of one unit need not be.
+    groups : ndarray of int, shape (C,)
+        The group of each cell; cells of a group count the same.
+    exact : bool
+        The units are all there are: means have no noise, and the range has no interval.
+
+    Notes
+    -----
+    Every pair of means has Student's interval at the level that Bonferroni's correction gives, and
+    the range lies between the largest lower and the largest upper end of |difference|. With more
+    than two means it is conservative. The range of the estimates itself lies too high where the
+    true means are alike; its interval then begins at 0.
+
+    Examples
+    --------
+    >>> range_of(np.array([[0.9, 1.1], [3.1, 2.9]]), np.array([0, 1]))[:3]
+    (2.0, 0.0, 4.541...)
     """
-    kept = [list(range(size)) for size in present.shape]
-    left_out = []
-    while not (now := present[np.ix_(*kept)]).all():
-        worst = (0.0, 0, 0, 0, 0)
-        for axis, places in enumerate(kept):
-            others = tuple(a for a in range(now.ndim) if a != axis)
-            missing, cells = (~now).sum(axis=others), now.size // len(places)
-            index = int(missing.argmax())
-            worst = max(worst, (missing[index] / cells, axis, index, int(missing[index]), cells))
-        _, axis, index, gone, cells = worst
-        left_out.append((axis, levels[axis][kept[axis].pop(index)], gone, cells))
-        if not kept[axis]:
-            return [], left_out
-    return kept, left_out
+    from scipy.special import stdtrit
 
-
-def grids_of(
-    runs: Runs, metrics: Sequence[str] | None = None, reference: str | None = None
-) -> tuple[Domain, list[Grid], list[str]]:
-    """Return the runs' domain, every complete grid, and notes on what was left out.
-
-    By model and task, then measure. `runs` and `reference` as for `tomeval.comparing.compare`;
-    `metrics` are the measures, by default the headline of the runs' domain.
-
-    Raises
-    ------
-    TomevalError
-        The wording varies nowhere.
-    """
-    grids, notes = [], []
-    with opened(runs) as listed:
-        domain = listed[0].domain
-        names = metric_names(listed, metrics if metrics is not None else listed[0].headline)
-        groups: dict[tuple[Any, ...], list[tuple[Worded, Side]]] = {}
-        for side in read_sides(listed, None, names, reference):
-            said = domain.compare.worded(side.cell)
-            if said is not None:
-                without = (domain.compare.by[0], *said.options)
-                task = {k: v for k, v in side.task.items() if k not in without}
-                groups.setdefault((said.model, *task.items()), []).append((said, side))
-        swept = [one for key, mine in groups.items() if (one := _swept(domain, key, mine))]
-        if not swept:
-            raise TomevalError(NOTHING_SWEPT)
-        for laid, cells in swept:
-            for column, name in enumerate(names):
-                try:
-                    grids.append(filled(laid, cells, name, column))
-                except TomevalError as error:
-                    notes.append(f"{laid.where}: {error}")
-                else:
-                    notes += [f"{laid.where}: {note}" for note in grids[-1].notes]
-    return domain, grids, list(dict.fromkeys(notes))
-
-
-def _swept(
-    domain: Domain, key: tuple[Any, ...], mine: Sequence[tuple[Worded, Side]]
-) -> tuple[Grid, Cells] | None:
-    """Return one model in one task, still without values; None if there is one wording only."""
-    options = [said.options for said, _ in mine]
-    levels = {name: tuple(dict.fromkeys(one[name] for one in options)) for name in options[0]}
-    factors = tuple(Factor(name, some) for name, some in levels.items() if len(some) > 1)
-    if not factors:
-        return None
-    cells: dict[tuple[str, tuple[str, ...]], list[Side]] = {}
-    short = _short_names(list(dict.fromkeys(said.player for said, _ in mine)))
-    for said, side in mine:
-        wording = tuple(said.options[factor.name] for factor in factors)
-        cells.setdefault((short[said.player], wording), []).append(side)
-    exact = all(side.cell.each_once for _, side in mine if len(side.episodes))
-    task = dict(key[1:])
-    where = ", ".join(filter(None, (key[0], domain.compare.words(task)))) or "the task"
-    return Grid(key[0], task, where, exact, tuple(short.values()), factors), cells
-
-
-def _short_names(players: Sequence[str]) -> dict[str, str]:
-    """Return names without options where they tell players apart all the same."""
-    short = {player: player.partition("(")[0] for player in players}
-    several = [name for name in short.values() if list(short.values()).count(name) > 1]
-    return {player: player if name in several else name for player, name in short.items()}
+    there = np.isfinite(values)
+    count = there.sum(axis=1, keepdims=True)
+    cell_means = np.where(there, values, 0.0).sum(axis=1, keepdims=True) / count
+    member = (groups == np.arange(groups.max() + 1)[:, None]).astype(float)
+    member /= member.sum(axis=1, keepdims=True)
+    means = (member @ cell_means)[:, 0]
+    smallest, largest = int(means.argmin()), int(means.argmax())
+    value = float(means[largest] - means[smallest])
+    if exact:
+        return Range(value, math.nan, math.nan, smallest, largest)
+    # how far every unit moves a mean: sums of products estimate variances and covariances
+    moves = np.where(there, values - cell_means, 0.0) / np.sqrt(count * (count - 1.0))
+    products = (member @ moves) @ (member @ moves).T
+    own = np.diag(products)
+    error = np.sqrt(np.clip(own[:, None] + own - 2 * products, 0.0, None))
+    pairs = len(means) * (len(means) - 1) / 2
+    reach = float(stdtrit(count.min() - 1, 1 - 0.025 / pairs)) * error
+    gaps = np.abs(means[:, None] - means)
+    low, high = float((gaps - reach).max()), float((gaps + reach).max())
+    return Range(value, max(0.0, low), high, smallest, largest)

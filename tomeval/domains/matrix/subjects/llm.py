@@ -9,19 +9,14 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import named
 from tomeval.core.outcomes import Decision, Invalid, Said
-from tomeval.domains.matrix.asides import asked
-from tomeval.domains.matrix.framing import NONE, framed, prompts_of
 from tomeval.domains.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
 from tomeval.domains.matrix.observation import option_order as option_order_of
-from tomeval.domains.matrix.scene import EXAMPLES, MatrixScene
-from tomeval.domains.matrix.steps import DRAW
-from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
-from tomeval.strategies.asking import Asker, request_seed
+from tomeval.domains.matrix.scene import EXAMPLES, NONE, MatrixScene, framed, prompts_of
+from tomeval.domains.matrix.steps import DRAW, Answer
+from tomeval.domains.matrix.subjects.base import Seat, Subject, stated
+from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
@@ -114,14 +109,6 @@ class SubjectOptions(ScoredOptions):
             )
 
 
-def draws_of(options: Mapping[str, Any]) -> int:
-    """Return how many draws a subject of these options is asked for in every round.
-
-    None where its predictions are scored, as `LLMSubject.aside` asks.
-    """
-    return 0 if scores_predictions(options) else int(options.get("draws", 0))
-
-
 def scores_predictions(options: Mapping[str, Any]) -> bool:
     """Tell whether a subject of these options predicts by scored labels."""
     strategy = parse_strategy(options.get("strategy", SubjectOptions.strategy))
@@ -139,9 +126,7 @@ class LLMSubject(Subject, Foresight):
 
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
-        asides = named("asides")
-        self.settings = SubjectOptions(**{k: v for k, v in options.items() if k not in asides})
-        self.asides = asked(options, seat.horizon)
+        self.settings = SubjectOptions(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.predicts_first
         self.looks_ahead = strategy.is_told
@@ -175,8 +160,7 @@ class LLMSubject(Subject, Foresight):
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options with their defaults."""
-        own = {field.name: field.default for field in fields(SubjectOptions)}
-        return own | dict.fromkeys(named("asides"), "never")
+        return {field.name: field.default for field in fields(SubjectOptions)}
 
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
@@ -232,21 +216,10 @@ class LLMSubject(Subject, Foresight):
         return tuple(answers)
 
     async def aside(self, observation: Observation) -> Mapping[str, Answer]:
-        """Ask what extensions ask in this round, and the literal question again.
-
-        Ties of scored labels are drawn from a generator of their own, so that the subject's other
-        draws are the same whatever is asked.
-        """
-        answers: dict[str, Answer] = {}
-        step = observation.round
-        for aside in (aside for aside, rounds in self.asides.items() if step in rounds):
-            rng = np.random.default_rng(request_seed(self.seat.name, aside.form, step))
-            for number, question in enumerate(aside.questions(self.seat, step)):
-                answer = (await self.player.ask(question, rng=rng)).answer
-                answers[f"{aside.form} {number}"] = self._close(answer)
+        """Ask the literal question again, as often as `SubjectOptions.draws` says."""
         if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
-            answers |= await self._draws()
-        return answers
+            return await self._draws()
+        return {}
 
     async def _draws(self) -> Mapping[str, Answer]:
         """Ask the literal question again and again.
