@@ -68,9 +68,6 @@ def test_a_strategy_without_a_model_is_refused(tomeval, tmp_path, monkeypatch, t
     assert tomeval("prompt", "--experiment", "own.toml")[:2] == (0, named)
 
 
-_SAME = "subjects[1]: the same subject as subjects[0]"
-
-
 def test_what_ships_goes_by_its_name(tomeval) -> None:
     code, _, errors = tomeval("plan", "quickstart", "--set", "horizon=0")
     assert code == 2
@@ -110,7 +107,6 @@ MISTAKES = [
     ("tabel runs/mine", "no such command 'tabel' (did you mean 'table'?)"),
     ("table runs/mine --metrc tom", "no such option: --metrc (did you mean --metric?)"),
     ("table runs/mine --format cvs", "(did you mean 'csv'?); see `tomeval table --help`"),
-    ("table runs/mine --what cell", "(did you mean 'cells'?)"),
     ("table runs/mine --metric regrets", "unknown metric 'regrets' (did you mean 'regret'?)"),
     ("table runs/mine --where gme=RPS", "unknown column 'gme' (did you mean 'game'?)"),
     ("table runs/mine --where game=RSP", "no cell has the game 'RSP' (did you mean 'RPS'?)"),

@@ -109,14 +109,6 @@ class Stored:
         rows = self.query(sql, (cell, episode, seat))
         return {request: self._unpack(reply) for request, reply in rows}
 
-    def kept_reply(self, cell: int, episode: int, seat: str, request: str) -> bytes | None:
-        """Return the kept reply to one request, packed; None: there is none."""
-        keys = "cell = ? AND episode = ? AND seat = ? AND request = ?"
-        rows = self.query(
-            f"SELECT reply FROM answered WHERE {keys}", (cell, episode, seat, request)
-        )
-        return next((bytes(reply) for (reply,) in rows), None)
-
     def all_replies(self) -> Iterator[tuple[int, int, str, str, bytes]]:
         """Yield all kept replies: cell, episode, seat, request, and the packed reply."""
         keys = "cell, episode, seat, request"

@@ -53,25 +53,6 @@ def steps(store: Store) -> dict[tuple[int, str], int]:
     return {(cell, status): int(count) for cell, status, count in store.query(sql)}
 
 
-def calls_by_episode(store: Store, cells: Iterable[int]) -> dict[tuple[int, int], int]:
-    """Return how many model calls the episodes of some cells have, those that have any."""
-    return _by_episode(store, "calls", cells)
-
-
-def invalid_by_episode(store: Store, cells: Iterable[int]) -> dict[tuple[int, int], int]:
-    """Return how many answers were invalid in the episodes of some cells, where any were."""
-    reasons = ", ".join(f"'{reason}'" for reason in INVALID_REASONS)
-    return _by_episode(store, "asked", cells, f"outcome IN ({reasons})")
-
-
-def _by_episode(
-    store: Store, table: str, cells: Iterable[int], where: str = "1"
-) -> dict[tuple[int, int], int]:
-    mine = ", ".join(map(str, cells))
-    sql = f"SELECT cell, episode, COUNT(*) FROM {table} WHERE cell IN ({mine}) AND {where}"
-    return {(cell, n): count for cell, n, count in store.query(f"{sql} GROUP BY cell, episode")}
-
-
 def seats(store: Store) -> dict[int, int]:
     """Return how many seats of each cell have model calls."""
     return dict(store.query("SELECT cell, COUNT(DISTINCT seat) FROM calls GROUP BY cell"))
