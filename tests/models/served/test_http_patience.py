@@ -48,15 +48,6 @@ def post(server, *, clock=None, count=1, **options):
     return asyncio.run(run())
 
 
-def test_a_server_that_says_to_come_back_at_once_is_not_asked_without_pause():
-    clock = FakeTime()
-    with FakeServer() as server:
-        for after in ("0", "-5", "0.001", "0"):
-            server.faults.append({"status": 429, "headers": {"Retry-After": after}})
-        post(server, clock=clock)
-    assert clock.slept == [0.75, 1.5, 3.0, 6.0]
-
-
 def test_what_is_added_to_a_long_wait_is_a_few_seconds():
     assert delay(3600, 1, 1.0) == 3610
     assert delay(5, 1, 1.0) == 5.5
@@ -181,13 +172,6 @@ def test_what_was_wrong_at_the_end_of_a_request_is_told_apart(fault, error):
         server.faults.append(fault)
         with pytest.raises(error):
             post(server, retry_budget=0, timeout=0.5)
-
-
-def test_nobody_at_the_address_is_no_reply_either():
-    with FakeServer() as server:
-        pass
-    with pytest.raises(Unanswered, match="ConnectError"):
-        post(server, retry_budget=0)
 
 
 def test_errors_of_single_requests_do_not_end_it():
