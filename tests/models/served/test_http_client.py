@@ -492,7 +492,9 @@ def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
 def test_a_web_page_is_not_waited_for_at_the_start_and_may_pass_later():
     with FakeServer() as server:
         server.page = "<!DOCTYPE html><html><title>Sign in</title></html>"
-        with pytest.raises(TomevalError, match=r"not an OpenAI-compatible server.* 'Sign in'") as told:
+        with pytest.raises(
+            TomevalError, match=r"not an OpenAI-compatible server.* 'Sign in'"
+        ) as told:
             post(server, probing=True)
         assert server.url in str(told.value)
         assert len(server.requests) == 2
