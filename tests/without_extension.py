@@ -78,7 +78,7 @@ def main(package: str, name: str, folder: Path) -> None:
     whole = [
         ("plot", run, "--only", "forest", "--out", folder / "figures"),
         ("compare", run, "--by", "subject"),
-        ("report", run, "-o", folder / "report.html", "--only", "forest"),
+        ("report", run, "-o", folder / "report.html", "--no-figures"),
         ("export", run, "--out", folder / "steps.csv"),
         ("export", run, "--what", "episodes", "--format", "jsonl", "--out", folder / "e.jsonl"),
         ("transcript", run, "--cell", "0", "--episode", "0"),

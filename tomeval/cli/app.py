@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import takewhile
 from typing import Annotated, Any
 
 import typer
@@ -110,7 +111,8 @@ class _Parted(TyperCommand):
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         """Choose the part that claims an argument, else the one that claims none, and begin it."""
-        name, words = str(self.name), [word for word in args if not word.startswith("-")]
+        name = str(self.name)
+        words = list(takewhile(_is_word, args)) or list(filter(_is_word, args))
         if not words and {"--help"} & {*args}:
             return super().make_context(info_name, args, parent=parent, **extra)
         parts, missing = [], None
@@ -130,6 +132,10 @@ class _Parted(TyperCommand):
                 return _command(name, run).make_context(info_name, args, parent=parent, **extra)
         known = [name for _, _, names in parts if names for name in names()]
         raise missing or unknown("name", words[0], known, name)
+
+
+def _is_word(text: str) -> bool:
+    return not text.startswith("-")
 
 
 class Command(TyperCommand):

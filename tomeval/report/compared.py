@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
 from tomeval.core.errors import TomevalError
 from tomeval.report.table import comparison_table
 from tomeval.runs.results import Run
-
-if TYPE_CHECKING:
-    from tomeval.report.page import ReportOptions
+from tomeval.statistics.estimates import AUTO
 
 MOST_GROUPS = 8
 """With more groups than this, such as models, all are compared together."""
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report holds.
+
+    Attributes
+    ----------
+    interval : {"auto", "normal", "t", "bca", "sequence"}
+        How the table's intervals are made, see `tomeval.statistics.estimate`.
+    reference : str, optional
+        What regret is measured from, if the domain knows several; overrides the cells' own.
+    by, baseline : str, optional
+        What is compared, and with which level; see `tomeval.comparing.compare`. Default: the first
+        of `Compare.by` that has several levels, or several runs; and the first of these.
+    games : bool
+        Whether a few games are shown with their prompts and replies, see `tomeval.report.games`.
+    figures : bool
+        Whether the first figures are drawn, `Show.first_figures`; ``tomeval plot`` draws others.
+    metrics : sequence of str
+        The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
+        the headline ones. All others are in a table that opens on demand.
+    """
+
+    interval: str = AUTO
+    reference: str | None = None
+    by: str | None = None
+    baseline: str | None = None
+    games: bool = True
+    figures: bool = True
+    metrics: Sequence[str] = ()
 
 
 def comparisons(

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,45 +17,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.text import visible
 from tomeval.report import facts, notices
-from tomeval.report.compared import comparisons
+from tomeval.report.compared import ReportOptions, comparisons
 from tomeval.report.games import games
 from tomeval.report.table import Further, further, interval_words, main_table, valued
 from tomeval.runs.results import Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures, first_part
-from tomeval.statistics.estimates import AUTO
 
 _HERE = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class ReportOptions:
-    """What a report holds.
-
-    Attributes
-    ----------
-    interval : {"auto", "normal", "t", "bca", "sequence"}
-        How the table's intervals are made, see `tomeval.statistics.estimate`.
-    reference : str, optional
-        What regret is measured from, if the domain knows several; overrides the cells' own.
-    by, baseline : str, optional
-        What is compared, and with which level; see `tomeval.comparing.compare`. Default: the first
-        of `Compare.by` that has several levels, or several runs; and the first of these.
-    games : bool
-        Whether a few games are shown with their prompts and replies, see `tomeval.report.games`.
-    figures : bool
-        Whether the first figures are drawn, `Show.first_figures`; ``tomeval plot`` draws others.
-    metrics : sequence of str
-        The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
-        the headline ones. All others are in a table that opens on demand.
-    """
-
-    interval: str = AUTO
-    reference: str | None = None
-    by: str | None = None
-    baseline: str | None = None
-    games: bool = True
-    figures: bool = True
-    metrics: Sequence[str] = ()
 
 
 def write_report(

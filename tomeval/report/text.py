@@ -35,10 +35,10 @@ def text_of(grid: Grid, width: int | None = None) -> str:
 def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
     """Return the lines of a table.
 
-    Without a `width` it is as wide as it is. Else the first of these that fits: with headings and
-    long texts in several lines; with ``±`` without blanks; with the first of several leading
+    Without a `width` it is as wide as it is. Else the first of these that fits: with headings in
+    several lines, and long texts too; with ``±`` without blanks; with one of several leading
     columns above groups of rows; the same without some of the columns that it can spare, which a
-    line above it names; with names in several lines. If none does, it goes on below itself in
+    line above it names; with all texts in several lines. If none does, it goes on below itself in
     parts, each with the columns that tell rows apart.
     """
     grid = replace(grid, body=_aligned(grid.body))
@@ -61,23 +61,22 @@ def _columns(grid: Grid) -> tuple[list[str], list[list[str]]]:
     return grid.heads, [[row[i] for row in grid.body] for i in range(len(grid.heads))]
 
 
-def _sizes(head: str, cells: Sequence[str], fold: bool) -> tuple[int, int]:
+def _sizes(head: str, cells: Sequence[str], fold: int) -> tuple[int, int]:
     """Return how wide the cells of a column are, and how narrow it can be: numbers stay whole.
 
-    Texts do too, unless they are long or `fold` says that they need not.
+    So do texts if `fold` is 0; if it is 1, those that are not long.
     """
     cells = [text for text in cells if not text.startswith(_TITLE)]
     most = max(map(cell_len, cells), default=0)
     least = max(min(least_room(text), _LONG) for text in head.split("\n"))
     if all(text in ("", MISSING) or VALUE.fullmatch(text.strip()) for text in cells):
         return most, max(least, most)
-    whole = max(least_room(text, 3) for text in cells)
-    parts = 2 * _SHORT
-    if fold:
-        parts = max(_SHORT, min(parts, max(map(least_room, cells))))
-    elif most <= _LONG:
-        parts = most
-    return most, max(least, whole, min(most, parts))
+    parts = most
+    if fold == 1 and most > _LONG:
+        parts = 2 * _SHORT
+    elif fold == 2:
+        parts = max(_SHORT, min(2 * _SHORT, max(map(least_room, cells))))
+    return most, max(least, *(least_room(text, 3) for text in cells), min(most, parts))
 
 
 def _natural(grid: Grid) -> list[int]:
@@ -93,35 +92,41 @@ def _fitted(grid: Grid, width: int) -> list[tuple[Grid, list[int]]]:
     for count in range(len(grid.spare) + 1):
         some = grid.without(count)
         tight = replace(some, body=[[_tight(text) for text in row] for row in some.body])
-        for one in (some, tight, *_sectioned(tight)):
-            if rooms := _rooms(one, width, fold=False):
+        for one, fold in ((some, 0), (some, 1), *((one, 0) for one in (tight, *_sectioned(tight)))):
+            if rooms := _rooms(one, width, fold):
                 return [(one, rooms)]
-    if rooms := _rooms(tight, width, fold=True):
-        return [(tight, rooms)]
-    sizes = [_sizes(head, cells, True)[1] for head, cells in zip(*_columns(tight), strict=True)]
+    folded = [(one, _rooms(one, width, 2)) for one in (tight, *_sectioned(tight))]
+    if fitting := [fit for fit in folded if fit[1]]:
+        return [min(fitting, key=lambda fit: sum(1 for _ in _lines(*fit)))]
+    sizes = [_sizes(head, cells, 2)[1] for head, cells in zip(*_columns(tight), strict=True)]
     parts = tight.parts([size + _BETWEEN for size in sizes], width + _BETWEEN)
     return [fit for part in parts for fit in _squeezed(tight.of(part), width)]
 
 
 def _sectioned(grid: Grid) -> Iterator[Grid]:
-    """Yield it with the values of its first leading column, if they repeat, above their rows."""
-    groups: dict[str, list[int]] = {}
-    for number, row in enumerate(grid.body):
-        groups.setdefault(row[0].strip(), []).append(number)
-    if len(groups) == len(grid.body) or not 1 < len(grid.lead) < len(grid.heads):
-        return
-    body, best = [], set()
-    for value, numbers in groups.items():
-        body.append([_TITLE + (value or f"no {grid.heads[0]}"), *[""] * (len(grid.heads) - 2)])
-        for number in numbers:
-            best |= {(len(body), column - 1) for row, column in grid.best if row == number}
-            body.append(["  " + grid.body[number][1], *grid.body[number][2:]])
-    lead = [column - 1 for column in grid.lead[1:]]
-    yield Grid(grid.above, ["  " + grid.heads[1], *grid.heads[2:]], body, lead, best)
+    """Yield it with the values of a leading column above their rows, that of fewest values first.
+
+    A value that stands in every row by itself makes no groups.
+    """
+    values = {column: [row[column].strip() for row in grid.body] for column in grid.lead}
+    for column in sorted(values, key=lambda i: len({*values[i]})) if len(values) > 1 else ():
+        names = dict.fromkeys(values[column])
+        if len(names) == len(grid.body):
+            continue
+        left = grid.of([i for i in range(len(grid.heads)) if i != column])
+        body, best = [], set()
+        for name in names:
+            title = _TITLE + (name or f"no {grid.heads[column]}")
+            body.append([title, *[""] * (len(left.heads) - 1)])
+            for number, (first, *rest) in enumerate(left.body):
+                if values[column][number] == name:
+                    best |= {(len(body), place) for row, place in left.best if row == number}
+                    body.append([f"  {first}", *rest])
+        yield replace(left, body=body, best=best)
 
 
-def _rooms(grid: Grid, width: int, fold: bool) -> list[int]:
-    """Return widths of columns that fit together; empty if there are none."""
+def _rooms(grid: Grid, width: int, fold: int) -> list[int]:
+    """Return widths of columns that fit together; or none; `fold` as in `_sizes`."""
     left = width - _BETWEEN * (len(grid.heads) - 1)
     if sum(rooms := _natural(grid)) <= left:
         return rooms
@@ -135,9 +140,9 @@ def _rooms(grid: Grid, width: int, fold: bool) -> list[int]:
 
 def _squeezed(part: Grid, width: int) -> Iterator[tuple[Grid, list[int]]]:
     """Yield a part; where it is too wide its first column gives way, or stands by itself."""
-    sizes = [_sizes(head, cells, True) for head, cells in zip(*_columns(part), strict=True)]
+    sizes = [_sizes(head, cells, 2) for head, cells in zip(*_columns(part), strict=True)]
     left = width - sum(least + _BETWEEN for _, least in sizes[1:])
-    if rooms := _rooms(part, width, fold=True):
+    if rooms := _rooms(part, width, 2):
         yield part, rooms
     elif left >= max(_SHORT, *(least_room(row[0], 3) for row in part.body)):
         yield part, [left, *(least for _, least in sizes[1:])]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.extensions import part
+from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
-from tomeval.domains.matrix.subjects import SUBJECTS, LLMSubject
+from tomeval.domains.matrix.subjects import LLMSubject, subject_class
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.models import is_served, model_name
 from tomeval.strategies import recorded_strategy
@@ -39,9 +39,11 @@ def nothing_drawn(setup: Setup) -> bool:
 
 def _by_rule(setup: Setup) -> bool:
     """Tell whether a language model leaves nothing to chance; see `nothing_drawn`."""
-    # None in a run with a subject from outside that is not loaded
-    kind = SUBJECTS.get(setup.kind) or part("subjects", setup.kind)
-    if kind is None or not issubclass(kind, LLMSubject):
+    try:
+        kind = subject_class(setup.kind)
+    except TomevalError:  # in a run whose subject is of an extension that is not here
+        return False
+    if not issubclass(kind, LLMSubject):
         return False
     spec = _option(setup, "model")
     # Sets without a model are made in tests and examples only, and sit down with a script.

@@ -225,6 +225,26 @@ class InspectModel(Model):
         return without_prefill(prompt)
 
 
+class EvalModel(InspectModel):
+    """The model of an eval, with inspect_ai's own settings of caches, retries and limits."""
+
+    _caching: Mapping[str, Any] = {}
+    last_error = ""
+
+    def __init__(self, model: Any, scores: bool) -> None:
+        self._given = model
+        super().__init__(f"inspect:{model}", scores=scores)
+
+    def _open(self) -> Any:
+        return self._given
+
+    def _explained(self, error: Exception) -> Exception:
+        limited = type(error).__name__ == "LimitExceededError"
+        result = error if limited else super()._explained(error)
+        self.last_error = str(result)
+        return result
+
+
 _PLACES = re.compile(r"(^|[._])(url|uri|host|endpoint|proxy|proxies|address)([.]|$)", re.I)
 
 

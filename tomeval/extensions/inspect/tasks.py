@@ -10,11 +10,11 @@ from typing import Any
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageAssistant, Model, get_model
+from inspect_ai.model import ChatMessageAssistant, get_model
 from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import EarlyStop, LimitExceededError
+from inspect_ai.util import EarlyStop
 from rich.markup import escape
 
 from tomeval import __version__
@@ -23,7 +23,7 @@ from tomeval.core.outcomes import FAILED
 from tomeval.core.resources import experiment_path, read_toml
 from tomeval.extensions.inspect import episodes as episodes_
 from tomeval.extensions.inspect.importing import KEPT
-from tomeval.extensions.inspect.model import InspectModel
+from tomeval.extensions.inspect.model import EvalModel
 from tomeval.models.base import BackendError
 from tomeval.runs.domain import cell_names, get_domain
 from tomeval.runs.experiment import Experiment
@@ -40,26 +40,6 @@ _OURS = (
 )
 
 
-class _EvalModel(InspectModel):
-    """The model of an eval, with inspect_ai's own settings of caches, retries and limits."""
-
-    _caching: Mapping[str, Any] = {}
-    last_error = ""
-
-    def __init__(self, model: Model, scores: bool) -> None:
-        self._given = model
-        super().__init__(f"inspect:{model}", scores=scores)
-
-    def _open(self) -> Any:
-        return self._given
-
-    def _explained(self, error: Exception) -> Exception:
-        limited = isinstance(error, LimitExceededError)
-        result = error if limited else super()._explained(error)
-        self.last_error = str(result)
-        return result
-
-
 class Session:
     """The models of a task's evals, tested before the first sample as those of a run are.
 
@@ -68,7 +48,7 @@ class Session:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
-        self.models: dict[str, _EvalModel] = {}
+        self.models: dict[str, EvalModel] = {}
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
         """Check the eval's settings, and test the model."""
@@ -85,7 +65,7 @@ class Session:
             raise TomevalError("epochs: an episode is played once; raise -T episodes=...")
         experiment = episodes_.experiment_of(self.data, f"inspect:{model}")
         scores = any(cell.scores for cell in experiment.cells)
-        asked = self.models[str(model)] = _EvalModel(model, scores)
+        asked = self.models[str(model)] = EvalModel(model, scores)
         await asked.start()
         return KEPT
 
@@ -261,7 +241,7 @@ def engine(session: Session) -> Solver:
         model = session.models[str(state.model)]
         block = await episodes_.play(experiment, number, turn, model)
         if block.episodes[0][1] == FAILED:
-            raise BackendError(session.models[str(state.model)].last_error or "no reply")
+            raise BackendError(model.last_error or "no reply")
         rows = {"cell": number, "rows": episodes_.packed(block), "revision": model.revision}
         state.store.set(KEPT, rows | {"digest": episodes_.digest(experiment)})
         text = episodes_.measure(experiment, number, block).text

@@ -56,7 +56,7 @@ def import_(
 
 
 def _is_run(name: str) -> bool:
-    return Path(name).is_dir() or not Path(name).suffix or any(sign in name for sign in "*?[")
+    return Path(name).is_dir() or any(sign in name for sign in "*?[")
 
 
 IMPORT = CommandPart(import_, _is_run)
