@@ -20,7 +20,7 @@ from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.runs.schema import Schema
 from tomeval.strategies.asking import Asker, Asking
 from tomeval.strategies.labels import Labels
-from tomeval.strategies.overhearing import Overheard
+from tomeval.strategies.recording import Overheard
 
 RULES = {"one": lambda seen, size: 1, "next": lambda seen, size: (seen or [0])[-1] % size + 1}
 """Guessers without a model: the number they name, given those so far and how many there are."""

@@ -11,25 +11,29 @@ PLACEHOLDERS = (
 )
 """Words that stand for something in this project's manual, exactly as they stand there."""
 
-_OWN_API = {
-    "openai": "https://api.openai.com/v1",
-    "deepseek": "https://api.deepseek.com/v1",
-    "xai": "https://api.x.ai/v1",
-    "openrouter": "https://openrouter.ai/api/v1",
-    "ollama": "http://127.0.0.1:11434/v1",
-    "vllm": "http://127.0.0.1:8000/v1",
-    "sglang": "http://127.0.0.1:30000/v1",
-    "lmstudio": "http://127.0.0.1:1234/v1",
-}
-_OF_INSPECT = ("anthropic", "google", "mistral", "bedrock", "groq", "together", "azureai")
-_OF_HUB = ("huggingface", "huggingface_hub", "transformers", "local", "hub")
-_FAMILIES = (
-    (re.compile(r"(?:gpt-(?!oss)|chatgpt-|o[1345](?:-|$))", re.IGNORECASE), "openai"),
-    (re.compile(r"deepseek-(?:chat|reasoner)", re.IGNORECASE), "deepseek"),
-    (re.compile(r"grok-", re.IGNORECASE), "xai"),
-    (re.compile(r"claude", re.IGNORECASE), "anthropic"),
-    (re.compile(r"gemini", re.IGNORECASE), "google"),
+_FORMS = tuple(
+    (re.compile(pattern, re.IGNORECASE), form)
+    for pattern, form in (
+        (
+            r"(?:openai[:/])?((?:gpt-(?!oss)|chatgpt-|o[1345](?:-|$)).*)",
+            "openai:{}@https://api.openai.com/v1",
+        ),
+        (
+            r"(?:deepseek[:/])?(deepseek-(?:chat|reasoner).*)",
+            "openai:{}@https://api.deepseek.com/v1",
+        ),
+        (r"(?:anthropic[:/])?(claude.*)", "inspect:anthropic/{}"),
+        (r"(?:google[:/])?(gemini.*)", "inspect:google/{}"),
+        (r"openai:(.+)", "openai:{}@https://api.openai.com/v1"),
+        (r"openrouter[:/](.+)", "openai:{}@https://openrouter.ai/api/v1"),
+        (r"vllm[:/](.+)", "openai:{}@http://127.0.0.1:8000/v1"),
+        (r"(?:huggingface|transformers|local)[:/](.+)", "hf:{}"),
+        (r"ollama[:/](.+)", "openai:{}@http://127.0.0.1:11434/v1"),
+        (r"([\w.-]+/[\w.-]+(?:@\w+)?)", "hf:{}"),
+        (r"([\w.-]+:[\w.-]+)", "openai:{}@http://127.0.0.1:11434/v1"),  # as Ollama's tags
+    )
 )
+"""Short names of models, and the full spec that each probably stands for; the first that fits."""
 
 
 def likely(name: str) -> str:
@@ -42,43 +46,12 @@ def likely(name: str) -> str:
     >>> likely("claude-sonnet-5"), likely("llama3.2:1b")
     ('inspect:anthropic/claude-sonnet-5', 'openai:llama3.2:1b@http://127.0.0.1:11434/v1')
     """
-    provider, mark, rest = _provider(name)
-    if mark and rest:
-        return _of_provider(provider, rest)
-    if "/" in name:
-        folder_or_repo = Path(name).is_dir() or re.fullmatch(r"[\w.-]+/[\w.-]+(?:@\w+)?", name)
-        return f"hf:{name}" if folder_or_repo else ""
-    for family, provider in _FAMILIES:
-        if family.match(name):
-            return _of_provider(provider, name)
-    if re.fullmatch(r"[\w.-]+:[\w.-]+", name):  # the form of tags of Ollama
-        return _of_provider("ollama", name)
-    return ""
-
-
-def _provider(name: str) -> tuple[str, str, str]:
-    """Split a name that begins with a provider, by ``:`` or ``/``; empty parts without one."""
-    for mark in (":", "/"):
-        first, separator, rest = name.partition(mark)
-        first = first.lower()
-        if separator and rest and (first in _OWN_API or first in (*_OF_INSPECT, *_OF_HUB)):
-            # Organisations of the Hub have such names too: google/gemma-2-2b is a repository.
-            if mark == "/" and first in ("google", "mistral", "openai") and not _family(rest):
-                return "", "", ""
-            return first, separator, rest
-    return "", "", ""
-
-
-def _family(name: str) -> str:
-    return next((provider for family, provider in _FAMILIES if family.match(name)), "")
-
-
-def _of_provider(provider: str, name: str) -> str:
-    if provider in _OF_HUB:
+    if Path(name).is_dir() and "/" in name:
         return f"hf:{name}"
-    if provider in _OF_INSPECT:
-        return f"inspect:{provider}/{name}"
-    return "" if "@" in name else f"openai:{name}@{_OWN_API[provider]}"
+    for pattern, form in _FORMS:
+        if (match := pattern.fullmatch(name)) and not ("@" in match[1] and "@" in form):
+            return form.format(match[1])
+    return ""
 
 
 def placeholder(name: str) -> str:

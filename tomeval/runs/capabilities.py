@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tomeval.runs.results import Run
     from tomeval.runs.schema import Schema
     from tomeval.runs.store import Store
-    from tomeval.strategies.overhearing import Overheard
+    from tomeval.strategies.recording import Overheard
 
 Rows = list[dict[str, Any]]
 

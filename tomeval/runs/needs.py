@@ -15,7 +15,7 @@ from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens
 from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import flatten
-from tomeval.strategies.overhearing import Overheard
+from tomeval.strategies.recording import Overheard
 
 CHARACTERS_PER_TOKEN = 4
 """Rule of thumb for English text; a tokenizer counts exactly."""

@@ -12,8 +12,7 @@ from tomeval.core.resources import read_text
 from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import Form, flatten, form_of
-from tomeval.strategies.overhearing import Overheard
-from tomeval.strategies.recording import times_asked
+from tomeval.strategies.recording import Overheard, times_asked
 from tomeval.strategies.templates import using
 
 

@@ -28,8 +28,8 @@ from tomeval.models.base import (
     as_dict,
 )
 from tomeval.models.naming import said_without_address
-from tomeval.strategies.overhearing import Overheard, tell
 from tomeval.strategies.readers import Reader
+from tomeval.strategies.recording import Overheard, tell
 
 T = TypeVar("T")
 

@@ -65,31 +65,18 @@ def test_passing_faults_are_retried_with_growing_jittered_waits(status):
     assert clock.slept == [0.75, 1.5, 3.0, 6.0]
 
 
-def test_retry_after_in_seconds_is_waited_out():
-    clock = FakeTime()
-    with FakeServer() as server:
-        server.faults.append({"status": 429, "headers": {"Retry-After": "20"}})
-        post(server, clock=clock)
-    assert clock.slept == [pytest.approx(21)]  # never less than asked for, plus jitter
-
-
-def test_retry_after_as_a_date_is_waited_out():
-    clock = FakeTime()
-    with FakeServer() as server:
-        date = formatdate(5_030, usegmt=True)  # the client's calendar stands at 5000
-        server.faults.append({"status": 503, "headers": {"Retry-After": date}})
-        post(server, clock=clock)
-    assert clock.slept == [pytest.approx(31.5)]
-
-
 @pytest.mark.parametrize(
     ("headers", "wait"),
     [
+        ({"Retry-After": "20"}, 21),  # never less than asked for, plus jitter
+        ({"Retry-After": formatdate(5_030, usegmt=True)}, 31.5),  # the calendar stands at 5000
         ({"retry-after-ms": "20"}, 0.021),
         ({"Retry-After-Ms": "1500", "Retry-After": "30"}, 1.575),
         ({"retry-after-ms": "soon", "Retry-After": "2"}, 2.1),
         ({"Retry-After": "0.25"}, 0.2625),
-        ({"retry-after-ms": "0"}, 0.75),  # as without a header
+        # What says to come back at once is as no header: never asked without a pause.
+        *(({name: "0"}, 0.75) for name in ("retry-after-ms", "Retry-After")),
+        *(({"Retry-After": after}, 0.75) for after in ("-5", "0.001")),
     ],
 )
 def test_a_wait_is_about_as_long_as_the_server_asks_for(headers, wait):
@@ -108,14 +95,23 @@ def test_a_server_that_keeps_asking_for_milliseconds_is_given_longer():
     assert clock.slept == pytest.approx([0.021] * 5 + [0.042, 0.084])
 
 
-@pytest.mark.parametrize("value", ["soon", "nan", "", "Fri, 99 Foo 2020"])
-def test_an_unreadable_retry_after_is_no_wait_stated(value):
-    assert retry_after(value, now=0.0) is None
+@pytest.mark.parametrize(
+    ("value", "wait"),
+    [
+        *((value, None) for value in ("soon", "nan", "", "Fri, 99 Foo 2020")),
+        ("-3", 0.0),
+        (formatdate(10, usegmt=True), 0.0),
+    ],
+)
+def test_a_retry_after_that_is_unreadable_or_past_is_no_wait(value, wait):
+    assert retry_after(value, now=20.0) == wait
 
 
-def test_a_retry_after_in_the_past_is_no_wait():
-    assert retry_after("-3", now=0.0) == 0.0
-    assert retry_after(formatdate(10, usegmt=True), now=20.0) == 0.0
+@pytest.mark.parametrize("fault", [{"cut": 40}, {"delay": 30}])
+def test_a_cut_or_late_reply_is_asked_for_again(fault):
+    with FakeServer() as server:
+        server.faults.append(fault)
+        assert post(server, timeout=0.3 if "delay" in fault else 60).attempts == 2
 
 
 def test_retries_end_with_the_budget():
@@ -137,26 +133,6 @@ def test_a_wait_longer_than_the_budget_is_not_begun():
     assert clock.slept == []
 
 
-def test_a_body_cut_mid_json_is_sent_again():
-    with FakeServer() as server:
-        server.faults.append({"cut": 40})
-        assert post(server).attempts == 2
-
-
-def test_a_slow_reply_times_out_and_is_sent_again():
-    with FakeServer() as server:
-        server.faults.append({"delay": 30})
-        answer = post(server, timeout=0.3)
-    assert answer.attempts == 2
-
-
-def test_no_server_is_a_backend_error_that_says_so():
-    with FakeServer() as server:
-        pass
-    with pytest.raises(BackendError, match="ConnectError"):
-        post(server, retry_budget=5)
-
-
 @pytest.mark.parametrize("status", [401, 403])
 def test_denied_access_fails_at_once_and_names_the_variable(status):
     with FakeServer() as server:
@@ -171,15 +147,6 @@ def test_an_empty_account_is_not_waited_for():
         server.faults.append(refusal(429, "pay first", code="insufficient_quota"))
         with pytest.raises(TomevalError, match="no quota left"):
             post(server)
-
-
-@pytest.mark.parametrize("status", [400, 404, 405, 501])
-def test_other_refusals_are_not_sent_again(status):
-    with FakeServer() as server:
-        server.faults.append(refusal(status, "never"))
-        with pytest.raises(Refused, match=f"HTTP {status}: never"):
-            post(server)
-    assert len(server.requests) == 1
 
 
 def test_the_self_test_tries_an_internal_error_twice_only():
@@ -207,39 +174,52 @@ def test_max_tokens_is_renamed_once_and_for_all(caplog):
     assert caplog.text.count("renamed") == 1
 
 
+MENDED = [
+    (400, {"error": {"message": "Unsupported: 'temperature'", "param": "temperature"}}),
+    (422, {"detail": "Unexpected fields in the request: {'temperature', 'top_k'}"}),
+    (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"]}]}),
+    (400, {"message": "temperature is not supported"}),
+]
+
+
 @pytest.mark.parametrize(
-    ("status", "body"),
+    ("field", "status", "body"),
     [
-        (400, {"error": {"message": "Unsupported value: 'temperature'", "param": "temperature"}}),
-        (422, {"detail": "Unexpected fields in the request: {'temperature', 'top_k'}"}),
-        (
-            422,
-            {"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"]}]},
-        ),
-        (400, {"message": "temperature is not supported"}),
+        *(("temperature", *case) for case in MENDED),
+        ("top_p", 400, {"message": "`temperature` and `top_p` cannot both be specified"}),
+        ("reasoning_effort", 400, {"message": "Unrecognized argument: reasoning_effort"}),
     ],
 )
-def test_a_refused_parameter_is_left_out(status, body):
+def test_a_refused_parameter_is_left_out(field, status, body):
+    """Of two that exclude each other, it is the one that changes nothing."""
+    sent = {**BODY, "temperature": 0.7, "seed": 5, "top_p": 1.0, "reasoning_effort": "low"}
     with FakeServer() as server:
         server.faults.append({"status": status, "body": body})
-        answer = post(server, {**BODY, "temperature": 0.7, "seed": 5})
-    assert answer.mended == {"dropped": ["temperature"]}
-    assert "temperature" not in answer.sent
-    assert answer.sent["seed"] == 5
+        answer = post(server, sent)
+    assert answer.mended == {"dropped": [field]}
+    assert answer.sent == {name: value for name, value in sent.items() if name != field}
 
 
-def test_what_the_request_needs_is_never_left_out():
+@pytest.mark.parametrize(
+    ("field", "status", "said"),
+    [
+        *(({}, status, "never") for status in (400, 404, 405, 501)),
+        ({}, 400, "max_tokens must be at least 1"),  # and not about the context
+        ({"temperature": 3}, 400, "temperature must be at most 2"),
+        (
+            {"reasoning_effort": "hgih"},
+            400,
+            "Unsupported value: 'reasoning_effort' does not support 'hgih'. Supported: 'low'",
+        ),
+        ({"logprobs": True}, 400, "logprobs are not supported"),  # the request needs them
+    ],
+)
+def test_other_refusals_are_errors_and_leave_nothing_out(field, status, said):
     with FakeServer() as server:
-        server.reject = {"logprobs": "logprobs are not supported by this model"}
-        with pytest.raises(Refused, match="logprobs are not supported"):
-            post(server, {**BODY, "logprobs": True})
-
-
-def test_a_bad_value_is_an_error_and_not_left_out():
-    with FakeServer() as server:
-        server.faults.append(refusal(400, "temperature must be at most 2"))
-        with pytest.raises(Refused, match="at most 2"):
-            post(server, {**BODY, "temperature": 3})
+        server.faults.append(refusal(status, said))
+        with pytest.raises(Refused, match=f"HTTP {status}: {said}"):
+            post(server, {**BODY, **field})
+    assert len(server.requests) == 1
 
 
 def test_an_error_that_repeats_the_request_blames_nothing_by_that():
@@ -451,14 +431,6 @@ def test_a_prompt_beyond_the_context_is_an_error_of_its_own(status, body):
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("message", ["max_tokens must be at least 1", "no such model", "bad key"])
-def test_other_refusals_are_not_about_the_context(message):
-    with FakeServer() as server:
-        server.faults.append(refusal(400, message))
-        with pytest.raises(Refused):
-            post(server)
-
-
 def test_a_page_of_a_proxy_is_not_waited_for_at_the_start_and_is_later():
     clock = FakeTime()
     with FakeServer() as server:
@@ -520,21 +492,15 @@ def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
 def test_a_web_page_is_not_waited_for_at_the_start_and_may_pass_later():
     with FakeServer() as server:
         server.page = "<!DOCTYPE html><html><title>Sign in</title></html>"
-        with pytest.raises(TomevalError, match=r"not an OpenAI-compatible server.* 'Sign in'"):
+        with pytest.raises(
+            TomevalError, match=r"not an OpenAI-compatible server.* 'Sign in'"
+        ) as told:
             post(server, probing=True)
+        assert server.url in str(told.value)
         assert len(server.requests) == 2
         with pytest.raises(BackendError, match="a web page 'Sign in'"):
             post(server, retry_budget=5)
         assert len(server.requests) > 2
-
-
-def test_a_server_that_is_not_there_is_given_up_within_seconds_at_the_start():
-    clock = FakeTime()
-    with FakeServer() as server:
-        pass
-    with pytest.raises(BackendError, match=r"127\.0\.0\.1.*ConnectError"):
-        post(server, clock=clock, probing=True)
-    assert sum(clock.slept) <= 5
 
 
 def test_the_start_up_test_does_not_wait_for_minutes_and_says_that_it_waits(caplog):
@@ -554,21 +520,3 @@ def test_a_list_of_replies_is_kept_and_its_usage_added_up():
         server.faults.append({"body": [reply, reply]})
         assert post(server, tokens=20, budget=budget).data == {"replies": [reply, reply]}
     assert budget.tokens == 12
-
-
-def test_of_two_fields_that_exclude_each_other_the_one_that_changes_nothing_is_left_out():
-    with FakeServer() as server:
-        server.faults.append(refusal(400, "`temperature` and `top_p` cannot both be specified"))
-        answer = post(server, {**BODY, "temperature": 0.7, "top_p": 1.0})
-    assert answer.mended == {"dropped": ["top_p"]}
-
-
-def test_an_effort_of_an_unknown_name_is_an_error_and_not_left_out():
-    said = "Unsupported value: 'reasoning_effort' does not support 'hgih'. Supported values: 'low'"
-    with FakeServer() as server:
-        server.faults.append(refusal(400, said))
-        with pytest.raises(Refused, match="hgih"):
-            post(server, {**BODY, "reasoning_effort": "hgih"})
-        server.faults.append(refusal(400, "Unrecognized argument: reasoning_effort"))
-        answer = post(server, {**BODY, "reasoning_effort": "low"})
-    assert answer.mended == {"dropped": ["reasoning_effort"]}

@@ -214,14 +214,6 @@ def test_a_server_without_log_probs_still_generates():
     assert model.facts["refused"]["top_k"] == "no log-probs in the reply"
 
 
-def test_required_scoring_fails_at_the_start():
-    with FakeServer("plain") as server, pytest.raises(TomevalError) as raised:
-        with_model(server, _itself, scoring="required")
-    first, second = str(raised.value).splitlines()
-    assert "labels cannot be scored: leave LM and Social LM out, or ask a server that" in first
-    assert second == ("six ways to get label scores were tried; all failed (--verbose lists them)")
-
-
 def test_a_model_that_is_not_listed_is_told_what_is(caplog) -> None:
     with FakeServer("vllm") as server:
         model = OpenAIModel("toi", f"{server.url}", OpenAIOptions.of({"scoring": "off"}))
@@ -230,33 +222,29 @@ def test_a_model_that_is_not_listed_is_told_what_is(caplog) -> None:
     assert "does not list the model toi (did you mean 'toy'?); it lists toy" in caplog.text
 
 
-def test_scoring_before_the_start_is_refused():
-    model = OpenAIModel("toy", "http://127.0.0.1:1/v1")
-    with pytest.raises(TomevalError, match=r"start\(\) must run"):
-        asyncio.run(model.score(ScoreRequest(CHAT, ("J", "F"))))
-
-
 def test_routes_can_be_fixed():
     with FakeServer() as server:
         assert score(server, tokenizer=True, routes=["echo"]).method == "echo"
 
 
-def test_log_probs_that_vanish_later_are_a_backend_error():
-    def vanish(model):
-        server.lie = "missing"
-        return model.score(ScoreRequest(CHAT, ("J", "F")))
-
-    with FakeServer() as server, pytest.raises(BackendError, match="no log-probs"):
-        with_model(server, vanish)
-
-
-def test_log_probs_that_turn_wrong_later_are_a_backend_error():
+@pytest.mark.parametrize(("lie", "said"), [("missing", "no log-probs"), ("positive", "positive")])
+def test_log_probs_that_turn_wrong_later_are_a_backend_error(lie, said):
     def turn(model):
-        server.lie = "positive"
+        server.lie = lie
         return model.score(ScoreRequest(CHAT, ("J", "F")))
 
-    with FakeServer() as server, pytest.raises(BackendError, match="positive"):
+    with FakeServer() as server, pytest.raises(BackendError, match=said):
         with_model(server, turn)
+
+
+def test_scoring_must_be_there_where_it_is_required_and_started():
+    with (
+        FakeServer("plain") as server,
+        pytest.raises(TomevalError, match="labels cannot be scored: leave LM and Social LM out"),
+    ):
+        with_model(server, _itself, scoring="required")
+    with pytest.raises(TomevalError, match=r"start\(\) must run"):
+        asyncio.run(OpenAIModel("toy", server.url).score(ScoreRequest(CHAT, ("J", "F"))))
 
 
 def test_a_busy_moment_at_the_start_does_not_lead_to_a_worse_route():

@@ -17,9 +17,8 @@ from tomeval.domains.arena.sampled import MadeUp, all_probes, made_up
 from tomeval.domains.seated.seats import Chair, Door
 from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.overhearing import Overheard
 from tomeval.strategies.readers import MARKER
-from tomeval.strategies.recording import Recording, record
+from tomeval.strategies.recording import Overheard, Recording, record
 
 GAMES_TRIED = 12
 """Made-up games: enough that every role is asked all that it can be asked."""

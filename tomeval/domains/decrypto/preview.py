@@ -19,9 +19,8 @@ from tomeval.domains.decrypto.probes import Probes, ask_encoder, ask_interceptor
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.seated.seats import Chair
 from tomeval.runs.engines import run_loop
-from tomeval.strategies.overhearing import Overheard
 from tomeval.strategies.readers import MARKER
-from tomeval.strategies.recording import Recording, record
+from tomeval.strategies.recording import Overheard, Recording, record
 
 NAMED = ("one", "two", "three", "four")
 """The keywords that the stand-in for Eve names."""

@@ -15,8 +15,7 @@ from tomeval.domains.matrix.play import Setup, play_episode_async
 from tomeval.domains.matrix.steps import DRAW
 from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.overhearing import Overheard
-from tomeval.strategies.recording import record
+from tomeval.strategies.recording import Overheard, record
 
 
 def episodes(cell: MatrixCell, seat: str, note: str = "") -> list[list[Overheard]]:

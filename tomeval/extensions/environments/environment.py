@@ -22,7 +22,7 @@ from tomeval.models.base import (
     Scores,
 )
 from tomeval.strategies import parse_strategy
-from tomeval.strategies.overhearing import overhearing
+from tomeval.strategies.recording import overhearing
 
 MOST_SEED = 2**32 - 1
 _MODEL = "scripted:environment"  # stands in the experiment for who is trained; it is never opened

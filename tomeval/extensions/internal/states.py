@@ -23,8 +23,7 @@ from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.tasks import exclusive, rows
-from tomeval.strategies.overhearing import overhearing
-from tomeval.strategies.recording import Recording
+from tomeval.strategies.recording import Recording, overhearing
 
 FloatArray = NDArray[np.float32]
 
