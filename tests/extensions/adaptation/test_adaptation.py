@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from layout import check
 from support import episodes_of
 
 import tomeval
@@ -18,7 +17,6 @@ from tomeval.domains.matrix.partners import Partner, change_of
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.extensions.adaptation.measures import MEASURES, around, lags
 from tomeval.extensions.adaptation.partners import switching
-from tomeval.plots import Options, draw
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
 
@@ -222,8 +220,6 @@ def test_known_lags_are_recovered(tmp_path, monkeypatch):
         rows = run.tables["adaptation"].rows(run, ())
         assert [row["switched"] for row in rows] == [150] * 2
         assert rows[0]["detection_steps"] == pytest.approx(first["detection_steps"])
-        [drawing] = draw(run, ["adaptation"], Options("single"))
-        check(drawing.figure)
 
 
 def test_a_shipped_partner_that_switches_is_one_that_changes(tmp_path):
