@@ -276,11 +276,6 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replic
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
 
 
-def test_a_model_that_is_never_understood_is_not_asked_for_all(tmp_path) -> None:
-    play(tmp_path / "run", "matrix", lambda request: "what?", FakeEngine(), 3, episodes=60)
-    assert statuses(tmp_path / "run") == dict.fromkeys(range(5), "void")
-
-
 def test_a_cell_with_nothing_left_is_not_noted_as_stopped(tmp_path, caplog) -> None:
     def script(request):
         return "what?" if episode_of(request) >= 1 else good("matrix")(request)
