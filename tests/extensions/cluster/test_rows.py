@@ -309,12 +309,10 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
     assert text.count("stops: a prompt is longer than the model's context (9,000 tokens") == 1
     assert f"episode 3 is broken off, {29 - len(found)} more will not be played" in text
     assert counts[-1].failed == 1
-    assert counts[-1].complete == sum(row[2] == "complete" for row in dump_of(tmp_path / "run"))
+    assert counts[-1].complete == sum(
+        row[2] == "complete" for row in dump(tmp_path / "run")["episodes"]
+    )
     healed = True
     for folder, engine in (("run", FakeEngine([5])), ("whole", None)):
         play(tmp_path / folder, domain, script, engine, episodes=30)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-
-
-def dump_of(folder):
-    return dump(folder)["episodes"]

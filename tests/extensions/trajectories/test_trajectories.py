@@ -159,7 +159,10 @@ BAD = {
         lambda x: changed(x, 3, seat=2),
         r"line 4, seat: 2 in a game with seats 0 to 1",
     ),
-    "no whole seat": (lambda x: changed(x, 3, seat="1"), r"line 4: seat: input should be a valid integer, is '1'"),
+    "no whole seat": (
+        lambda x: changed(x, 3, seat="1"),
+        r"line 4: seat: input should be a valid integer, is '1'",
+    ),
     "unknown game": (
         lambda x: [{**line, "game": "ColonelBloto-v0-small"} for line in x],
         r"line 1: unknown game 'ColonelBloto-v0-small' \(did you mean 'ColonelBlotto-v0-small'",
