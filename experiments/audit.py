@@ -24,8 +24,8 @@ from tomeval.domains.matrix.games import MatrixGame, get_game
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.published_rows import (
-    CELL,
+from tomeval.domains.matrix.published import (
+    COLUMNS,
     FUNCTIONAL,
     LITERAL,
     TOM,
@@ -99,7 +99,9 @@ def judge(
     path = results_path(path)
     rows = read_results(path)
     literal = {
-        tuple(row[name] for name in CELL): row["mean"] for row in rows if row["metric"] == LITERAL
+        tuple(row[name] for name in COLUMNS[:5]): row["mean"]
+        for row in rows
+        if row["metric"] == LITERAL
     }
     tasks: dict[tuple[str, str], tuple[Range, dict[str, Range]]] = {}
     fits: dict[tuple[str, str], dict[str, Any]] = {}
@@ -120,7 +122,7 @@ def judge(
             )
         if row["metric"] == LITERAL and Range.of(row["mean"]).apart(Range(0.0, 100.0)):
             reason = f"ToM % {row['mean']} is not between 0 and 100"
-        if row["metric"] == TOM and (tom := literal.get(tuple(row[name] for name in CELL))):
+        if row["metric"] == TOM and (tom := literal.get(tuple(row[name] for name in COLUMNS[:5]))):
             count = fits.setdefault(
                 key, {"game": key[0], "partner": key[1], "rows": 0, **dict.fromkeys(RULES, 0)}
             )

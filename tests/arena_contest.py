@@ -18,8 +18,7 @@ def contest():
     sys.modules["example_name"] = module
     try:
         spec.loader.exec_module(module)
-        known = {**extensions._LOADED, "example_name": module.EXTENSION}
-        with mock.patch.object(extensions, "_LOADED", known):
+        with mock.patch.dict(extensions.ADDED, {"example_name": module.EXTENSION}):
             yield module
     finally:
         del sys.modules["example_name"]  # alone: what was imported meanwhile stays

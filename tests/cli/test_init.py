@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tomeval.cli.starting import KINDS
-from tomeval.core import extensions, plugins
+from tomeval.core import plugins
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
@@ -25,7 +25,6 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     subjects, backends, domains = dict(SUBJECTS), dict(BACKENDS), set(outside.LOADED)
     monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
-    monkeypatch.setattr(extensions, "_LOADED", dict(extensions._LOADED))
     load_prompts.cache_clear()
     yield tmp_path
     for known, before in ((SUBJECTS, subjects), (BACKENDS, backends)):

@@ -31,6 +31,13 @@ def games(people, seed=3, each=1):
     return found
 
 
+SUBJECT = {
+    ("condition",): {"subject": "condition", "condition": ""},
+    ("participant", "condition"): {"subject": "participant"},
+}
+"""Which columns say who a row of the table is."""
+
+
 def imported(folder, matches, by, order=0, **how):
     """Import matches whose rows stand in one of several orders."""
     matches = list(matches)
@@ -47,7 +54,8 @@ def imported(folder, matches, by, order=0, **how):
                 seed = [more[name]] if more else []
                 called = name.partition(" ")[2] if more else name
                 table.writerow([person, condition, called, step, *played, *seed])
-    return tomeval.import_log(path, folder / "run", "IPD", "unknown", by=by, **how)
+    columns = SUBJECT[by] | how.pop("columns", {})
+    return tomeval.import_log(path, folder / "run", "IPD", "unknown", columns=columns, **how)
 
 
 def values(matches, condition, by_person=False):
@@ -150,7 +158,7 @@ def test_a_person_is_one_unit_over_all_tasks(tmp_path, within):
             for partner in ("always(0)", "alternator(0, 0)"):
                 for step, (mine, said) in enumerate(zip(own, predicted, strict=True), 1):
                     table.writerow([person, condition, partner, name, step, mine, 0, said])
-    with tomeval.import_log(path, tmp_path / "run", "IPD", by=("condition",)) as run:
+    with tomeval.import_log(path, tmp_path / "run", "IPD", columns=SUBJECT["condition",]) as run:
         found = compare(run, "subject", "calm", metrics=NAMES, resamples=99)
     names = ("pairs", "difference", "difference_low", "difference_high", "p_t")
     assert len(found.scopes) == 3
@@ -175,7 +183,9 @@ def test_people_who_change_sides_between_tasks_stay_units_of_each(tmp_path):
             for game, played in (("IPD", condition), ("IBS", other)):
                 for step, joint in enumerate(zip(own, theirs, strict=True), 1):
                     table.writerow([person, played, game, name, step, *joint])
-    with tomeval.import_log(path, tmp_path / "run", None, "unknown", by=("condition",)) as run:
+    with tomeval.import_log(
+        path, tmp_path / "run", None, "unknown", columns=SUBJECT["condition",]
+    ) as run:
         found = compare(run, "subject", "calm", metrics=NAMES[:1])
     pairs = [found.at("hurried", NAMES[0], scope)["pairs"] for scope in range(3)]
     assert pairs == [32, 16, 16]

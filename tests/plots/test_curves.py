@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.figures.curves import _points, _regret_limits, smooth
-from tomeval.domains.matrix.results import matrix_cell
+from tomeval.domains.matrix.figures.curves import smooth
 from tomeval.plots import Options, draw
 from tomeval.runs.results import Run, joined
 
@@ -69,80 +66,16 @@ def test_a_window_by_hand(opened, window) -> None:
     assert smooth(values[None], window)[0] == pytest.approx(expected)
 
 
-def test_running_means_and_sums_by_hand(opened) -> None:
-    values = regret(opened, "half").mean(axis=0)
-    for curve, expected in (
-        ("running", [values[: t + 1].mean() for t in range(STEPS)]),
-        ("cumulative", [values[: t + 1].sum() for t in range(STEPS)]),
-    ):
-        line, drawing, axes = line_of(opened, Options(curve=curve))
-        assert line.get_ydata() == pytest.approx(expected)
-        assert line.get_xdata().tolist() == list(range(1, STEPS + 1))
-        assert drawing.stem.startswith(f"regret_{curve}")
-        assert (axes.get_xlabel(), "payoff units" in axes.get_ylabel()) == ("step", True)
-    assert "cumulative ΔFunctional" in drawing.title
-    assert "the sum of all steps up to there, averaged over 8 complete episodes" in drawing.caption
-
-
-@pytest.mark.parametrize("partners", ["tit_for_tat", "uniform_random", "single_action"])
-@pytest.mark.parametrize("reference", ["horizon", "stationary"])
-def test_the_last_point_is_the_number_of_the_table(tmp_path, partners, reference) -> None:
-    """Also of a set, and of luck, which leaves a player less than no regret."""
-    with tomeval.run(GAME | {"partners": [partners], "seed": 2}, tmp_path / "run") as run:
-        rows = run.rows(reference=reference)
-        for cell, row in zip(map(matrix_cell, run.cells), rows, strict=True):
-            for name, curve in itertools.product(
-                ("delta_functional_per_step", "tom_percent"), ("running", "cumulative")
-            ):
-                expected = np.array(
-                    [row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high")]
-                )
-                if name == "tom_percent" and curve == "cumulative":
-                    continue
-                _, drawn = _points(cell, name, Options(curve=curve, reference=reference))
-                end = [part[-1] for part in (drawn.mean, drawn.low, drawn.high)]
-                scale = STEPS if curve == "cumulative" else 1
-                assert end == pytest.approx(scale * expected), (name, curve)
-
-
-@pytest.mark.parametrize("curve", ["running", "cumulative"])
-@pytest.mark.parametrize("game", ["IPD", "IBS", "RPS"])
-def test_regret_lies_between_the_best_and_the_worst_way_to_play(tmp_path, game, curve) -> None:
-    """All sequences of moves against tit for tat, one by one."""
-    experiment = {"games": game, "partners": ["tit_for_tat"], "subjects": "random"}
-    with tomeval.run(experiment | {"horizon": 4, "episodes": 2}, tmp_path / "run") as run:
-        cell = matrix_cell(run.cells[0])
-        options, own = Options(curve=curve), cell.game.own
-        best = cell.curves()["delta_functional_per_step"] + cell.curves()["reward_per_step"]
-        sums = best.cumsum(axis=1)
-        steps = np.arange(1, 5)
-        limits = _regret_limits(cell, sums if curve == "cumulative" else sums / steps, options)
-        start = cell.partners[0].emissions[cell.partners[0].start].argmax()
-    totals = []
-    for moves in itertools.product(range(len(own)), repeat=4):
-        answers = (start, *moves[:-1])
-        totals.append(np.cumsum([own[a, b] for a, b in zip(moves, answers, strict=True)]))
-    totals = np.array(totals, dtype=float) / (1 if curve == "cumulative" else steps)
-    optimum = (sums if curve == "cumulative" else sums / steps)[0]
-    assert limits[:, 0] == pytest.approx(optimum - totals.max(axis=0))
-    assert limits[:, 1] == pytest.approx(optimum - totals.min(axis=0))
-
-
 def test_what_cannot_be_drawn_is_one_error(opened, folders, command, tmp_path) -> None:
-    with pytest.raises(TomevalError, match=r"figure 'tom'; it applies to regret$"):
-        draw(opened, ["tom"], Options(curve="cumulative"))
-    with pytest.raises(TomevalError, match="window 3 has no effect on the curve running"):
-        Options(curve="running", window=3)
-    with pytest.raises(TomevalError, match="--curve running does not apply to the figure 'forest'"):
-        draw(opened, ["forest"], Options(curve="running"))
+    with pytest.raises(TomevalError, match="--window 3 does not apply to the figure 'forest'"):
+        draw(opened, ["forest"], Options(window=3))
     for option, value, why in (
-        ("--curve", "cum", "unknown curve 'cum'; known: window, running, cumulative"),
         ("--window", "0", "window must be from 1 to 1,000,000, not 0"),
         ("--window", "9" * 20, "window must be from 1 to 1,000,000, not 9"),
     ):
         code, _, said = command("plot", folders[0], "--out", tmp_path, option, value)
         assert (code, why in said) == (2, True)
-    many = ("--curve", "running", "--metric", "regret")
+    many = ("--window", "3", "--metric", "regret")
     code, _, said = command("plot", folders[0], "--out", tmp_path, *many)
     assert (code, "no figure supports --metric" in said) == (2, True)
     code, _, said = command("plot", folders[0], folders[0], "--out", tmp_path)
@@ -152,12 +85,9 @@ def test_what_cannot_be_drawn_is_one_error(opened, folders, command, tmp_path) -
 def test_without_only_the_figures_that_heed_the_options_are_drawn(
     folders, command, tmp_path
 ) -> None:
-    assert command("plot", folders[0], "-o", tmp_path, "--curve", "running")[0] == 0
+    assert command("plot", folders[0], "-o", tmp_path, "--window", "3")[0] == 0
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"regret_running.png", "tom_running.png", "captions.md"}
-    command("plot", folders[0], "-o", tmp_path / "sums", "--curve", "cumulative")
-    names = {path.name for path in (tmp_path / "sums").iterdir()}
-    assert names == {"regret_cumulative.png", "captions.md"}
+    assert names == {"regret.png", "tom.png", "captions.md"}
 
 
 def test_several_runs_are_drawn_as_one_and_told_apart_by_their_names(folders) -> None:
@@ -176,8 +106,8 @@ def test_a_domain_without_curves_says_so(command, tmp_path) -> None:
     lineups = [{"game": "blotto", "subject": "random", "others": "random", "episodes": 2}]
     data = {"domain": "arena", "players": {"random": {"kind": "random"}}, "lineups": lineups}
     tomeval.run(data, tmp_path / "arena").close()
-    code, _, said = command("plot", tmp_path / "arena", "-o", tmp_path, "--curve", "running")
-    assert (code, "no figure supports --curve running" in said) == (2, True)
+    code, _, said = command("plot", tmp_path / "arena", "-o", tmp_path, "--window", "3")
+    assert (code, "no figure supports --window 3" in said) == (2, True)
 
 
 def test_one_player_of_two_equal_runs_is_split_in_each(tmp_path) -> None:

@@ -181,7 +181,7 @@ def test_after_the_first_term_nothing_is_sent_or_sent_again(tmp_path, status, at
         # Three episodes have two questions each; every reply before the signal allows one more.
         most = 2 if at_a_time == 1 else 6 + server.replies_before
         assert server.asked.total() <= most
-        asked, server.after = +server.asked, 0
+        asked, server.after = +server.asked, -1
         server.asked.clear()
         run_experiment(made, tmp_path / "run")
         again = sum((asked & server.asked).values())

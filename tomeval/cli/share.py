@@ -69,16 +69,8 @@ def plot(
             "model or labels. For regret, tom and differences.",
         ),
     ] = None,
-    curve: Annotated[
-        str,
-        typer.Option(
-            "--curve",
-            help="For regret and tom: window, the mean of a moving window; running, the mean so "
-            "far; or cumulative, the sum so far (regret only).",
-        ),
-    ] = "window",
     window: Annotated[
-        int, typer.Option("--window", help="Steps in the moving window; 1: none.")
+        int, typer.Option("--window", help="Steps in the moving window of regret and tom; 1: none.")
     ] = 5,
 ) -> None:
     """Draw the figures that say most of a run, or those named.
@@ -95,7 +87,7 @@ def plot(
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
-        options = Options(column, interval, None, by, metrics, curve, window)
+        options = Options(column, interval, None, by, metrics, window)
         with working("drawing") as drawing, _glyphs() as lacking:
             files = plot_run(
                 opened,
@@ -124,8 +116,10 @@ def plot(
             for name in drawable(opened)
             if name not in drawn and not any(one.startswith(f"{name}_") for one in drawn)
         ]
-        if left and (by is not None or metrics or options.of_curves):
-            option = f"--by {by}" if by is not None else options.of_curves or "--metric"
+        chose_window = window != Options.window
+        if left and (by is not None or metrics or chose_window):
+            option = f"--window {window}" if chose_window else "--metric"
+            option = option if by is None else f"--by {by}"
             tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
         elif left:
             tell(f"note: more figures: {', '.join(left)} (--all, or --only NAME)")

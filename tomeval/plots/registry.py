@@ -54,8 +54,8 @@ def chosen(
 ) -> list[str]:
     """Return the names of the figures to draw, see `draw_one`.
 
-    Those of `only`; else, with `every` or options that some figures heed alone (`by`, those of
-    curves), all that heed the options; else those of `Show.first_figures`, and of
+    Those of `only`; else, with `every` or options that some figures heed alone (`by`,
+    `window`), all that heed the options; else those of `Show.first_figures`, and of
     `Extension.first_figures`, that do.
 
     Raises
@@ -71,9 +71,8 @@ def chosen(
     by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
     heeding = {by: figures_by(run)} if options.by is not None else {}
     heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
-    if options.of_curves:
-        can = run.domain.show.figures_of_curves
-        heeding[options.of_curves] = tuple(name for name in can if options.curve in can[name])
+    if options.window != DEFAULT.window:
+        heeding[f"--window {options.window}"] = run.domain.show.figures_by_step
     for name in only:
         figure = _figure(run, name)
         for option, heed in heeding.items():
@@ -86,7 +85,7 @@ def chosen(
         return list(dict.fromkeys(only))
     first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
     first += run.first_added
-    names = drawable(run) if every or options.by or options.of_curves else first
+    names = drawable(run) if every or options.by or options.window != DEFAULT.window else first
     names = [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
     if not names:
         raise TomevalError(f"{run.folder}: no figure supports {' and '.join(heeding)}")

@@ -211,9 +211,8 @@ class Show:
         of single files of theirs; those that the run's data does not support are left out.
     figures_by : tuple of str
         Those of them that can lay the values of a column of `Compare.by` over each other.
-    figures_of_curves : mapping from str to sequence of str
-        Those of them that heed `Options.curve` and `Options.window`, with the curves
-        that each can show.
+    figures_by_step : tuple of str
+        Those of them that heed `Options.window`.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
         `tomeval.runs.columns`, a condition on the view ``asked`` that says over which questions.
@@ -245,7 +244,7 @@ class Show:
     figures: Mapping[str, str] = field(default_factory=dict)
     first_figures: tuple[str, ...] = ("forest",)
     figures_by: tuple[str, ...] = ()
-    figures_of_curves: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    figures_by_step: tuple[str, ...] = ()
     rates: Callable[[Run], Mapping[str, str]] = _empty
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = _nothing

@@ -46,8 +46,8 @@ def test_everybody_meets_everybody_as_often_in_every_place(count, seats) -> None
 def test_what_is_wrong_with_a_league_is_said_once() -> None:
     lineups = [{"game": "chess", "subject": "models", "others": "models"}]
     for change, said in (
-        ({"models": {"a": "pocket"}, "model": ["a"], "players": {"a": {"kind": "random"}}},
-         "experiment: model: the name 'a' is taken, empty or not printable"),
+        ({"model": ["pocket"], "players": {"pocket": {"kind": "random"}}},
+         "experiment: model: the name 'pocket' is taken, empty or not printable"),
         ({"lineups": lineups, "games": {"mafia": {"game": "mafia"}}},
          "lineups[0].game: unknown game 'chess'; known: mafia, ipd3, blotto, codenames"),
     ):  # fmt: skip
@@ -67,9 +67,6 @@ def test_cells_of_a_league_name_their_models() -> None:
     assert {cell.key[1:3] for cell in alone} == {
         ("pocket", "pocket"), ("pocket", "follower"), ("pocket", "mixer"),
     }  # fmt: skip
-    named = {"models": {"Ours": "openai:m@http://127.0.0.1:1/v1", "Theirs": "pocket"}}
-    data = {key: value for key, value in LEAGUE.items() if key != "model"} | named
-    assert {cell.key[1] for cell in make_experiment(data).cells} == {"Ours", "Theirs"}
 
 
 def test_names_of_served_models_hold_no_address() -> None:

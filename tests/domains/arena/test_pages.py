@@ -43,25 +43,6 @@ def dilemma(tmp_path_factory):
 # Tables
 
 
-def test_what_all_rows_share_is_told_above_the_table():
-    rows = [
-        {"player": "a", "reward": 1.0, "reward_ci95": 0.5, "fatal": 0.0, "fatal_ci95": 0.1},
-        {"player": "b", "reward": 2.0, "reward_ci95": 0.5, "fatal": 0.0, "fatal_ci95": 0.2},
-    ]
-    for row in rows:
-        row |= {"copy": row["reward"], "copy_ci95": 0.5}
-    assert render(rows, aside=("fatal", "copy", "reward")).splitlines() == [
-        "fatal 0.000; copy: as reward",
-        "player  reward",
-        "a       1.00 ± 0.50",
-        "b       2.00 ± 0.50",
-    ]
-    said, whole, *_ = render(rows).splitlines()
-    assert (said, whole.split()) == ("copy: as reward", ["player", "reward", "fatal"])
-    assert render(rows, "csv", aside=("fatal", "copy")) == render(rows, "csv")
-    assert "fatal" in render(rows[:1], aside=("fatal",)).splitlines()[0]  # one row shares nothing
-
-
 def test_every_part_of_a_narrow_table_tells_rows_apart():
     rows = [
         {"player": name, "firstmeasure": 1.5 + seed, "nextmeasure": 2.5 + seed, "seed": seed}

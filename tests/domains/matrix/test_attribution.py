@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from support import random_partner
 
-from tomeval.domains.matrix.attribution import (
-    ImpossibleError,
-    attribute,
-    mixture_of,
-)
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.measures import episode_metrics
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
-from tomeval.domains.matrix.played import Played
+from tomeval.domains.matrix.played import (
+    ImpossibleError,
+    Played,
+    attribute,
+    mixture_of,
+)
 
 IPD, RPS = GAMES["IPD"], GAMES["RPS"]
 

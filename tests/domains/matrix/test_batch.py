@@ -21,9 +21,7 @@ OPTIONS = {
         {"m": 3},
         {"gamma": 0.0},
         {"gamma": 0.5, "ties": "first"},
-        {"state": "own", "m": 2},
-        {"state": "partner"},
-        {"state": "none", "m": 4},
+        {"m": 4},
     ],
     "fictitious_play": [{}, {"prior": 0.1}, {"prior": 2.5}],
     "random": [{}],
@@ -147,25 +145,6 @@ def test_weights_and_moves_have_their_frequencies() -> None:
     # actions of the two seats are independent
     both = np.corrcoef(steps.own_action.ravel(), steps.partner_action.ravel())[0, 1]
     assert abs(both) < 5 / np.sqrt(steps.own_action.size)
-
-
-def test_simulated_dials_have_their_frequencies() -> None:
-    game = GAMES["RPS"]
-    partners = get_partner_set("uniform_random", game)
-    setup = setup_of("simulated", {"p": 0.7, "q": 0.4}, game, partners, horizon=100)
-    steps = simulate(setup, 0, 2_000)
-    total = steps.own_action.size
-    error = 5 * np.sqrt(0.25 / total)
-    right = steps.predicted_action == steps.partner_action
-    assert abs(right.mean() - 0.7) < error
-    # wrong predictions fall on both wrong actions alike
-    shift = (steps.predicted_action - steps.partner_action) % 3
-    assert abs((shift == 1).mean() - 0.15) < error
-    best = (steps.predicted_action + 1) % 3  # paper beats rock, ...
-    assert abs((steps.own_action == best).mean() - (0.4 + 0.6 / 3)) < error
-    # rationality does not depend on whether the prediction was right
-    assert abs((steps.own_action == best)[right].mean() - 0.6) < error * 1.3
-    assert steps.told.all()
 
 
 def test_states_beyond_sixteen_bits_are_recorded_as_they_are() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from support import ALL_GAMES, make_game, random_partner
 
-from tomeval.domains.matrix.bounds import blind_sentences, blind_spots
+from tomeval.domains.matrix.bounds import blind_spots
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner
@@ -90,27 +88,6 @@ def test_literal_is_where_one_prediction_attains_the_most() -> None:
         assert ("literal" in blind_spots(RPS, (partner,), 20)) == fixed
         kinds[fixed] += 1
     assert min(kinds.values()) > 5
-
-
-def test_units_and_names_of_actions_change_nothing() -> None:
-    for spec in ("single_action", "tit_for_tat", "uniform_random"):
-        for scale, shift in ((3.0, 0.0), (1.0, -7.0), (0.5, 1e4)):
-            game = make_game(scale * IPD.own + shift, scale * IPD.partner + shift)
-            assert spots(game, spec, 20) == spots(IPD, spec, 20)
-    renamed = make_game(IPD.own[::-1], IPD.partner[::-1])
-    assert spots(renamed, "single_action") == spots(IPD, "single_action")
-
-
-def test_sentences_name_the_first_tasks_of_each_kind() -> None:
-    tasks = [
-        (GAMES[name], get_partner_set(spec, GAMES[name]), 20)
-        for name, spec in itertools.product(
-            ("IPD", "harmony", "deadlock", "RPS"), ("single_action", "tit_for_tat")
-        )
-    ]
-    [said] = blind_sentences(tasks)
-    assert "IPD, single_action; IPD, tit_for_tat; harmony, single_action and 3 more" in said
-    assert "RPS" not in said
 
 
 def test_plan_bounds_and_report_say_it(tomeval, tmp_path) -> None:

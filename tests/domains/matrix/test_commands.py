@@ -13,15 +13,14 @@ ROWS = [
     for who in ("Ann", "ben")
     for condition in ("calm", "hurried")
     for bot in ("TIT_for_tat", "")
-    for match, moves in enumerate(("CC DC DD", "CC CC DC", "DC DD CD"))
+    for match, moves in enumerate(("00 10 11", "00 00 10", "10 11 01"))
     for step, (own, theirs) in enumerate(moves.split(), 1)
     for said in ("" if (match, step) == (0, 2) else theirs,)
 ]
 HEAD = ("participant", "condition", "game", "bot", "match", "round", "choice", "their", "guess")
 HOW = ("--map", "own_action=choice", "--map", "partner_action=their", "--map", "step=round")
 HOW += ("--map", "episode=match", "--map", "predicted_action=guess")
-HOW += ("--by", "participant,condition", "--map", "partner=bot")
-HOW += ("--value", "C=Cooperate", "--value", "D=Defect")
+HOW += ("--map", "subject=participant", "--map", "partner=bot")
 
 
 @pytest.fixture
@@ -55,22 +54,8 @@ def test_rows_of_a_table_and_of_its_matches(tomeval, log, tmp_path) -> None:
         assert (row["partner"], row["status"], row["steps"]) == ("tit_for_tat", "complete", "3")
 
 
-def test_the_shortest_command(tomeval, tmp_path, monkeypatch) -> None:
-    """Only what is called otherwise is named; the game is a column."""
-    monkeypatch.chdir(tmp_path)
-    head = ("participant", "condition", "game", "bot", "episode", "step", "choice")
-    with open("games.csv", "w", newline="") as file:
-        csv.writer(file).writerows([(*head, "partner_action", "predicted_action"), *ROWS])
-    how = ("--map", "own_action=choice", "--by", "participant,condition", "--map", "partner=bot")
-    values = ("--value", "C=Cooperate", "--value", "D=Defect")
-    code, out, _ = tomeval("import", "games.csv", *how, *values)
-    assert (code, out.strip()) == (0, "runs/games")
-    code, out, errors = tomeval("table", "runs/games")
-    assert (code, bool(out)) == (0, True), errors
-
-
 def test_bad_input_is_one_message(tomeval, log) -> None:
-    log.write_text(log.read_text().replace(",C,C,C\n", ",C,X,C\n", 1))
+    log.write_text(log.read_text().replace(",0,0,0\n", ",0,X,0\n", 1))
     code, out, errors = tomeval("import", log, *HOW, "--out", log.parent / "run")
     assert (code, out) == (2, "")
     assert errors.startswith(f"tomeval: {log}, line 2: their 'X' is neither a label nor an index")
@@ -88,7 +73,6 @@ def test_bad_input_is_one_message(tomeval, log) -> None:
         (("--map", "step=rund"), "--map: 'step' is given twice"),
         (("--partner", "unknown"), "--partner and --map partner=COLUMN cannot be combined"),
         (("--labels", "neutrl"), "did you mean 'neutral'?"),
-        (("--value", "=C"), "--value '=C': write TEXT=MEANING"),
     ],
 )
 def test_options_that_do_not_fit(tomeval, log, more, message) -> None:
@@ -135,19 +119,3 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
     assert not any(name.startswith("regret_") for name in figures)
     # the parts are not of the same steps: no bars that claim to add up, and no shares
     assert not any(name.startswith("decomposition") for name in figures)
-
-
-def test_shares_say_why_there_are_none(tomeval, log, tmp_path) -> None:
-    tomeval("import", log, *HOW, "--out", tmp_path / "run")
-    code, out, _ = tomeval("compare", tmp_path / "run", "--what", "shares", "--format", "json")
-    assert code == 0
-    reasons = {row["reason"] for row in json.loads(out)}
-    assert any("do not add up" in reason or "not every episode" in reason for reason in reasons)
-
-
-def test_bounds_of_the_reference(tomeval) -> None:
-    row = json.loads(tomeval("bounds", "IPD", "tit_for_tat", "--format", "json")[1])[0]
-    assert row["regret_max"] == pytest.approx(3.02)
-    assert (row["misprediction_min"], row["misprediction_max"]) == (2, 5)
-    assert row["best"] == pytest.approx(8.02)
-    assert tomeval("bounds", "RPS", "single_action")[1].strip().endswith(": 1")

@@ -13,7 +13,6 @@ import tomeval
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.batch import simulate
 from tomeval.domains.matrix.duel import play_duel
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.models.base import Reply
@@ -95,17 +94,6 @@ def test_seats_have_chance_of_their_own():
     assert renamed.partner_action.tolist() == same.partner_action.tolist()
 
 
-def test_cells_with_tables_draw_what_they_drew():
-    """The streams of tables are named as before: rows of the batch, which asks for them by name."""
-    [cell] = make_experiment(DATA | {"subjects": "random", "partners": "tit_for_tat"}).cells
-    key = "random"
-    from tomeval.core.streams import Stream
-
-    purpose = ["subject", "IBS", "tit_for_tat", json.dumps([key, {}]), "canonical", "6"]
-    assert cell.setup.stream("subject").key == Stream.of(3, *purpose).key
-    assert simulate(cell.setup, 0, 1).own_action.shape == (1, 6)
-
-
 @pytest.mark.parametrize("seat", ["subject", "partner"])
 def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
     told = {"kind": "simulated", "p": 1.0, "q": 1.0}
@@ -166,12 +154,6 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
 def test_what_cannot_be_played_is_refused_before_anything_is(subject, partner, words):
     with pytest.raises(TomevalError, match=words):
         make_experiment(DATA | {"subjects": [subject], "partners": [partner]})
-
-
-def test_two_players_of_one_name_are_refused():
-    twice = [{"strategy": "QA"}, {"strategy": "QA", "goal": "none", "name": "QA"}]
-    with pytest.raises(TomevalError, match="is listed twice"):
-        make_experiment(DATA | {"subjects": ["random"], "partners": twice})
 
 
 def test_listed_options_are_partners_each():

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-import datetime
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support import make_game, outcome
+from support import make_game
 
 from tomeval.core.errors import TomevalError
 from tomeval.runs.experiment import load_experiment, make_experiment
@@ -54,53 +50,37 @@ def test_python_objects_serve_as_well() -> None:
     [
         ({"horizn": 5}, "unknown key 'horizn' (did you mean 'horizon'?)"),
         ({"horizon": 0}, "must be from 1 to 100000, is 0"),
-        ({"horizon": -1}, "must be from 1"),
         ({"horizon": 10**6}, "must be from 1 to 100000"),
-        ({"horizon": 2.5}, "horizon"),
-        ({"horizon": "100"}, "horizon"),
         ({"horizon": True}, "horizon"),
         ({"horizon": []}, "must not be empty"),
         ({"episodes": 0}, "episodes"),
-        ({"episodes": 2.5}, "episodes"),
         ({"episodes": [1, 2]}, "episodes"),
         ({"seed": []}, "must not be empty"),
         ({"seed": 2**63}, "must fit into 64 bits"),
-        ({"seed": "x"}, "seed"),
         ({"reference": "horizn"}, "did you mean 'horizon'"),
         ({"on_invalid": "skip"}, "unknown policy 'skip'"),
         ({"games": "RSP"}, "did you mean 'RPS'"),
         ({"games": []}, "games"),
-        ({"games": [3]}, "games"),
         ({"games": {"labels": "neutral"}}, "missing key 'game'"),
         ({"games": {"game": "RPS", "label": "neutral"}}, "did you mean 'labels'"),
         ({"games": {"game": "RPS", "labels": []}}, "labels is an empty list"),
         ({"games": {"game": "RPS", "labels": [["a"]]}}, "labels must be text"),
-        ({"games": {"game": "RPS", "labels": 3}}, "labels must be text"),
         ({"games": {"game": "RPS", "partners": []}}, "partners is an empty list"),
         ({"games": {"game": "RPS", "partners": [3]}}, "partners must be names or tables"),
         ({"games": {"game": 3}}, "game must be text"),
         ({"labels": "neutrl"}, "did you mean 'neutral'"),
-        ({"labels": [3]}, "labels"),
         ({"partners": "tit_for_tatt"}, "did you mean 'tit_for_tat'"),
-        ({"partners": []}, "partners"),
         ({"partners": ["grim_trigger"]}, "does not fit game RPS"),
         ({"partners": [{"partners": ["always(0)"], "weight": [1]}]}, "did you mean 'weights'"),
-        ({"subjects": []}, "subjects"),
         ({"subjects": "rmx"}, "did you mean 'rmax'"),
         ({"subjects": {"kind": "rmax", "gama": 1}}, "did you mean 'gamma'"),
         ({"subjects": {"kind": "rmax", "gamma": []}}, "gamma is an empty list"),
         ({"subjects": {"kind": "rmax", "gamma": 1.5}}, "gamma must be at least 0"),
         ({"subjects": {"kind": "simulated", "p": [0.5, 2]}}, "p must be a number from 0 to 1"),
         ({"subjects": {"kind": "rmax", "name": 3}}, "name must be text"),
-        (
-            {"subjects": {"kind": "rmax", "m": datetime.date(2020, 1, 1)}},
-            "m must be a whole number",
-        ),
         ({"subjects": {"name": "x"}}, "missing key 'kind'"),
-        ({"subjects": {"kind": ["rmax"]}}, "unknown subject"),
         ({"subjects": ["rmax", "rmax"]}, "subjects[1]: the same subject as subjects[0]: 'rmax'"),
         ({"partners": ["cycler", "cycler"]}, "the same cell appears twice"),
-        ({"name": 3}, "name"),
     ],
 )
 def test_bad_experiments_are_one_clear_message(changes, message) -> None:
@@ -108,11 +88,6 @@ def test_bad_experiments_are_one_clear_message(changes, message) -> None:
         cells(**changes)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_missing_keys() -> None:
-    with pytest.raises(TomevalError, match="missing key 'subjects'"):
-        make_experiment({"games": "RPS"})
 
 
 FILE = """
@@ -173,38 +148,6 @@ def test_paths_start_from_the_experiment_file(tmp_path) -> None:
     path = tmp_path / "e.toml"
     path.write_text('games = "IPD"\nsubjects = "rmax"\npartners = "mine.toml"\n')
     assert load_experiment(path).cells[0].setup.partners.name == "mine"
-
-
-scalars = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-2, 3),
-    st.just(2**70),
-    st.floats(),
-    st.dates(),
-    st.sampled_from(["RPS", "IPD", "rmax", "simulated", "cycler", "neutral", "horizon", "x", ""]),
-)
-anything = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=2),
-        st.dictionaries(
-            st.sampled_from(["kind", "game", "labels", "partners", "p", "gamma", "name", "x"]),
-            inner,
-            max_size=3,
-        ),
-    ),
-    max_leaves=6,
-)
-keys = ["games", "subjects", "partners", "labels", "horizon", "episodes", "seed", "reference",
-        "on_invalid", "name"]  # fmt: skip
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.dictionaries(st.sampled_from(keys), anything, max_size=3))
-def test_any_document_is_an_experiment_or_a_clear_error(changes) -> None:
-    found, message = outcome(lambda: cells(**changes))
-    assert found or message
 
 
 def test_a_model_that_replaces_nothing_is_an_error(tmp_path):

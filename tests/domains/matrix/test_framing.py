@@ -10,13 +10,11 @@ from known import PAIRS, Known, fixed, make_setup, play
 from support import scripts
 
 import tomeval
-from tomeval import cli
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.framing import MOST, persona_text, prompts_of
 from tomeval.domains.matrix.games import GAMES, get_game
 from tomeval.domains.matrix.observation import Order, Words
 from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.extensions.wording.tables import sensitivity
+from tomeval.domains.matrix.scene import MOST, persona_text, prompts_of
 from tomeval.report import write_report
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -173,51 +171,3 @@ def test_the_player_in_the_partners_seat_has_its_own(tmp_path):
         tomeval.run(data, tmp_path / "run").close()
     begun = {text[:40] for text in heard}
     assert begun == {LINES[:40], "You and the other player are old friends"[:40]}
-
-
-def test_sensitivity_has_them_as_factors(tmp_path):
-    """In `business` the player takes what loses 1, else what wins 1; personas do nothing."""
-
-    def script(request):
-        text = request.prompt.messages[0].content
-        return f"Final answer: {'Scissors' if 'You manage a firm' in text else 'Paper'}"
-
-    swept = {
-        "persona": ["none", "a trader who never takes a risk"],
-        "frame": ["none", "business", "friends"],
-    }
-    data = {"games": "RPS", "partners": "always(0)", "model": "scripted:framed"}
-    data |= {"subjects": {"strategy": ["QA", "CoT"], **swept}, "horizon": 2, "episodes": 3}
-    with scripts(framed=script):
-        tomeval.run(data, tmp_path / "run").close()
-    rows, _ = sensitivity(tmp_path / "run", ["regret"])
-    assert [(row["source"], row["levels"]) for row in rows[1:3]] == [("persona", 2), ("frame", 3)]
-    ranges = {row["source"]: row["range"] for row in rows if row["source"] in swept}
-    assert ranges == {"persona": pytest.approx(0), "frame": pytest.approx(2)}
-
-
-def test_previews_show_them(capsys, monkeypatch, tmp_path):
-    command = [
-        "tomeval",
-        "prompt",
-        "QA",
-        "--game",
-        "IPD",
-        "--set",
-        "frame=sport",
-        "--set",
-        "persona=a judge",
-    ]
-    command += ["--set", "partner_persona=a thief"]
-    monkeypatch.setattr("sys.argv", command)
-    with pytest.raises(SystemExit, match=r"^0$"):
-        cli.main()
-    text = capsys.readouterr().out
-    assert "[user]\nYou and the other player are rivals in a match" in text
-    assert "\n\nWho you are: a judge\nWho the other player is: a thief\n\nYou are playing" in text
-    monkeypatch.setattr("sys.argv", [*command, "--copy-to", str(tmp_path / "mine")])
-    with pytest.raises(SystemExit, match=r"^0$"):
-        cli.main()
-    assert (tmp_path / "mine" / "matrix" / "frame" / "sport.j2").is_file()
-    # A folder of copies words what the shipped templates do.
-    asked("QA", prompts=str(tmp_path / "mine"), frame="sport", persona="a judge")

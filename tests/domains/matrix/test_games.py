@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import datetime
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ROOT, make_game, outcome
+from support import outcome
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame, get_game, load_game, mirrored
@@ -37,10 +35,6 @@ def test_paper_label_sets() -> None:
         assert game.label_set("neutral").own == ("J", "F")
         assert game.label_set("long_neutral").own == ("J" * 21, "F" * 21)
         assert game.label_set("nonsense").own == ("Pasta", "Rice")
-
-
-def test_wording_is_score_in_rps_and_points_in_the_others() -> None:
-    assert [GAMES[g].wording for g in ("RPS", "IBS", "IPD")] == ["score", "points", "points"]
 
 
 def test_symmetric_games_are_symmetric_and_ordered() -> None:
@@ -77,16 +71,11 @@ def test_payoffs_cannot_be_written_and_names_ignore_case(name: str) -> None:
     [
         ([[1, 2], [3, 4]], "need (n, m, 2)"),
         ([[[1, 2]], [[3, 4]]], "n and m at least 2"),
-        ([[[1, 2, 3]] * 2] * 2, "need (n, m, 2)"),
         ([[[1, 2], [3, 4]], [[5, 6]]], "every row needs the same number"),
         ([[[1, float("nan")], [3, 4]], [[5, 6], [7, 8]]], "payoffs[0][0][1] is nan"),
-        ([[[1, 2], [3, float("inf")]], [[5, 6], [7, 8]]], "payoffs[0][1][1] is inf"),
         ([[[1, "x"], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
-        ([[["1", "2"], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
         ([[[True, 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
         ([[[10**400, 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
-        ([[[datetime.date(2020, 1, 1), 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
-        ({}, "must be numbers"),
         (None, "payoffs"),
     ],
 )
@@ -113,13 +102,6 @@ def test_bad_labels_name_what_is_wrong(own, partner, message) -> None:
     with pytest.raises(TomevalError, match=r"labels\.mine") as caught:
         MatrixGame("demo", SQUARE, {"mine": Labels("mine", own, partner)})  # type: ignore[arg-type]
     assert message in str(caught.value)
-
-
-def test_unknown_names_offer_the_near_match() -> None:
-    with pytest.raises(TomevalError, match="did you mean 'RPS'"):
-        get_game("RSP")
-    with pytest.raises(TomevalError, match="did you mean 'neutral'"):
-        GAMES["RPS"].label_set("neutrl")
 
 
 def test_fingerprint_tells_payoffs_wording_and_labels_apart() -> None:
@@ -182,17 +164,6 @@ def test_bad_game_file_is_one_clear_message(tmp_path, old, new, message) -> None
     assert message in str(caught.value)
 
 
-def test_missing_unreadable_and_binary_game_files(tmp_path) -> None:
-    with pytest.raises(TomevalError, match="no such file"):
-        load_game(tmp_path / "none.toml")
-    with pytest.raises(TomevalError, match="cannot be read"):
-        load_game(tmp_path)
-    path = tmp_path / "binary.toml"
-    path.write_bytes(b"name = \xff\xfe")
-    with pytest.raises(TomevalError, match="not UTF-8"):
-        load_game(path)
-
-
 scalars = st.one_of(
     st.integers(-(10**400), 10**400),
     st.integers(-3, 3),
@@ -247,15 +218,6 @@ def test_any_document_is_a_game_or_a_clear_error(document) -> None:
     else:
         assert np.isfinite(game.payoffs).all()
         assert game.label_set().own
-
-
-def test_shipped_games_have_sources() -> None:
-    assert all(game.source and game.title for game in GAMES.values())
-    assert (ROOT / "partners").is_dir()
-
-
-def test_zero_and_equal_payoffs_are_a_game() -> None:
-    assert make_game([[0, 0], [0, 0]]).wording == "points"
 
 
 def test_a_file_can_tell_a_story(tmp_path) -> None:

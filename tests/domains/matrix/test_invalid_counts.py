@@ -77,19 +77,6 @@ def test_unreadable_reactions_are_counted_and_are_no_knowledge(tmp_path, monkeyp
     assert all(text.startswith("[0, ") and "-1" not in text for (text,) in drawn)
 
 
-def test_no_stated_reaction_is_no_accuracy(tmp_path, monkeypatch):
-    honest = known()
-
-    def script(request):
-        return "Hm." if question(request)[0] == "react" else honest(request)
-
-    with run(tmp_path, monkeypatch, script, conditional=True, max_attempts=1) as found:
-        [row] = found.rows()
-    assert row["reaction_invalid_rate"] == 1
-    assert row["invalid_rate"] == 16 / 36
-    assert row["reaction_accuracy_percent"] != row["reaction_accuracy_percent"]  # NaN
-
-
 def test_an_unreadable_reaction_ends_the_episode_and_is_counted(tmp_path, monkeypatch):
     options = {"on_invalid": "void", "conditional": True, "max_attempts": 1}
     with run(tmp_path, monkeypatch, gibberish(10**6), **options) as found:
@@ -128,21 +115,6 @@ def test_a_lost_prediction_counts_once(tmp_path, monkeypatch):
     assert acts == [(0,)]
     assert status["unparsable"] == EPISODES
     assert row["invalid_rate"] == 1 / (2 * T - 1)  # the action of step 2 was not asked for
-
-
-def test_a_lost_prediction_ends_an_episode_once(tmp_path, monkeypatch):
-    honest = known()
-
-    def script(request):
-        return "Hm." if question(request)[:2] == ("predict", 2) else honest(request)
-
-    options = {"strategy": "Social QA", "on_invalid": "void", "max_attempts": 1}
-    with run(tmp_path, monkeypatch, script, **options) as found:
-        [row], [status] = found.rows(), found.status()
-        text = "\n".join(line.text for line in found.domain.show.lines(found, found.cells[0], 0))
-    assert (status["void"], status["unparsable"]) == (2, 2)
-    assert row["invalid_rate"] == 1 / 3
-    assert "chose nothing (not asked), predicted nothing (unparsable)" in text
 
 
 def test_a_prediction_stands_if_the_action_that_follows_cannot_be_read(tmp_path, monkeypatch):

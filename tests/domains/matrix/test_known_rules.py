@@ -283,43 +283,6 @@ def test_wrong_reactions_by_hand(tmp_path, own, planned, functional):
     assert row["delta_tom_best_response_per_step"] == 0  # a one-step response sees nothing of it
 
 
-@pytest.mark.parametrize("game", ["RPS", "IBS", "IPD"])
-def test_following_one_s_plan_costs_what_the_plan_costs(tmp_path, game):
-    """Any belief about reactions: an agent that follows its plan has ΔFunctional = `planned`."""
-    found = get_game(game)
-    n, pay = found.n, OWN[game]
-    rng = np.random.default_rng(5)
-    given = 0
-    for attempt in range(6):
-        belief, first = rng.integers(0, n, n), int(rng.integers(n))  # by the own last action
-
-        def plan(t, said, belief=belief):
-            ahead = [0.0] * n
-            for _ in range(T - 1 - t):
-                ahead = [max(pay[a][b] + ahead[belief[a]] for a in range(n)) for b in range(n)]
-            worth = [pay[a][said] + ahead[belief[a]] * (t < T - 1) for a in range(n)]
-            tied = [a for a in range(n) if worth[a] > max(worth) - 1e-9]
-            return tied[0], len(tied) > 1
-
-        said, plans = [first], []
-        for t in range(T):
-            plans.append(plan(t, said[-1]))
-            said.append(int(belief[plans[-1][0]]))
-        script = Known(
-            found,
-            found.label_set("neutral"),
-            act=lambda step, text, plans=plans: plans[step - 1][0],
-            predict=lambda step, text, said=said: said[step - 1],
-            react=lambda step, a, text, belief=belief: int(belief[a]),
-        )
-        row, _ = planned_run(tmp_path / str(attempt), script, game, "tit_for_tat", episodes=1)
-        value = row["delta_tom_planned_per_step"]
-        if not any(tied for _, tied in plans) and not math.isnan(value):
-            assert value == pytest.approx(row["delta_functional_per_step"], abs=1e-12)
-            given += value > 0
-    assert given
-
-
 def test_accuracy_against_a_stochastic_partner(tmp_path):
     """A partner of one state that plays action 1 with probability 0.7."""
     game = get_game("IPD")

@@ -80,17 +80,6 @@ def test_what_is_played_does_not_depend_on_the_probe(strategy, decide):
     assert not any(call[2] == "predict" for call in unasked.calls)
 
 
-def test_writing_the_default_changes_no_draw():
-    partners = get_partner_set("tit_for_tat", RPS)
-    plain, *others = (
-        make_setup(RPS, partners, "QA", **options)
-        for options in ({}, {"literal": True}, {"literal": False})
-    )
-    for other in others:
-        for seat in ("subject", "fallback", "partner", "partner choice"):
-            assert other.stream(seat) == plain.stream(seat)
-
-
 def test_invalid_predictions_void_nothing_if_they_are_not_asked():
     def silent(request):
         return "no idea" if question(request)[0] == "predict" else chance(request)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import itertools
 import math
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import ROOT
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import GAMES
+from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.report.exporting import export_run
 
 PEOPLE = """\
@@ -41,7 +41,7 @@ COLUMNS = {
     "own_reward": "points",
     "partner": "bot",
 }
-HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "invalid": ("timeout",)}
+HOW = {"columns": COLUMNS | {"subject": "participant"}, "invalid": ("timeout",)}
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_log_of_people_by_hand(people) -> None:
 
 
 def test_hindsight_where_no_partner_is_known(people) -> None:
-    how = HOW | {"columns": {k: v for k, v in COLUMNS.items() if k != "partner"}}
+    how = HOW | {"columns": {k: v for k, v in HOW["columns"].items() if k != "partner"}}
     row = tomeval.score(people, "IPD", "unknown", **how)[0]
     # always D would have earned 30 in the first match, 10 + 10 + 5 in the second
     assert row["hindsight_constant_regret_per_step"] == pytest.approx((4 / 3 + 2 / 3) / 2)
@@ -109,14 +109,6 @@ def test_the_column_player(tmp_path) -> None:
     assert known["delta_functional_per_step"] == 7
     with pytest.raises(TomevalError, match=r"line 2: seat 'colum' is not a seat \(did you"):
         tomeval.score(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
-
-
-def test_a_symmetric_game_is_the_same_from_both_seats(tmp_path) -> None:
-    text = "seat,episode,step,own_action,partner_action\nrow,1,1,D,C\ncolumn,2,1,D,C\n"
-    values = {"D": "Defect", "c": "0"}
-    path = written(tmp_path / "log.csv", text)
-    [row] = tomeval.score(path, "IPD", "unknown", values=values)
-    assert (row["game"], row["episodes"], row["reward_per_step"]) == ("IPD", 2, 10)
 
 
 # --- what cannot be read --------------------------------------------------------------------------
@@ -156,20 +148,6 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
         tomeval.score(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
 
 
-@pytest.mark.parametrize("ending", ["json", "jsonl", "parquet"])
-def test_other_forms_of_tables_are_pointed_to_what_reads_them(tmp_path, ending) -> None:
-    path = written(tmp_path / f"log.{ending}", "{}")
-    with pytest.raises(TomevalError, match=f"log.{ending}: is not a CSV file; pandas converts it"):
-        tomeval.score(path, "IPD", "unknown")
-
-
-def test_nothing_left(tmp_path) -> None:
-    text = "episode,step,own_action,partner_action\n1,1,x,0\n"
-    path = written(tmp_path / "log.csv", text)
-    with pytest.raises(TomevalError, match="no rows are left\nleft out: 1 match"):
-        tomeval.score(path, "IPD", "unknown", skip_bad=True)
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -181,17 +159,8 @@ def test_nothing_left(tmp_path) -> None:
 )
 def test_columns_that_are_not_there(people, columns, message) -> None:
     with pytest.raises(TomevalError) as caught:
-        tomeval.score(people, columns=COLUMNS | columns, by=("participant",))
+        tomeval.score(people, columns=COLUMNS | columns)
     assert message in str(caught.value)
-
-
-def test_all_that_lacks_is_said_at_once(tmp_path) -> None:
-    path = written(tmp_path / "log.csv", "match,round,own_action,other\n1,1,0,0\n")
-    said = "missing column 'episode'.*--map FIELD=COLUMN: episode, step, partner_action"
-    with pytest.raises(TomevalError, match=f"{said};"):
-        tomeval.score(path, "IPD", "unknown")
-    with pytest.raises(TomevalError, match=f"{said}, game, partner; .* --game and --partner"):
-        tomeval.score(path)
 
 
 def test_a_file_opens_no_other_file(tmp_path) -> None:
@@ -206,10 +175,6 @@ def test_a_file_opens_no_other_file(tmp_path) -> None:
     log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"partner .* is a file or a table: give it with --p"):
         tomeval.score(log)
-    mine = written(tmp_path / "Mine.toml", 'rule = { kind = "sequence", actions = [0] }\n')
-    log = written(tmp_path / "log.csv", header + "IPD,Bot,1,1,1,0\n")
-    [row] = tomeval.score(log, values={"bot": str(mine)})  # the user may
-    assert row["partners"] == "Mine"
 
 
 def test_empty_is_not_asked_unless_it_is_called_invalid(tmp_path) -> None:
@@ -230,14 +195,6 @@ def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) 
     # (0.6 - m)² = 2.776445² x 0.06 x m (1 - m) / 0.24 has the roots 0.13124 and 0.93708.
     ends = (row["tom_percent_ci95_low"], row["tom_percent_ci95_high"])
     assert ends == pytest.approx((13.124, 93.708), abs=1e-3)
-
-
-def test_indices_as_tables_with_empty_cells_write_them(tmp_path) -> None:
-    text = (
-        "episode,step,own_action,partner_action,predicted_action\n1,1.0,1.0,0.0,\n1,2.0,0,1,1.0\n"
-    )
-    row = tomeval.score(written(tmp_path / "log.csv", text), "IPD", "tit_for_tat")[0]
-    assert (row["reward_per_step"], row["tom_percent"]) == (5, 100)
 
 
 # --- against an independent program ---------------------------------------------------------------
@@ -320,17 +277,17 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
                 for episode, value in zip(cell.episodes, values, strict=True):
                     key = (columns["subject"], columns["game"], columns["partners"], str(episode))
                     truth[(*key, name)] = float(value)
-    by = ("subject", "partners")
+    columns = {"condition": "partners"}
     with tomeval.import_log(
-        tmp_path / "steps.csv", tmp_path / "again", by=by, reference=reference
+        tmp_path / "steps.csv", tmp_path / "again", columns=columns, reference=reference
     ) as again:
-        found = {}
+        read = {}
         for cell in again.cells:
             key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
             for name, values in cell.metrics().items():
                 for episode, value in zip(cell.episodes, values, strict=True):
-                    found[(*key, cell.definition["matches"][episode], name)] = float(value)
-    assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
+                    read[(*key, cell.definition["matches"][episode], name)] = float(value)
+    assert read == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
 
 
 def test_the_folder_must_be_new(people, tmp_path) -> None:
@@ -342,73 +299,155 @@ def test_the_folder_must_be_new(people, tmp_path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]
 
 
-def test_messages_quote_no_more_than_a_reader_needs(tmp_path) -> None:
-    path = tmp_path / "long.csv"
-    path.write_text(f"episode,step,own_action,partner_action\n1,1,{'x' * 50_000},0\n")
-    with pytest.raises(TomevalError, match="own_action 'xxx") as caught:
-        tomeval.score(path, "IPD", "unknown")
-    assert len(str(caught.value)) < 1_000
-    path.write_text(",".join(f"column{k}" for k in range(20_000)) + "\n")
-    with pytest.raises(TomevalError, match="missing column") as caught:
-        tomeval.score(path, "IPD", "unknown")
-    assert len(str(caught.value)) < 1_000
-
-
 # --- how people write their files -----------------------------------------------------------------
 
 CODED = "episode,step,own_action,partner_action,subject,seat,own_reward\n"
 CODED += "1,1,1,1,1,1,8\n1,2,1,0,1,1,0\n2,1,0,0,0,1,5\n"
 
 
-def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, caplog) -> None:
-    log, values = written(tmp_path / "moves.csv", CODED), {"1": "Cooperate", "0": "Defect"}
-    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
-        assert [cell.player for cell in run.cells] == ["1", "0"]
-        assert run.cells[0].moves(0)["own"] == ["Cooperate", "Cooperate"]
-        assert run.cells[1].moves(0)["own"] == ["Defect"]
-    assert not caplog.records
-
-
 def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
     log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
     tomeval.score(log, "IPD", "unknown")
     assert [record.getMessage() for record in caplog.records] == [
-        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect; see --value"
+        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect"
     ]
 
 
-@pytest.mark.parametrize("separator", [";", "\t", "|", ","])
-@pytest.mark.parametrize("begin", ["", "\ufeff"])
-def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, begin) -> None:
-    point = "." if separator == "," else ","
-    rows = ["episode,step,own_action,partner_action,own_reward,subject"]
-    rows += [f"1,1,Cooperate,Cooperate,8{point}0,Ann", "1,2,Defect,Cooperate,10,Ann"]
-    text = rows[0].replace(",", separator) + "\n"
-    text += "\n".join(re.sub(r",(?!0,)", separator, row) for row in rows[1:])
-    log = written(tmp_path / "moves.csv", begin + text)
+@pytest.mark.parametrize(("separator", "point"), [(";", ","), ("\t", ","), ("|", "."), (",", ".")])
+def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, point) -> None:
+    rows = [["episode", "step", "own_action", "partner_action", "own_reward", "subject"]]
+    rows += [["1", "1", "Cooperate", "Cooperate", f"8{point}0", "Ann"]]
+    rows += [["1", "2", "Defect", "Cooperate", "10", "Ann"]]
+    log = written(tmp_path / "moves.csv", "\n".join(separator.join(row) for row in rows))
     [row] = tomeval.score(log, "IPD", "unknown")
     assert (row["subject"], row["reward_per_step"]) == ("Ann", 9)
     assert not caplog.records
 
 
-def test_another_separator_is_told(tmp_path) -> None:
-    log = written(tmp_path / "moves.csv", "episode step own_action\n1 1 0\n")
-    with pytest.raises(TomevalError, match="cells are separated by a comma, semicolon, tab or"):
-        tomeval.score(log, "IPD", "unknown")
+# --- rows of a table, and files that say where they are wrong -------------------------------------
+
+HEAD = "episode,step,own_action,partner_action,predicted_action\n"
+# IPD against tit for tat: all defect. Regret per step (26 - 20) / 3 = 2, all of it foresight.
+DEFECT = HEAD + "1,1,1,0,0\n1,2,1,1,1\n1,3,1,1,0\n"
 
 
-def test_a_run_without_first_measures_shows_what_it_has(tmp_path) -> None:
-    log = written(tmp_path / "moves.csv", "episode,step,own_action,partner_action\n1,1,c,d\n")
-    values = {"c": "Cooperate", "d": "Defect"}
-    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
-        assert {"reward_per_step", "hindsight_constant_regret_per_step"} <= {*run.headline}
-        assert all(np.isfinite(run.rows()[0][name]) for name in run.headline)
-        assert "reward/step" in str(run.table())
+def score(tmp_path, text, game="IPD", partner="tit_for_tat", **options):
+    path = tmp_path / "steps.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    [row] = tomeval.score(path, game, partner, **options)
+    return row
 
 
-@pytest.mark.parametrize("name", ["roads.nfg", "roads.efg", "Roads.JSON", "a/roads.csv"])
-def test_files_of_other_formats_are_told_what_games_and_partners_are(name) -> None:
-    with pytest.raises(TomevalError, match=r"a game is a file that ends in \.toml; `tomeval init"):
-        tomeval.get_game(name)
-    with pytest.raises(TomevalError, match=r"a partner is a file that ends in \.toml; .*partners"):
-        tomeval.bounds("IPD", name)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: "\ufeff" + t.replace("\n", "\r\n"),
+        lambda t: t.replace("1,1,1,0,0", "1,1,Defect,Cooperate,cooperate"),
+        lambda t: t.replace("1,1,1,0,0", '1,1," Rice","Pasta",0'),
+        lambda t: t.replace("1,3,", "1,2.0,").replace("1,2,", "1,1,").replace("1,1,1,0", "1,0,1,0"),
+        lambda t: t.replace("\n", ",note\n").replace("episode,step", " episode , step") + "\n\n",
+    ],
+    ids=["bom and crlf", "labels", "quoted", "from 0", "extra and spaces"],
+)
+def test_the_same_game_in_other_clothes(tmp_path, change) -> None:
+    changed = change(DEFECT)
+    assert changed != DEFECT
+    assert repr(score(tmp_path, changed)) == repr(score(tmp_path, DEFECT))
+
+
+def test_several_episodes_of_different_length(tmp_path) -> None:
+    text = DEFECT + "".join(f"{name},0,0,0,0\n{name},1,0,0,0\n" for name in "bcdef")
+    row = score(tmp_path, text)
+    # the others cooperate twice: 16 of 18, a regret of 1 per step; mean of 2 and five times 1
+    assert row["delta_functional_per_step"] == pytest.approx(7 / 6)
+    # six episodes: the sd is sqrt(5 / 6 / 5) = 0.4082; 2.570582 x 0.4082 / sqrt(6) = 0.42843
+    assert row["delta_functional_per_step_ci95"] == pytest.approx(0.42843, rel=1e-4)
+    assert (row["horizon"], row["episodes"]) == (3, 6)  # the longest
+
+
+def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
+    text = HEAD + "a,1,0,1,1\na,2,0,1,1\nb,1,0,0,0\nb,2,0,0,0\n"
+    row = score(tmp_path, text, partner="single_action")
+    # against always(1) cooperating loses 5 a step, against always(0) it loses 2
+    assert row["delta_functional_per_step"] == pytest.approx(3.5)
+    # b fits tit for tat too, against which it loses 1 a step: (5 + (2 + 1) / 2) / 2
+    row = score(tmp_path, text, partner="always(0) + always(1) + tit_for_tat")
+    assert row["delta_functional_per_step"] == pytest.approx(3.25)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("partner_action", "partner_acton", "missing column 'partner_action' (did you mean"),
+        ("episode,", "", "missing column 'episode'"),
+        ("predicted_action", "step", "a column name appears twice: 'step'"),
+        ("1,2,1,1,1", "1,4,1,1,1", "line 3: a gap in episode '1': step 4 after step 1"),
+        ("1,2,1,1,1", "1,1,1,1,1", "step 1 after step 1"),
+        ("1,1,1,0,0", "1,2,1,0,0", "line 2: episode '1' starts at step 2"),
+        ("1,2,1,1,1", "1,x,1,1,1", "step 'x' is not a whole number"),
+        ("1,2,1,1,1", "1,2,Defct,1,1", "own_action 'Defct' is neither a label nor an index"),
+        ("1,2,1,1,1", "1,2,2,1,1", "own_action '2'"),
+        ("1,2,1,1,1", "1,2,1,,1", "partner_action ''"),
+        ("1,2,1,1,1", "1,2,,1,1", "own_action ''"),
+        ("1,2,1,1,1", "1,2,1,1,?", "predicted_action '?'"),
+        ("1,2,1,1,1", "1,2,-1,1,1", "own_action '-1'"),
+        ("1,2,1,1,1", "1,2,1,1", "line 3: the number of fields differs"),
+        ("1,2,1,1,1", "1,2,1,1,1,9", "line 3: the number of fields differs"),
+        ("1,2,1,1,1", ",2,1,1,1", "episode is empty"),
+        ("1,2,1,1,1", "2,1,1,0,1", "line 4: a gap in episode '1': step 3 after step 1"),
+        ("1,2,1,1,1", '1,2,"1,1,1', "not valid CSV"),
+        ("1,2,1,1,1", "1,2,1,0,1", "'tit_for_tat' cannot have played action 0 in step 2"),
+    ],
+)
+def test_bad_files_say_where(tmp_path, old, new, message) -> None:
+    assert old in DEFECT
+    with pytest.raises(TomevalError) as caught:
+        score(tmp_path, DEFECT.replace(old, new, 1))
+    assert message in str(caught.value)
+    assert "steps.csv" in str(caught.value)
+
+
+def test_nothing_to_score(tmp_path) -> None:
+    with pytest.raises(TomevalError, match=r"missing column 'episode'.*it has: none"):
+        score(tmp_path, "")
+    with pytest.raises(TomevalError, match="has a header but no steps"):
+        score(tmp_path, HEAD)
+    with pytest.raises(TomevalError, match="not UTF-8"):
+        score(tmp_path, DEFECT.encode("utf-16"))
+    with pytest.raises(TomevalError, match="no such file"):
+        tomeval.score(tmp_path / "none.csv", "IPD", "unknown")
+
+
+def test_labels_that_look_like_other_indices(tmp_path) -> None:
+    # "1" names action 0 here: an index or a label? Without being told, nothing is guessed; with the
+    # label set named, labels are read.
+    game = MatrixGame(
+        "counted",
+        [[[3, 3], [0, 5]], [[5, 0], [1, 1]]],
+        {"numbers": Labels("numbers", ("1", "2"), ("1", "2"))},
+    )
+    text = HEAD + "1,1,2,1,1\n1,2,2,2,2\n"
+    with pytest.raises(TomevalError, match="--labels"):
+        score(tmp_path, text, game=game)
+    row = score(tmp_path, text, game=game, labels="numbers")
+    assert row["reward_per_step"] == 3  # (5 + 1) / 2: both times action 1
+    with pytest.raises(TomevalError, match="own_action '0'"):
+        score(tmp_path, text.replace("1,1,2,1,1", "1,1,0,1,1"), game=game, labels="numbers")
+
+
+def test_games_and_partners_may_be_paths(tmp_path) -> None:
+    game = tmp_path / "mine.toml"
+    game.write_text(
+        'name = "mine"\npayoffs = [[[8, 8], [0, 10]], [[10, 0], [5, 5]]]\n'
+        '[labels]\nplain = ["C", "D"]\n'
+    )
+    shipped = ROOT / "tomeval" / "partners" / "tit_for_tat.toml"
+    partner = shipped if shipped.exists() else ROOT / "partners" / "tit_for_tat.toml"
+    by_name = score(tmp_path, DEFECT, str(game), str(partner))
+    assert repr(score(tmp_path, DEFECT, game, partner)) == repr(by_name)
+    assert by_name["delta_functional_per_step"] == 2
+    [bound] = tomeval.bounds(game, partner, horizon=3)
+    assert bound.best == 26 / 3
+    for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
+        with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
+            score(tmp_path, DEFECT, *wrong)

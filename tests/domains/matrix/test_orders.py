@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support import ALL_GAMES, brute_force_values, make_game, play_against
+from support import ALL_GAMES, brute_force_values, play_against
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES, MatrixGame, mirrored
@@ -61,41 +58,6 @@ def test_nested_reasoning_in_every_game(game: MatrixGame, order: int) -> None:
         for a in own[:-1]:
             played.append(nested(game, 1, order, (a, played[-1])))
         assert play_against(partner, own) == played
-
-
-GAMES_WITHOUT_TIES = st.tuples(st.integers(2, 4), st.integers(2, 4), st.integers(0, 10**6))
-
-
-def random_game(n: int, m: int, seed: int) -> MatrixGame:
-    """Return a game in which no two payoffs of a seat are equal."""
-    rng = np.random.default_rng(seed)
-    return make_game(*(rng.permutation(n * m).reshape(n, m).astype(float) for _ in range(2)))
-
-
-@settings(max_examples=40, deadline=None)
-@given(GAMES_WITHOUT_TIES, st.sampled_from(ORDERS), st.integers(0, 10**6))
-def test_relabelled_actions_are_played_alike(shape, order: int, seed: int) -> None:
-    game, rng = random_game(*shape), np.random.default_rng(seed)
-    rows, columns = rng.permutation(game.n), rng.permutation(game.m)
-    other = make_game(*(x[np.ix_(rows, columns)] for x in (game.own, game.partner)))
-    own = rng.integers(game.n, size=6)
-    first = int(rng.integers(game.m))
-    there = play_against(get_partner(f"tom_order({order}, {columns[first]})", game), rows[own])
-    here = play_against(get_partner(f"tom_order({order}, {first})", other), own)
-    assert columns[here].tolist() == there
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.sampled_from(ALL_GAMES),
-    st.sampled_from(ORDERS),
-    st.tuples(*[st.sampled_from([0.25, 2.0, 8.0])] * 2),
-    st.tuples(*[st.integers(-50, 50)] * 2),
-)
-def test_payoffs_scaled_and_shifted_change_nothing(game, order: int, scale, shift) -> None:
-    moved = make_game(scale[0] * game.own + shift[0], scale[1] * game.partner + shift[1])
-    one, two = (get_partner(f"tom_order({order})", each) for each in (game, moved))
-    assert one.fingerprint() == two.fingerprint()
 
 
 @pytest.mark.parametrize("order", ORDERS)

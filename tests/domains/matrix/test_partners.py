@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from unittest.mock import patch
 
@@ -8,11 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import ODD_GAMES, ROOT, SHIPPED, SPECS, make_game, outcome, play_against
+from support import ODD_GAMES, SHIPPED, SPECS, make_game, outcome, play_against
 
+import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import Extension, add
 from tomeval.domains.matrix.games import GAMES, get_game
-from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.domains.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet, reachable
 
 IPD, RPS = GAMES["IPD"], GAMES["RPS"]
@@ -70,13 +71,6 @@ def test_contract(name: str, game) -> None:
         with pytest.raises(ValueError, match="read-only"):
             table[0] = 0
     assert partner.is_deterministic == (set(np.unique(partner.emissions)) <= {0.0, 1.0})
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_files_have_title_and_source(name: str) -> None:
-    data = tomllib.loads((ROOT / "partners" / f"{name}.toml").read_text())
-    assert data["title"]
-    assert data["source"]
 
 
 # --- known behaviours, as transcripts ------------------------------------------------------------
@@ -164,46 +158,22 @@ def test_mixture_of_a_point_is_deterministic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ("always(1)", "always(1)"),
-        (" always( 1 ) ", "always(1)"),
-        ("always(k=1)", "always(k=1)"),
-        ("always", "always"),
-        ("always()", "always"),
-        ("switcher(0, 1, k=9)", "switcher(0, 1, k=9)"),
-    ],
-)
-def test_names(spec: str, name: str) -> None:
-    assert get_partner(spec, IPD).name == name
-
-
-@pytest.mark.parametrize(
     ("spec", "message"),
     [
         ("tit_for_tata", "unknown partner 'tit_for_tata' (did you mean 'tit_for_tat'?)"),
         ("always(2)", "2 is not an action index 0..1"),
-        ("always(-1)", "-1 is not an action index"),
-        ("always(0.5)", "0.5 is not an action index"),
         ("always(x)", "'x' is not a number"),
         ("always(nan)", "'nan' is not a number"),
         ("always(0, 1)", "takes 1 parameters, got 2"),
         ("always(j=1)", "unknown parameter 'j'"),
         ("always(0, k=1)", "given twice"),
-        ("always(k=1, k=0)", "given twice"),
         ("switcher(k=3, 1)", "positional after named"),
         ("always(", "cannot be read"),
-        ("", "cannot be read"),
-        ("always(1,)", "is not a number"),
-        ("tit_for_tat(1)", "takes 0 parameters"),
         ("generous_tit_for_tat(1.5)", "not a probability"),
-        ("noisy_tit_for_tat(-0.1)", "not a probability"),
         ("mixture", "needs 2 probabilities"),
         ("mixture(0.5, 0.4)", "not stochastic"),
         ("mixture(0.5)", "play has 1 probabilities"),
-        ("mixture(1.5, -0.5)", "not a probability"),
         ("switcher(0, 1, 1)", "must be a whole number from 2"),
-        ("switcher(0, 1, 2.5)", "must be a whole number from 2"),
         ("single_action", "is a partner set"),
         ("none.toml", "no such file"),
     ],
@@ -238,13 +208,9 @@ def test_sets() -> None:
         ("0.5*always(0) + always(1)", "to every partner or to none"),
         ("0.5*always(0) + 0.4*always(1)", "sum to 1"),
         ("1.5*always(0) + -0.5*always(1)", "must be positive"),
-        ("0*always(0) + 1*always(1)", "must be positive"),
         ("x*always(0) + 1*always(1)", "'x' is not a number"),
-        ("always(0) +", "cannot be read"),
         ("single_action + always(0)", "is a partner set"),
         ({"partners": []}, "must be a list of names"),
-        ({"partners": "always(0)"}, "must be a list of names"),
-        ({"partners": [3]}, "must be a list of names"),
         ({"partners": ["always(0)"], "weights": ["a"]}, "must be a list of numbers"),
         ({"partners": ["always(0)"], "weights": [0.5, 0.5]}, "2 weights for 1 partners"),
         ({"partner": ["always(0)"]}, "unknown key 'partner' (did you mean 'partners'?)"),
@@ -274,14 +240,11 @@ FINE = [[[0, 0], [0, 0]]]
     [
         ([0.5, 0.5], FINE, 0, "need (S, m)"),
         ([[0.5, 0.5]], [[0, 0]], 0, "incomplete"),
-        ([[0.5, 0.5]], [[[0], [0]]], 0, "incomplete"),
         ([[0.5, 0.5], [1, 0]], FINE, 0, "incomplete"),
         ([[0.5, 0.5]], [[[0, 1], [0, 0]]], 0, "outside 0..0"),
-        ([[0.5, 0.5]], [[[0, -1], [0, 0]]], 0, "outside 0..0"),
         ([[0.5, 0.5]], FINE, 1, "outside 0..0"),
         ([[0.5, 0.5]], [[[0.0, 0.5], [0, 0]]], 0, "whole numbers"),
         ([[0.5, 0.6]], FINE, 0, "not stochastic"),
-        ([[1.5, -0.5]], FINE, 0, "not stochastic"),
         ([[float("nan"), 1]], FINE, 0, "not stochastic"),
         ([[1, 0], [0, 1]], [[[0, 0], [0, 0]], [[1, 1], [1, 1]]], 0, "unreachable"),
         # only an action that state 0 never plays leads to state 1
@@ -325,18 +288,15 @@ def test_own_partner_file(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('start = "calm"', 'start = "clam"', "unknown state 'clam' (did you mean 'calm'?)"),
-        ('start = "calm"', "", "unknown state None"),
         ('start = "calm"', "start = [1]", "unknown state [1]"),
         ('title = "Mine"', 'titel = "Mine"', "unknown key 'titel' (did you mean 'title'?)"),
         ('title = "Mine"', "title = 3", "title must be text"),
-        ('source = "me"', "source = [1]", "source must be text"),
         ('source = "me"', "actions = 2", "actions must be"),
         ('source = "me"', "actions = [3, 3]", "fits games with 3 x 3"),
         ('source = "me"', 'rule = { kind = "sequence" }', "needs either 'states'"),
         ("play = 0", "plya = 0", "unknown key 'plya' (did you mean 'play'?)"),
         ("play = 0", "", "incomplete, 'play' is missing"),
         ("play = 0", "play = 2", "2 is not an action index"),
-        ("play = 0", "play = true", "True is not an action index"),
         ("play = 0", "play = [1.0]", "play has 1 probabilities, the game 2 actions"),
         ("play = 0", "play = [0.5, 0.6]", "not stochastic"),
         ("play = 0", "play = [nan, 1.0]", "not a probability"),
@@ -365,10 +325,8 @@ def test_bad_partner_files(tmp_path: Path, old: str, new: str, message: str) -> 
     [
         ("3", "unknown rule 3"),
         ('{ kind = "react2" }', "unknown rule 'react2' (did you mean 'react'?)"),
-        ("{ kind = [1] }", "unknown rule [1]"),
         ('{ kind = "react", noize = 1 }', "unknown key 'noize' (did you mean 'noise'?)"),
         ('{ kind = "react", response = "x" }', "unknown response 'x'"),
-        ('{ kind = "react", response = [1] }', "unknown response [1]"),
         ('{ kind = "react", response_in = 3 }', "response_in must be a table"),
         ('{ kind = "react", noise = 2 }', "2 is not a probability"),
         ('{ kind = "sequence", actions = [] }', "actions must be a list"),
@@ -456,13 +414,6 @@ def test_any_spec_is_a_set_or_a_clear_error(spec: str) -> None:
     assert message if found is None else found.partners
 
 
-def test_a_bad_table_in_a_file_is_reported_with_the_file(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text('start = "a"\n[states.a]\nplay = [0.5, 0.6]\nnext = "a"\n')
-    with pytest.raises(TomevalError, match=r"mine\.toml: partner 'mine': state 'a' is not stoch"):
-        get_partner(str(path), GAMES["IPD"])
-
-
 def test_the_rest_of_a_list_of_probabilities_can_be_left_open(tmp_path) -> None:
     game = get_game("IPD")
     prober = get_partner("naive_prober(0.2)", game)
@@ -479,3 +430,22 @@ def test_the_rest_of_a_list_of_probabilities_can_be_left_open(tmp_path) -> None:
         )
         with pytest.raises(TomevalError, match=said):
             get_partner(str(file), game)
+
+
+# --- sets that an extension brings ---------------------------------------------------------------
+
+
+def test_a_key_makes_a_set(tmp_path) -> None:
+    def build(spec, game, base):
+        return PartnerSet("twins", (get_partner(f"always({spec['twins']})", game, base),))
+
+    sets = PartnerSets(build)
+    add(Extension("mine", partner_sets={"twins": sets}))
+    experiment = {"games": "RPS", "horizon": 4, "episodes": 1, "subjects": "random"}
+    with tomeval.run(experiment | {"partners": {"twins": 1}}, tmp_path / "run") as run:
+        assert run.cells[0].columns["partners"] == "twins"
+
+
+def test_without_the_extension_it_is_one_clear_error() -> None:
+    with pytest.raises(TomevalError, match="'twins'"):
+        get_partner_set({"twins": 1}, RPS)

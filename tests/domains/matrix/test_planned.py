@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from support import ALL_GAMES, TWO_BY_THREE, brute_force_values, make_game, random_partner
 
-from tomeval.domains.matrix.bounds import bounds
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.measures import MEASURES, ONE_STEP, PLANNED
 from tomeval.domains.matrix.partner_specs import get_partner
-from tomeval.domains.matrix.partners import Partner, PartnerSet
+from tomeval.domains.matrix.partners import Partner
 from tomeval.domains.matrix.planned import answers_last_move, planned_regret
 from tomeval.domains.matrix.played import Mixture, Played
 
@@ -249,34 +248,6 @@ def test_planned_against_enumeration(kind, probe) -> None:
             numbers += 1
     assert numbers > 15
     assert silent > 10
-
-
-@pytest.mark.parametrize("name", ["IPD", "IBS", "RPS", "chicken"])
-def test_right_predictions_lose_nothing_and_wrong_ones_no_more_than_can_be_lost(name) -> None:
-    """Whoever the partner is, if it answers the last joint move and everything needed was said."""
-    game, rng, given = GAMES[name], np.random.default_rng(5), 0
-    for attempt in range(40):
-        partner = one_that_answers(game, rng, "deterministic")
-        [bound] = bounds(game, PartnerSet("one", (partner,)), 60)
-        own = rng.integers(0, game.n, 60)
-        state, theirs, stated = partner.start, [], []
-        for a in own:
-            b = int(partner.emissions[state].argmax())
-            theirs.append(b)
-            stated.append(
-                [
-                    int(partner.emissions[partner.next_state[state, x, b]].argmax())
-                    for x in range(game.n)
-                ]
-            )
-            state = int(partner.next_state[state, a, b])
-        right = planned(own, theirs, theirs, stated[:-1], game, partner)
-        assert right == pytest.approx(0.0, abs=1e-12), attempt
-        wrong = [(b + 1) % game.m for b in theirs]
-        lost = planned(own, theirs, wrong, None, game, partner)
-        assert np.isnan(lost) or -1e-12 <= lost <= bound.regret_max + 1e-9
-        given += not np.isnan(lost)
-    assert given
 
 
 def test_a_mixture_of_partners_is_the_mean() -> None:

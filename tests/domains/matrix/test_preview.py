@@ -1,10 +1,7 @@
 """`tomeval prompt`: exactly what a model would read."""
 
-import json
-
 import pytest
 from known import Known, make_setup, play
-from support import ROOT
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
@@ -14,15 +11,6 @@ from tomeval.domains.matrix.preview import asked
 from tomeval.runs.preview import preview
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
-from tomeval.strategies.beliefs import EXAMPLES
-
-UNEVEN = """
-name = "uneven"
-payoffs = [[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, 12]]]
-[labels.only]
-own = ["up", "down"]
-partner = ["left", "right", "middle"]
-"""
 
 
 def show(strategy, form="act", number=3, game="IPD", tokenizer=None, **options):
@@ -49,16 +37,6 @@ def test_is_what_a_run_asks():
             wanted = [one for one in script.log if one[:2] == (form, 1)]
             if strategy.context != "s2a" and not strategy.memory:
                 assert mine == wanted
-
-
-def test_sides_with_different_labels(tmp_path):
-    path = tmp_path / "uneven.toml"
-    path.write_text(UNEVEN)
-    for strategy in all_strategies():
-        text = show(strategy.name, game=str(path))
-        assert text.count("--- call") == strategy.calls_per_step
-        if strategy.advice.startswith("social"):
-            assert "Given that you think the other player will choose left in round 3 of" in text
 
 
 def test_head_and_tokens(tmp_path):
@@ -111,21 +89,3 @@ def test_command_line(capsys, monkeypatch):
     )
     assert text.count("--- call") == 2
     assert "Round 4: you chose F, the other player chose J; you won 0 points" in text
-    rows = json.loads(tomeval("list", "strategies", "--format", "json"))
-    assert len(rows) == 16 + len(EXAMPLES)
-    assert rows[0] | {"sees": ""} == {
-        "strategy": "LM",
-        "calls per step": 1,
-        "literal probe": 1,
-        "sees": "",
-        "answer": "scored labels",
-    }
-    rows = json.loads(tomeval("list", "prompts", "--format", "json"))
-    folder = ROOT / "prompts"
-    shipped = set()
-    for path in folder.rglob("*.j2"):
-        parts = path.relative_to(folder).with_suffix("").parts
-        name = parts[1] if parts[0] in ("sets", "parts") else "default"
-        domain, *rest = parts[2 * (name != "default") :]
-        shipped.add((name, domain, "/".join(rest)))
-    assert {(row["set"], row["domain"], row["prompt"]) for row in rows} == shipped

@@ -9,8 +9,14 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.matrix.domain import MATRIX
-from tomeval.domains.matrix.published import BEST_OF, METRIC_OF, as_published, beside, best_rows
-from tomeval.domains.matrix.published_rows import hub_names
+from tomeval.domains.matrix.published import (
+    BEST_OF,
+    METRIC_OF,
+    as_published,
+    beside,
+    best_rows,
+    hub_names,
+)
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.experiment import load_experiment, make_experiment
 
@@ -195,17 +201,6 @@ def test_the_eighteen_numbers_of_the_reasoning_model_are_met(reasoning) -> None:
     assert set(of_model["tables"]) == {"4"}
     assert of_model[["ours", "reported", "difference"]].notna().all(axis=None)
     assert "labels" not in " ".join(beside(reasoning, "reported_results")[1])
-
-
-def test_numbers_of_other_labels_are_told(reasoning) -> None:
-    notes = beside(reasoning, "reported_results", model="LLAMA-3 70B Instruct")[1]
-    told = "table 3, 8, 10: published with the labels J, F, B; this run's labels are canonical"
-    assert told in notes
-    notes = beside(reasoning, "reported_results", model="Mistral Large 2")[1]
-    assert (
-        "table 9: published without saying with which labels; this run's labels are canonical"
-        in notes
-    )
 
 
 def lessons(regrets) -> tuple[SimpleNamespace, list[dict]]:

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from support import edit
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -61,32 +60,6 @@ def test_the_most_probable_label_is_read_from_what_is_stored(folder) -> None:
     assert row["tom_percent"] == pytest.approx(100 * hits.mean())
 
 
-def test_actions_are_drawn_and_predictions_compared(folder) -> None:
-    """What was recorded, held against the probabilities that stand beside it."""
-    for player, share in (("compared", 1.0), ("drawn", 0.9)):
-        with tomeval.Run(folder, f"subject={player}") as run:
-            steps = run.steps()
-        said, predicted = (
-            np.array([json.loads(text) for text in steps[f"{name}_probs"]]).argmax(axis=1)
-            for name in ("own", "predicted")
-        )
-        # 120 actions whose best label has some 0.5 to 0.9 of the mass: not all of them are it
-        assert (said == steps["own_action"].to_numpy(dtype=int)).mean() < 0.95
-        same = (predicted == steps["predicted_action"].to_numpy(dtype=int)).mean()
-        assert same == 1.0 if share == 1.0 else same < share
-
-
-def test_a_cell_that_was_not_asked_has_nothing_to_read_anew(tmp_path) -> None:
-    subject = {**LM, "literal": False}
-    experiment = {"games": "IPD", "subjects": subject, "model": "pocket", "horizon": 2}
-    tomeval.run({**experiment, "episodes": 1}, tmp_path / "run").close()
-    with (
-        tomeval.Run(tmp_path / "run", predict="drawn") as run,
-        pytest.raises(TomevalError, match=r"no cell of .* has predictions"),
-    ):
-        run.rows()
-
-
 def test_only_what_follows_from_predictions_moves(folder) -> None:
     plain, drawn = read(folder, "")[1], read(folder, "drawn")[1]
     for before, after in zip(plain, drawn, strict=True):
@@ -94,14 +67,6 @@ def test_only_what_follows_from_predictions_moves(folder) -> None:
             assert before[name] == after[name]
         moved = before["tom_percent"] != after["tom_percent"]
         assert moved == (before["subject"] == "compared")
-
-
-def test_a_cell_without_complete_episodes_is_read_anew_too(folder, tmp_path) -> None:
-    experiment = {"games": "IPD", "subjects": [LM, {"name": "other", **LM}], "model": "pocket"}
-    tomeval.run({**experiment, "horizon": 2, "episodes": 1}, tmp_path / "run").close()
-    edit(tmp_path / "run", "UPDATE episodes SET status = 'void' WHERE cell = 0")
-    with tomeval.Run(tmp_path / "run", predict="drawn") as run:
-        assert [row["episodes"] for row in run.rows()] == [0, 1]
 
 
 def test_draws_have_the_stored_probabilities_and_ties_favour_none() -> None:

@@ -113,40 +113,6 @@ def test_the_mean_over_episodes_is_the_ratio_of_sums(tmp_path) -> None:
         assert part.std(ddof=1) / np.sqrt(len(part)) == pytest.approx(100 * error)
 
 
-@pytest.mark.parametrize(("shift", "scale"), [(1e3, 1.0), (-7.5, 1.0), (0.0, 250.0), (3.0, 0.01)])
-def test_shift_and_scale_of_payoffs_move_no_score(tmp_path, shift: float, scale: float) -> None:
-    found = []
-    for number, (add, by) in enumerate(((0.0, 1.0), (shift, scale))):
-        game = get_game("IBS")
-        game = replace(game, payoffs=game.payoffs * by + add)
-        with run_of(
-            tmp_path / str(number),
-            games=[game],
-            partners=["single_action", "tit_for_tat"],
-            subjects=["random", simulated(0.8, 0.5)],
-        ) as run:
-            found.append(np.stack([cell.estimate(NAMES) for cell in run.cells]))
-    assert found[0] == pytest.approx(found[1], abs=1e-9, nan_ok=True)
-
-
-def test_another_order_of_actions_moves_no_score() -> None:
-    game, order, rng = get_game("RPS"), np.array([2, 0, 1]), np.random.default_rng(1)
-    payoffs = game.payoffs[order][:, order]
-    other = replace(game, payoffs=payoffs)
-    own, theirs, said = rng.integers(0, 3, (3, 60))
-    back = np.argsort(order)  # an action's place in the new order
-    chances = np.array([0.6, 0.3, 0.1])
-    found = []
-    for which, moves, weights in ((game, np.arange(3), chances), (other, back, chances[order])):
-        partner = get_partner(f"mixture({', '.join(map(str, weights))})", which)
-        a, b, p = moves[own], moves[theirs], moves[said]
-        reward = which.own[a, b]
-        lengths = np.array([20, 20, 20])
-        played = Played(which, [partner], np.zeros(3, int), lengths, a, b, p, reward)
-        found.append([terms.totals.parts for terms in scores(played)])
-    assert np.stack(found[0]) == pytest.approx(np.stack(found[1]), abs=1e-9)
-
-
 def test_by_hand_against_a_mixture() -> None:
     """Rock half of the time: knows 1/6 a step at best; Paper earns (0.5 - 0.25) against 0."""
     game = get_game("RPS")

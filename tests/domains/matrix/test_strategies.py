@@ -15,7 +15,7 @@ from known import PAIRS, Known, fixed, make_setup, play, prompts_in_log, questio
 from tomeval.domains.matrix.games import GAMES as BUILT_IN
 from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.domains.matrix.optima import best_response
-from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner
 from tomeval.models.base import ScoreRequest
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
@@ -149,34 +149,6 @@ def test_what_is_shown(strategy, game, labels):
             and purpose in ("act", "predict", "react")
             and not (purpose == "predict" and strategy.advice.startswith("social"))
         )
-
-
-@pytest.mark.parametrize(
-    ("name", "purpose"),
-    [
-        ("LM", "act"),
-        ("QA", "predict"),
-        ("CoT", "react"),
-        ("CoT + 3-Shot", "act"),
-        ("S2A", "summarise"),
-        ("Reflexion 1", "reflect"),
-        ("Plans + Insights + LM", "plan"),
-    ],
-)
-@pytest.mark.parametrize(("game", "labels"), GAMES, ids=["RPS", "IPD", "odd"])
-def test_amounts_of_past_rounds(name, purpose, game, labels):
-    steps, log = played(parse_strategy(name), game, labels)
-    last = told([text for p, _, text in log if p == purpose][-1])
-    received = [line.partition("; ")[2] for line in last.splitlines() if HISTORY.match(line)]
-    shown = T - (purpose in ("react", "reflect"))  # neither is asked in the last round
-    shown -= purpose != "reflect"  # the round that is over counts
-    assert len(received) == shown > 1
-    amounts = {-1: "a score of -1", 0: "a score of 0", 1: "a score of +1"}
-    for t, text in enumerate(received):
-        pair = game.payoffs[steps.own_action[0, t], steps.partner_action[0, t]]
-        mine, other = (amounts[x] if game.wording == "score" else f"{x:g} points" for x in pair)
-        verb = "received" if game.wording == "score" else "won"
-        assert text == f"you {verb} {mine}, the other player {verb} {other}."
 
 
 @every_pair
@@ -443,14 +415,6 @@ def test_the_reacting_example_is_what_the_exact_optimum_does(name):
     assert plan.optimal[0, state, labels.own.index(final)]
 
 
-def test_the_dilemma_is_answered_by_cooperation_and_myopically_by_defection():
-    game = get_game("IPD")
-    for kind, last in (("reciprocal", "Cooperate"), ("myopic", "Defect")):
-        _, log = played(parse_strategy("CoT + 3-Shot"), game, "canonical", examples=kind)
-        finals = [final for *_, final in EXAMPLE.findall(body(of(log, "act")[0]))]
-        assert finals == ["Defect", "Defect", last]
-
-
 @pytest.mark.parametrize("goal", ["none", "win", "maximise"])
 @pytest.mark.parametrize(("game", "labels"), GAMES[:2], ids=["RPS", "IPD"])
 def test_goals(goal, game, labels):
@@ -477,15 +441,10 @@ def test_a_system_message_stands_first_in_every_request():
     ("value", "wording", "text"),
     [
         (1, "score", "a score of +1"),
-        (0, "score", "a score of 0"),
         (-0.0, "score", "a score of 0"),
         (-2.5, "score", "a score of -2.5"),
         (1, "points", "1 point"),
-        (8, "points", "8 points"),
-        (-0.0, "points", "0 points"),
         (1234567.5, "points", "1234567.5 points"),
-        (1000001, "score", "a score of +1000001"),
-        (0.1, "points", "0.1 points"),
         (1e-7, "points", "0.0000001 points"),
         (1 / 3, "points", "0.3333333333333333 points"),
     ],
@@ -499,12 +458,3 @@ def test_amounts_are_never_rounded(value, wording, text):
     game = MatrixGame("g", payoffs, {"l": labels}, wording=wording)
     words = Words(game, labels, 3, Order((0, 1), (0, 1)))
     assert words.amount(game.own[0, 0]) == text
-
-
-def test_partner_sets_name_nobody():
-    game = get_game("RPS")
-    for spec in ("single_action", "tit_for_tat"):
-        partners = get_partner_set(spec, game)
-        script = base(game, "letters")
-        play(make_setup(game, partners, "Oracle + Max", T, "letters"), script)
-        assert not any(re.search("always|tit|tat", text) for _, _, text in script.log)

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ALL_GAMES, FOUR, THREE_BY_TWO, TWO_BY_THREE, make_game, random_partner, setup_of
+from support import ALL_GAMES, FOUR, TWO_BY_THREE, make_game, random_partner, setup_of
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision, Invalid
+from tomeval.domains.matrix.batch.subjects import pick
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import best_response
-from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import PartnerSet
 from tomeval.domains.matrix.play import play_episode
 from tomeval.domains.matrix.subjects import SUBJECTS
-from tomeval.domains.matrix.subjects.base import draw, pick
+from tomeval.domains.matrix.subjects.base import draw
 from tomeval.domains.matrix.subjects.simulated import equilibrium
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
@@ -126,7 +125,6 @@ def test_rmax_ties_first_takes_the_lowest() -> None:
         ("rmax", {"gamma": 1}, "gamma must be at least 0 and below 1"),
         ("rmax", {"gamma": float("nan")}, "gamma must be"),
         ("rmax", {"ties": "frist"}, "did you mean 'first'"),
-        ("rmax", {"state": "both"}, "unknown state 'both'"),
         ("fictitious_play", {"prior": 0}, "prior must be a positive number"),
         ("fictitious_play", {"prior": float("inf")}, "prior must be"),
         ("fictitious_play", {"prior": "1"}, "prior must be"),
@@ -219,16 +217,6 @@ def test_only_those_who_open_the_door_are_told() -> None:
         assert told.all() == told.any() == opens, kind
 
 
-@pytest.mark.parametrize("game", [RPS, IPD, TWO_BY_THREE, THREE_BY_TWO, FOUR])
-def test_simulated_extremes(game) -> None:
-    always_right = play("simulated", {"p": 1, "q": 1}, game, "single_action", 30)
-    assert (always_right.predicted_action == always_right.partner_action).all()
-    own, theirs = always_right.own_action, always_right.partner_action
-    assert (game.own[own, theirs] == game.own.max(axis=0)[theirs]).all()
-    always_wrong = play("simulated", {"p": 0, "q": 1}, game, "single_action", 30)
-    assert (always_wrong.predicted_action != always_wrong.partner_action).all()
-
-
 # --- answers --------------------------------------------------------------------------------------
 
 
@@ -241,15 +229,10 @@ def test_draw_and_pick_cover_their_actions() -> None:
     ]
     # rounding of the cumulative sum must never give an action that does not exist
     assert draw(np.full(10, 0.1), np.nextafter(1, 0)).action == 9
-    tied = np.array([True, False, True])
-    assert [pick(tied, u).action for u in (0, 0.49, 0.5, np.nextafter(1, 0))] == [0, 0, 2, 2]
-    assert pick(tied, 0).probs == (0.5, 0.0, 0.5)
-    assert pick(np.array([False, True]), 0.3) == Decision(1)
-
-
-def test_invalid_needs_a_known_reason() -> None:
-    with pytest.raises(ValueError, match="reason must be one of"):
-        Invalid("tired")
+    u = np.array([0, 0.49, 0.5, np.nextafter(1, 0)])
+    chosen, chances = pick(np.array([[True, False, True]] * 4), u)
+    assert chosen.tolist() == [0, 0, 2, 2]
+    assert chances.tolist() == [[0.5, 0.0, 0.5]] * 4
 
 
 def test_zero_payoffs_are_played() -> None:
@@ -259,14 +242,3 @@ def test_zero_payoffs_are_played() -> None:
         assert steps.status == "complete", kind
         assert np.isin(steps.own_action, (0, 1)).all(), kind
         assert not np.any(steps.rewards(game)), kind
-
-
-def test_get_partner_is_what_a_set_of_one_plays() -> None:
-    steps = play("random", {}, IPD, "grim_trigger", 20)
-    partner = get_partner("grim_trigger", IPD)
-    state = partner.start
-    for t in range(20):
-        assert steps.partner_state[0, t] == state
-        assert steps.partner_action[0, t] == partner.emissions[state].argmax()
-        joint = (int(steps.own_action[0, t]), int(steps.partner_action[0, t]))
-        state = int(partner.next_state[(state, *joint)])

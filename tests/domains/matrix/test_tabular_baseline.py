@@ -52,7 +52,10 @@ def table(tmp_path_factory):
         rows = {(row["game"], row["partners"]): row for row in run.rows()}
         for cell, row in zip(run.cells, run.rows(), strict=True):
             # Of what differs from episode to episode: the same numbers each time say nothing more.
-            errors = {name: cell.standard_error(name) for name in METRIC.values()}
+            halves = {
+                name: cell.mean(cell.totals(name).parts, "normal").half for name in METRIC.values()
+            }
+            errors = {name: float(half[0]) / 1.96 for name, half in halves.items()}
             rows[row["game"], row["partners"]] |= {f"{k}_se": v for k, v in errors.items()}
         return rows
 

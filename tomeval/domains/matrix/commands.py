@@ -103,25 +103,6 @@ def import_(
             "the column of that name. Repeatable.",
         ),
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            help="Columns that identify a row of the table, separated by commas: the first is the "
-            "subject, the others the condition. Default: subject,condition, where the file has "
-            "them.",
-        ),
-    ] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--value",
-            hidden=True,
-            help="The meaning of a text in actions, predictions, game, partner and seat: "
-            "TEXT=MEANING, such as 1=Cooperate or TFT=tit_for_tat; NA= for an empty cell of any "
-            "field. Repeatable.",
-        ),
-    ] = None,
     invalid: Annotated[
         list[str] | None,
         typer.Option(
@@ -143,8 +124,6 @@ def import_(
         partner,
         labels=labels,
         columns=pairs("--map", maps, "FIELD=COLUMN"),
-        by=None if by is None else tuple(filter(None, map(str.strip, by.split(",")))),
-        values=pairs("--value", values, "TEXT=MEANING"),
         invalid=tuple(invalid or ()),
         skip_bad=skip_bad,
     )

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tomeval.core.once import once_each
-from tomeval.domains.matrix.framing import FRAME, PERSONAS
 from tomeval.domains.matrix.partners import table_change
+from tomeval.domains.matrix.scene import FRAME, PERSONAS
 from tomeval.domains.matrix.storing import read_horizons
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.domains.matrix.subjects.llm import SubjectOptions

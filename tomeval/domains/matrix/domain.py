@@ -246,10 +246,7 @@ MATRIX = Domain(
         figures=FIGURES,
         first_figures=("plane", "forest", "literal_against_functional", "decomposition"),
         figures_by=("regret", "tom"),
-        figures_of_curves={  # a share has no sum
-            "regret": ("window", "running", "cumulative"),
-            "tom": ("window", "running"),
-        },
+        figures_by_step=("regret", "tom"),
         rates=_rates,
         facts=run_facts,
         notes=_notes,

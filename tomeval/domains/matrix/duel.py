@@ -16,8 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.play import Setup, check_asides, generator_of, take_turn, wait
-from tomeval.domains.matrix.record import Record, Turn
-from tomeval.domains.matrix.steps import NONE, Steps
+from tomeval.domains.matrix.steps import NONE, Record, Steps, Turn
 from tomeval.domains.matrix.storing import PARTNER, SEAT
 from tomeval.domains.matrix.subjects import subject_class
 from tomeval.domains.matrix.subjects.base import Door, Subject

@@ -23,14 +23,9 @@ REQUIRED = ("episode", "step", "own_action", "partner_action")
 WHO_PLAYED = ("participant", "seed")
 """Who played a match, and what chance it met: what comparisons take as one sampling unit."""
 
-_ACTIONS = ("own_action", "partner_action", "predicted_action")
 _REWARDS = ("own_reward", "partner_reward")
-FIELDS = (*REQUIRED, "predicted_action", "game", "partner", "seat", *_REWARDS, *WHO_PLAYED)
-NAMING = (*_ACTIONS, "game", "partner", "seat")
-"""Fields that hold names, for which a file may have texts of its own."""
-
-WHO = ("subject", "condition")
-"""Columns that tell rows of tables apart, if no others are named."""
+_MORE = ("predicted_action", "game", "partner", "seat", "subject", "condition", *_REWARDS)
+FIELDS = (*REQUIRED, *_MORE, *WHO_PLAYED)
 
 INVALID = "unparsable"
 """The outcome of an answer that a log calls invalid; it does not say in which way."""
@@ -62,11 +57,6 @@ class Reading:
         The label set that actions are written in; None: any of the game's.
     columns : mapping of str to str
         The column of a field, where it has another name. An empty name: the field is not read.
-    by : tuple of str or None
-        Columns that tell rows of tables apart: the first one is the subject, the others together
-        are the condition. None: `WHO`, as far as there are such columns.
-    values : mapping of str to str
-        What a text of the file stands for, in the fields `NAMING`; an empty one in all fields.
     invalid : tuple of str
         Texts of actions and predictions that are invalid answers.
     skip_bad : bool
@@ -77,16 +67,12 @@ class Reading:
     partners: PartnerSet | str | None = None
     labels: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-    by: tuple[str, ...] | None = None
-    values: Mapping[str, str] = field(default_factory=dict)
     invalid: tuple[str, ...] = ()
     skip_bad: bool = False
 
 
-def _find_columns(
-    path: Path, header: Sequence[str], reading: Reading
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the column of each field that the file has, and those that tell rows apart.
+def _find_columns(path: Path, header: Sequence[str], reading: Reading) -> dict[str, str]:
+    """Return the column of each field that the file has.
 
     Raises
     ------
@@ -99,65 +85,62 @@ def _find_columns(
             raise unknown("field", name, FIELDS, "--map")
         if not column and name in REQUIRED:
             raise TomevalError(f"--map: the field {name!r} is required: name its column")
-    columns = {name: name for name in FIELDS if name in header or name in REQUIRED}
-    columns = {name: column for name, column in (columns | {**reading.columns}).items() if column}
-    lacks = [name for name in REQUIRED if columns[name] not in header]
-    for name, given in (("game", reading.game), ("partner", reading.partners)):
-        if given is not None and reading.columns.get(name):
+    all_rows = {"game": reading.game, "partner": reading.partners}
+    given = [name for name, value in all_rows.items() if value is not None]
+    for name in given:
+        if reading.columns.get(name):
             raise TomevalError(f"--{name} and --map {name}=COLUMN cannot be combined")
-        if given is not None:
-            columns.pop(name, None)
-        elif name not in columns:
-            lacks.append(name)
+    columns = {name: name for name in FIELDS if name in header or name in REQUIRED}
+    columns |= reading.columns
+    columns = {name: column for name, column in columns.items() if column and name not in given}
+    lacks = [name for name in REQUIRED if columns[name] not in header]
+    lacks += [name for name in all_rows if name not in given and name not in columns]
     hint = f"; name with --map FIELD=COLUMN: {', '.join(lacks)}" if lacks else ""
     hint += "; the game and the partner also with --game and --partner" if lacks else ""
     try:
-        check_columns(path, header, [*columns.values(), *(reading.by or ())])
+        check_columns(path, header, [*columns.values()])
     except TomevalError as error:
         raise TomevalError(f"{error}{hint}") from None
     if lacks:
         raise TomevalError(f"{path}: the {lacks[0]} is missing{hint}")
-    by = tuple(name for name in WHO if name in header) if reading.by is None else reading.by
-    return columns, by if reading.by is not None or "subject" in by else ("", *by)
+    return columns
 
 
 class Rows:
     """Reads the cells of a log's rows; what cannot be read is a `CellError`.
 
-    `columns` has the column of each field that the file has, `by` those that tell rows apart (the
-    subject's, may be empty, then the condition's), `indices` the games with actions by index.
+    `columns` has the column of each field that the file has, `indices` the games with actions by
+    index.
     """
 
     def __init__(self, path: Path, header: Sequence[str], reading: Reading) -> None:
         self.reading = reading
-        self.columns, self.by = _find_columns(path, header, reading)
-        self._values = {text.casefold(): meant for text, meant in reading.values.items()}
+        self.columns = _find_columns(path, header, reading)
         self._invalid = {text.casefold() for text in reading.invalid}
         self.indices: dict[MatrixGame, None] = {}
 
     def text(self, row: dict[str, str], name: str) -> str:
         """Return the text of a field; empty if the file does not have it."""
-        column = self.columns.get(name)
-        return "" if column is None else _meaning(name, row[column], self._values)
+        return row[self.columns[name]].strip() if name in self.columns else ""
 
-    def who(self, row: dict[str, str]) -> list[str]:
-        """Return subject and conditions; the subject is empty where the file has none."""
-        said = [_meaning("", row[name], self._values) if name else "" for name in self.by] or [""]
-        if self.by and self.by[0] and not said[0]:
-            raise CellError(self.by[0], "", "is empty, but every row needs a subject")
-        return said
+    def subject(self, row: dict[str, str]) -> str:
+        """Return the subject; empty where the file has none."""
+        text = self.text(row, "subject")
+        if "subject" in self.columns and not text:
+            raise CellError(self.columns["subject"], "", "is empty, but every row needs a subject")
+        return text
 
     def _named(self, row: dict[str, str], name: str) -> str:
         """Return a cell that names a game or a partner.
 
-        Whoever wrote a log must not choose what is read here: only the user may mean a file by it,
-        or a table, which could name one in another spelling.
+        Whoever wrote a log must not choose what is read here: only the user may name a file, or a
+        table, which could name one in another spelling.
         """
-        text, column = self.text(row, name), self.columns[name]
-        if row[column].strip().casefold() in self._values:
-            return text
+        text = self.text(row, name)
         if ".toml" in text.casefold() or "{" in text:
-            raise CellError(column, text, f"is a file or a table: give it with --{name}")
+            raise CellError(
+                self.columns[name], text, f"is a file or a table: give it with --{name}"
+            )
         return text if ":" in text else text.casefold()  # players of a library have capitals
 
     def game(self, row: dict[str, str]) -> MatrixGame:
@@ -225,8 +208,7 @@ class Rows:
         labels = game.label_set(self.reading.labels) if self.reading.labels else None
         action = _read_action(column, text, _action_names(game, labels, side))
         label = getattr(labels or game.label_set(), side)[action]
-        by_index = text[:1].isdigit() and text.casefold() != label.casefold()
-        if by_index and row[column].strip().casefold() not in self._values:
+        if text[:1].isdigit() and text.casefold() != label.casefold():
             self.indices[game] = None
         return action, VALID
 
@@ -276,15 +258,6 @@ def _action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[st
                     "or as an index; choose a label set with --labels"
                 )
     return names
-
-
-def _meaning(name: str, raw: str, values: Mapping[str, str]) -> str:
-    """Return what the text of a field stands for; `values` have texts regardless of case."""
-    text = raw.strip()
-    meant = values.get(text.casefold(), text)
-    if meant and (name not in NAMING or (name == "seat" and meant.casefold() not in SEATS)):
-        return text
-    return meant
 
 
 def _read_action(column: str, text: str, names: Mapping[str, int]) -> int:

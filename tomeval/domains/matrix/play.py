@@ -25,15 +25,14 @@ from tomeval.core.outcomes import (
 )
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.copies import nothing_drawn
-from tomeval.domains.matrix.framing import prompts_of
 from tomeval.domains.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.record import Record, Turn
-from tomeval.domains.matrix.steps import Steps
+from tomeval.domains.matrix.scene import prompts_of
+from tomeval.domains.matrix.steps import Answer, Record, Steps, Turn
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects import subject_class
-from tomeval.domains.matrix.subjects.base import Answer, Door, Seat, Subject
+from tomeval.domains.matrix.subjects.base import Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import results_path, shipped
-from tomeval.domains.matrix.published_rows import (
-    FUNCTIONAL,
-    LITERAL,
-    TOM,
-    hub_names,
-    published_name,
-    read_results,
-)
+from tomeval.core.resources import csv_rows, read_text, results_path, shipped, shown_path
 from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.facts import counted
 from tomeval.runs.columns import ANSWER
@@ -24,6 +18,9 @@ from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
 Rows = list[dict[str, Any]]
+
+COLUMNS = ("table", "model", "prompting", "game", "partner", "metric", "mean", "ci95")
+FUNCTIONAL, TOM, LITERAL = "delta_functional_per_step", "delta_tom_per_step", "tom_percent"
 
 METRIC_OF = {
     FUNCTIONAL: FUNCTIONAL,
@@ -37,9 +34,48 @@ REASONING = "reasoning"
 BEST_OF = {"Reflexion": ("Reflexion 1", "Reflexion 2", "Reflexion 3")}
 """Published strategies that are the best of several, in tables 2, 3, 8 and 9."""
 _HORIZON = 100  # of all published results
-_LABELS = {"1": "letters", "2": "letters", "3": "neutral", "4": "canonical", "10": "neutral"}
-"""The label sets of the shipped tables that state them; letters are those of RPS alone."""
-_ACTIONS = {"letters": "R, P, S", "neutral": "J, F, B", "canonical": "the games' own names"}
+
+
+def read_results(path: Path) -> list[dict[str, str]]:
+    """Read and check a CSV with the columns `COLUMNS`; ``line`` is added to every row."""
+    rows: list[dict[str, str]] = []
+    lines: dict[tuple[str, ...], int] = {}  # with two ToM %, a cell's ΔToM could belong to either
+    for line, row in csv_rows(path, COLUMNS):
+        where = f"{shown_path(path)}, line {line}"
+        for name, text in (("mean", row["mean"]), ("ci95", row["ci95"] or "0")):
+            try:
+                known = math.isfinite(float(text))
+            except ValueError:
+                known = False
+            if not known:
+                raise TomevalError(f"{where}: {name} {text!r} is not a number")
+        first = lines.setdefault(tuple(row[name] for name in COLUMNS[:6]), line)
+        if first != line:
+            raise TomevalError(f"{where}: the same cell and metric as line {first}")
+        rows.append({**row, "line": str(line)})
+    return rows
+
+
+def published_name(model: str, names: Iterable[str]) -> str:
+    """Return which of the published models a model is, by its name on the Hub; empty: none."""
+    own = _short(model)
+    return next((n for n in names if own in (n.lower(), *hub_names().get(n, ()))), "")
+
+
+@cache
+def hub_names() -> dict[str, tuple[str, ...]]:
+    """Return how published models are called on the Hub, without their owner."""
+    lines = read_text(shipped("experiments") / "reported_models.csv").splitlines()
+    names: dict[str, tuple[str, ...]] = {}
+    for row in csv.DictReader(lines):
+        names[row["reported"]] = (*names.get(row["reported"], ()), _short(row["model"]))
+    return names
+
+
+def _short(model: str) -> str:
+    """Return a model's name without backend, owner, revision and address."""
+    name = model.partition(":")[2] or model
+    return name.partition("@")[0].rstrip("/").rpartition("/")[2].lower()
 
 
 class Best(NamedTuple):
@@ -204,14 +240,19 @@ def beside(
         if one := bests.get(number):
             players.append((one.name, one.best, one.name))
         for subject, best, strategy in players:
-            found = index.get((theirs, strategy, ours["game"], ours["partners"]), {})
+            numbers = index.get((theirs, strategy, ours["game"], ours["partners"]), {})
             of = ours | {"subject": subject, "best": best}
-            rows += [row for key, tables in found.items() for row in _row(of, theirs, key, tables)]
+            rows += [
+                row for key, tables in numbers.items() for row in _row(of, theirs, key, tables)
+            ]
         if len(rows) == before:
             why = why or f"no published value of {theirs}, {players[0][-1]} in this task"
             told[why] = told.get(why, 0) + 1
-    notes = [*_differ(run, rows), *_best_note(table, [b for b in bests.values() if _in(rows, b)])]
-    notes += _other_labels(rows) if path.parent == shipped("experiments") else []
+    shown = {row["best"] for row in rows}
+    notes = [
+        *_differ(run, rows),
+        *_best_note(table, [b for b in bests.values() if b.best in shown]),
+    ]
     return rows, notes + [f"{counted(count, 'cell')}: {why}" for why, count in told.items()]
 
 
@@ -254,38 +295,6 @@ def _row(
         | {"difference": own - mean, "difference_ci95": math.hypot(own_half, half)}
         | {"reported_model": theirs, "tables": ", ".join(tables)}
     ]
-
-
-def _in(rows: Rows, one: Best) -> bool:
-    return any(row["subject"] == one.name and row["best"] == one.best for row in rows)
-
-
-def _other_labels(rows: Rows) -> list[str]:
-    """Tell which shipped numbers are of other labels than the run's, or of unknown ones."""
-    tables: dict[tuple[str, str], dict[str, None]] = {}
-    for row in rows:
-        for table in row["tables"].split(", ") if row["model"] else ():
-            theirs = _labels_of(table, row)
-            if theirs != row["labels"]:
-                tables.setdefault((row["labels"], theirs), {})[table] = None
-    return [
-        f"table {', '.join(those)}: published "
-        + (f"with the labels {_ACTIONS[theirs]}" if theirs else "without saying with which labels")
-        + f"; this run's labels are {own}"
-        for (own, theirs), those in tables.items()
-    ]
-
-
-def _labels_of(table: str, row: Mapping[str, Any]) -> str:
-    """Return the label set of a shipped number; empty: not stated.
-
-    The rows that table 8 shares with others tell its labels in RPS: those of table 3 for LLAMA-3,
-    and of table 1 for LLAMA-2.
-    """
-    if table == "8":
-        table = "3" if row["reported_model"].startswith("LLAMA-3") else "1"
-    labels = _LABELS.get(table, "")
-    return "" if labels == "letters" and row["game"] != "RPS" else labels
 
 
 def _differ(run: Run, rows: Rows) -> list[str]:

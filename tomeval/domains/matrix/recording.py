@@ -14,12 +14,12 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_unpacked
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
-from tomeval.domains.matrix.attribution import ImpossibleError, attribute
 from tomeval.domains.matrix.experiment import game_data, labels_data, partners_data
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.log_fields import UNKNOWN, WHO_PLAYED, CellError, Reading, Rows
 from tomeval.domains.matrix.optima import REFERENCES
 from tomeval.domains.matrix.partners import PartnerSet
+from tomeval.domains.matrix.played import ImpossibleError, attribute
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import RECORDED
 from tomeval.report.facts import counted
@@ -120,16 +120,16 @@ class _Reader:
 
     def _place(self, row: dict[str, str], cells: dict[tuple[Any, ...], _Cell]) -> None:
         """Put a row to its match."""
-        subject, *conditions = self.fields.who(row)
+        subject, condition = self.fields.subject(row), self.fields.text(row, "condition")
         game = self.fields.game(row)
         partners = self.fields.partners(row, game)
         if not (name := self.fields.text(row, "episode")):
             raise CellError("", "", "episode is empty")
-        key = (subject, *conditions, game.name, partners.name if partners else None)
+        key = (subject, condition, game.name, partners.name if partners else None)
         if key not in cells:
             definition = _definition(subject or self.path.name, game, partners, self.reading.labels)
-            if conditions:
-                definition["condition"] = ", ".join(conditions)
+            if "condition" in self.fields.columns:
+                definition["condition"] = condition
             cells[key] = _Cell(definition, game, partners)
         cells[key].rows.setdefault(name, []).append((self.line, row))
 
@@ -164,7 +164,9 @@ class _Reader:
                 )
             except ImpossibleError as error:
                 self.line = rows[error.step][0]
-                raise CellError("", "", _impossible(name, cell, steps, error.step)) from None
+                why = f"{cell.partners.name!r} cannot have played action {steps[error.step][1]} in "
+                why += f"step {error.step + 1} of the episode; was it another partner?"
+                raise CellError("", "", f"episode {name!r}: {why}") from None
             which = int(posterior.weights.argmax())
             states = posterior.states[which].tolist()
         episode = len(cell.block.episodes)
@@ -190,7 +192,7 @@ class _Reader:
         for game in self.fields.indices:
             names = enumerate(game.label_set(self.reading.labels).own)
             said = ", ".join(f"{index}={label}" for index, label in names)
-            notes.append(f"note: actions of {game.name} by index were read as {said}; see --value")
+            notes.append(f"note: actions of {game.name} by index were read as {said}")
         if not cells:
             raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
         longest: dict[tuple[str, str], int] = {}
@@ -214,14 +216,6 @@ class _Reader:
             same |= {"on_invalid": "void", "source": source}
             made.append((cell.definition | same, cell.block))
         return Recorded(made, notes)
-
-
-def _impossible(name: str, cell: _Cell, steps: list[tuple[Any, ...]], at: int) -> str:
-    assert cell.partners is not None
-    return (
-        f"episode {name!r}: {cell.partners.name!r} cannot have played action {steps[at][1]} in "
-        f"step {at + 1} of the episode; was it another partner?"
-    )
 
 
 def _definition(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError
 from tomeval.core.once import held
 from tomeval.core.streams import Stream
-from tomeval.domains.matrix.attribution import mixture_of
 from tomeval.domains.matrix.bounds import (
     REGRETS,
     Attainable,
@@ -29,7 +28,7 @@ from tomeval.domains.matrix.measures import curves, step_metrics
 from tomeval.domains.matrix.optima import known_best_response
 from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.played import FloatArray, IntArray, Played
+from tomeval.domains.matrix.played import FloatArray, IntArray, Played, mixture_of
 from tomeval.domains.matrix.scores import Terms, scores
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
@@ -19,7 +19,6 @@ from tomeval.domains.matrix.recording import import_matches
 from tomeval.statistics import AUTO
 
 logger = logging.getLogger(__name__)
-_T = TypeVar("_T")
 
 
 def score(
@@ -69,7 +68,7 @@ def import_log(
     reference : str
         What ΔFunctional is measured from. Each match's optimum is that of its own length.
     how
-        ``labels``, ``columns``, ``by``, ``values``, ``invalid`` and ``skip_bad``, see
+        ``labels``, ``columns``, ``invalid`` and ``skip_bad``, see
         `tomeval.domains.matrix.log_fields.Reading`.
 
     Raises
@@ -88,22 +87,19 @@ def log_reading(
 ) -> Reading:
     """Return how a log is read; parameters as for `import_log`."""
     read_game = None if game is None else _game(game)
-    return Reading(
-        read_game, None if partner is None else _named("partner", partner, PartnerSet), **how
-    )
+    return Reading(read_game, _given("partner", partner, PartnerSet), **how)
 
 
 def _game(given: str | Path | MatrixGame) -> MatrixGame:
-    """Return a game that is named, in a file, or given as it is."""
-    named = _named("game", given, MatrixGame)
+    named = _given("game", given, MatrixGame)
     return get_game(named) if isinstance(named, str) else named
 
 
-def _named(what: str, given: str | Path | _T, kind: type[_T]) -> str | _T:
-    """Return a name or the path of a file as text, and an object of `kind` as it is."""
+def _given(what: str, given: Any, kind: type) -> Any:
+    """Return a name or the path of a file as text, and nothing or an object of `kind` as it is."""
     if isinstance(given, str | Path):
         return str(given)
-    if not isinstance(given, kind):
+    if given is not None and not isinstance(given, kind):
         raise TomevalError(f"{what} must be a name, a file or a {kind.__name__}, is {given!r}")
     return given
 
@@ -123,6 +119,6 @@ def bounds(
     [2.0, 5.0]
     """
     opened = _game(game)
-    named = _named("partners", partners, PartnerSet)
+    named = _given("partners", partners, PartnerSet)
     sets = get_partner_set(named, opened) if isinstance(named, str) else named
     return _bounds(opened, sets, horizon, reference)

@@ -86,8 +86,7 @@ def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a matrix game; rounds that are over pay."""
     from tomeval.domains.matrix.play import play_episode_async
-    from tomeval.domains.matrix.record import Record
-    from tomeval.domains.matrix.steps import NONE
+    from tomeval.domains.matrix.steps import NONE, Record
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}

@@ -17,13 +17,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.domains.matrix.game_sets import GameSets, Partners
 from tomeval.domains.matrix.games import GAMES, NEUTRAL, NONSENSE, Labels, MatrixGame
-from tomeval.domains.matrix.machines import Machines, as_partner, reduced
 from tomeval.domains.matrix.optima import best_response, relevance, worst_response
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.played import IntArray
 from tomeval.runs.experiment import among, axis
 
 Payoffs = NDArray[np.float64]
+Moves = NDArray[np.int64]
 Task = tuple[MatrixGame, Sequence[Any]]
 
 WELL_KNOWN = ("TRPS", "TRSP", "TSRP", "TSPR", "TPRS", "RTPS", "RPTS", "RPST", "RSTP", "RTSP")
@@ -167,16 +167,36 @@ def draw_machines(count: int, game: MatrixGame, chance: Chance) -> tuple[Partner
     States that no play reaches, or that behave like another one, make a smaller machine, so the
     table is drawn again.
     """
-    made: dict[bytes, Machines] = {}
+    made: dict[bytes, tuple[Moves, Moves]] = {}
     while len(made) < count:
         size = 1 + int(chance.below(MOST_STATES)[0])
         plays = chance.below(game.m, size)
-        small = reduced(plays, chance.below(size, (size, game.n)))
-        if small.plays.shape[1] == size:
-            made.setdefault(bytes([size]) + small.keys()[0], small)
-    return tuple(
-        as_partner(machine, game, f"machine {k}") for k, machine in enumerate(made.values(), 1)
-    )
+        machine = _smallest(plays, chance.below(size, (size, game.n)))
+        if machine is not None:
+            made.setdefault(b"".join(table.tobytes() for table in machine), machine)
+    return tuple(_partner(game, f"machine {k}", *of) for k, of in enumerate(made.values(), 1))
+
+
+def _smallest(plays: Moves, follows: Moves) -> tuple[Moves, Moves] | None:
+    """Return a machine, shape (K,) and (K, n), with its states in the order of its table.
+
+    None if some state is out of reach of the first one, or behaves like another one.
+    """
+    order = [0]
+    for state in order:  # it grows by what the state leads to
+        order += [s for s in dict.fromkeys(follows[state].tolist()) if s not in order]
+    different = plays[:, None] != plays
+    for _ in range(len(plays) - 1):
+        different = different | different[follows[:, None], follows].any(axis=2)
+    if len(order) < len(plays) or not (different | np.eye(len(plays), dtype=bool)).all():
+        return None
+    return plays[order], np.argsort(order)[follows[order]]
+
+
+def _partner(game: MatrixGame, name: str, plays: Moves, follows: Moves) -> Partner:
+    next_state = np.repeat(follows[:, :, None], game.m, axis=2)
+    states = tuple(f"s{number + 1}" for number in range(len(plays)))
+    return Partner(name, np.eye(game.m)[plays], next_state, 0, states)
 
 
 def conflict(payoffs: Payoffs) -> float:

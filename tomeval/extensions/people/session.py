@@ -16,7 +16,7 @@ from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
 from tomeval.core.text import ascii_signs
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.play import play_episode_async
-from tomeval.domains.matrix.record import Record
+from tomeval.domains.matrix.steps import Record
 from tomeval.domains.matrix.storing import answers_of, as_block
 from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person

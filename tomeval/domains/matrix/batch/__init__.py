@@ -1,6 +1,6 @@
 """Many episodes at once, for subjects that need no model: numpy over episodes, step by step.
 
-Rows are equal to those of the one-episode loop in `play`, for any block of episodes.
+Rows are equal to those of the loop in `play`, a batch of one, for any block of episodes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
     Returns the rows that `tomeval.domains.matrix.play.play_episode` gives for each of them.
     """
     horizon = setup.horizon
-    made = resolve_name(batch_form(setup.kind))
-    subject: BatchSubject = made(setup, count, **setup.options)
+    made: type[BatchSubject] = resolve_name(batch_form(setup.kind))
+    subject = made.of(setup, count)
     draws = subject_class(setup.kind).draws_per_step or 0
     chance = _by_step(setup, "subject", first, count, draws)
     which = setup.draw_partners(first, count)

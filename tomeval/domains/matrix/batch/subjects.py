@@ -1,22 +1,27 @@
-"""Batch forms of the fixed and simulated subjects and of fictitious play."""
+"""The policies of known and learning subjects, over many episodes at once."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.optima import best_response
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.responses import best_responses, gains
 from tomeval.domains.matrix.subjects.base import check_unit
 from tomeval.domains.matrix.subjects.simulated import equilibrium, simulated_policy
-from tomeval.domains.matrix.subjects.tabular import check_prior, fictitious_tolerance
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+RMAX_TIES = ("random", "first")
+TIE_TOLERANCE = 1e-9
+"""Values closer than this, times the largest value a state can have, count as tied."""
 
 
 class Answers(NamedTuple):
@@ -35,6 +40,11 @@ class BatchSubject(ABC):
     """A subject over E episodes; `tells` whether it is told what the observation does not show."""
 
     tells = False
+
+    @classmethod
+    def of(cls, setup: Setup, episodes: int) -> BatchSubject:
+        """Return the subject of a cell; the other arguments of a class are a game and options."""
+        return cls(setup.game, episodes, **setup.options)  # type: ignore[call-arg]
 
     @abstractmethod
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
@@ -79,16 +89,15 @@ class _Fixed(BatchSubject):
 class BatchRandom(_Fixed):
     """Uniform random."""
 
-    def __init__(self, setup: Setup, episodes: int) -> None:
-        n, m = setup.game.n, setup.game.m
-        super().__init__(np.full(n, 1 / n), np.full(m, 1 / m))
+    def __init__(self, game: MatrixGame, episodes: int) -> None:
+        super().__init__(np.full(game.n, 1 / game.n), np.full(game.m, 1 / game.m))
 
 
 class BatchEquilibrium(_Fixed):
     """Equilibrium player."""
 
-    def __init__(self, setup: Setup, episodes: int, **options: Any) -> None:
-        super().__init__(*equilibrium(setup.game, **options))
+    def __init__(self, game: MatrixGame, episodes: int, select: str = "highest_welfare") -> None:
+        super().__init__(*equilibrium(game, select))
 
 
 class BatchBestResponse(BatchSubject):
@@ -96,7 +105,12 @@ class BatchBestResponse(BatchSubject):
 
     tells = True
 
-    def __init__(self, setup: Setup, episodes: int) -> None:
+    @classmethod
+    def of(cls, setup: Setup, episodes: int) -> BatchBestResponse:
+        """Return the subject of a cell, which knows all of its partners."""
+        return cls(setup)
+
+    def __init__(self, setup: Setup) -> None:
         partners = setup.tables.partners
         plans = [best_response(setup.game, partner, setup.horizon) for partner in partners]
         self.policy = np.concatenate([plan.policy for plan in plans], axis=1)
@@ -113,10 +127,10 @@ class BatchSimulated(BatchSubject):
 
     tells = True
 
-    def __init__(self, setup: Setup, episodes: int, p: float = 1.0, q: float = 1.0) -> None:
+    def __init__(self, game: MatrixGame, episodes: int, p: float = 1.0, q: float = 1.0) -> None:
         self.p, self.q = check_unit("simulated: p", p), check_unit("simulated: q", q)
-        self.n, self.m = setup.game.n, setup.game.m
-        self.best = best_responses(setup.game).T  # [predicted, own]
+        self.n, self.m = game.n, game.m
+        self.best = best_responses(game).T  # [predicted, own]
         self.policies = np.stack([simulated_policy(tied, self.q) for tied in self.best])
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
@@ -131,17 +145,20 @@ class BatchSimulated(BatchSubject):
 class BatchFictitiousPlay(BatchSubject):
     """Fictitious play."""
 
-    def __init__(self, setup: Setup, episodes: int, prior: float = 1.0) -> None:
-        self.game, self.payoffs = setup.game, gains(setup.game)
-        self.counts = np.full((episodes, self.game.m), check_prior(prior))
+    def __init__(self, game: MatrixGame, episodes: int, prior: float = 1.0) -> None:
+        numeric = isinstance(prior, int | float) and not isinstance(prior, bool)
+        if not numeric or not 0 < prior < float("inf"):
+            raise TomevalError(f"fictitious_play: prior must be a positive number, is {prior!r}")
+        self.payoffs = gains(game)
+        self.tolerance = TIE_TOLERANCE * max(1e-300, float(self.payoffs.max()))
+        self.counts = np.full((episodes, game.m), float(prior))
         self.rows = np.arange(episodes)
 
     def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
         """Act and predict."""
-        # One product per action, as in the plain form, so that rounding is the same.
         q = self.counts @ self.payoffs.T
         total = self.counts.sum(axis=1)
-        slack = fictitious_tolerance(self.game, 1.0) * total
+        slack = self.tolerance * total
         own, own_probs = pick(q >= (q.max(axis=1) - slack)[:, None], u[0])
         predicted, _ = pick(self.counts == self.counts.max(axis=1, keepdims=True), u[1])
         return Answers(own, predicted, own_probs, self.counts / total[:, None])
@@ -149,3 +166,96 @@ class BatchFictitiousPlay(BatchSubject):
     def observe(self, own: IntArray, partner: IntArray) -> None:
         """Learn what was played."""
         self.counts[self.rows, partner] += 1
+
+
+class BatchRMax(BatchSubject):
+    """Tabular RMax over E episodes.
+
+    A state with an unknown action is worth the optimistic value whatever else is known, so values
+    change only when the last action of a state becomes known. Then the learned model is solved by
+    policy iteration, over all such episodes at once.
+    """
+
+    def __init__(
+        self,
+        game: MatrixGame,
+        episodes: int,
+        m: int = 1,
+        gamma: float = 0.9,
+        ties: str = "random",
+    ) -> None:
+        if isinstance(m, bool) or not isinstance(m, int) or m < 1:
+            raise TomevalError(f"rmax: m must be a whole number of at least 1, is {m!r}")
+        if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 <= gamma < 1:
+            raise TomevalError(f"rmax: gamma must be at least 0 and below 1, is {gamma!r}")
+        if ties not in RMAX_TIES:
+            raise unknown("tie-breaking", ties, RMAX_TIES, "rmax: ties")
+        self.m, self.gamma, self.ties = m, float(gamma), ties
+        # The state is the last joint action, and at first one of its own, the last index.
+        self.next_state: IntArray = np.arange(game.n * game.m).reshape(game.n, game.m)
+        size = game.n * game.m + 1
+        self.payoffs = gains(game)
+        self.optimistic = float(self.payoffs.max()) / (1 - self.gamma)
+        self.tolerance = TIE_TOLERANCE * max(1e-300, float(self.payoffs.max())) / (1 - self.gamma)
+        self.rows = np.arange(episodes)
+        self.state = np.full(episodes, size - 1)
+        self.counts = np.zeros((episodes, size, game.m), dtype=np.int32)
+        self.seen = np.zeros((episodes, size, game.n, game.m), dtype=np.int32)
+        self.visits = np.zeros((episodes, size, game.n), dtype=np.int32)
+        self.unknown = np.full((episodes, size), game.n)
+        self.value = np.full((episodes, size), self.optimistic)
+
+    def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
+        here = self.rows, self.state
+        share = self.seen[here] / self.m  # (E, n, m)
+        worth = self.payoffs + self.gamma * self.value[:, self.next_state]
+        known = self.visits[here] >= self.m
+        q = np.where(known, (share * worth).sum(axis=2), self.optimistic)
+        tied = q >= q.max(axis=1, keepdims=True) - self.tolerance
+        own, probs = pick(tied, u[0] if self.ties == "random" else np.zeros(len(tied)))
+        return Answers(own, self.counts[here].argmax(axis=1), probs)
+
+    def observe(self, own: IntArray, partner: IntArray) -> None:
+        """Learn what was played."""
+        rows, state = self.rows, self.state
+        self.counts[rows, state, partner] += 1
+        visits = self.visits[rows, state, own]
+        fresh = np.flatnonzero(visits < self.m)
+        if fresh.size:
+            where = (fresh, state[fresh], own[fresh])
+            self.seen[(*where, partner[fresh])] += 1
+            self.visits[where] += 1
+            learned = fresh[visits[fresh] == self.m - 1]
+            self.unknown[learned, state[learned]] -= 1
+            complete = learned[self.unknown[learned, state[learned]] == 0]
+            if complete.size:
+                self.value[complete] = self._solve(complete)
+        self.state = self.next_state[own, partner]
+
+    def _solve(self, chosen: IntArray) -> FloatArray:
+        """Return the values of the learned models of some episodes, shape (chosen, states)."""
+        share = self.seen[chosen] / self.m  # (k, S, n, m)
+        reward = (share * self.payoffs).sum(axis=3)  # (k, S, n)
+        known = self.unknown[chosen] == 0  # (k, S); the others keep the optimistic value
+        k, states = np.ogrid[: len(chosen), : self.value.shape[1]]
+
+        def worth(value: FloatArray) -> FloatArray:
+            following = (share * value[:, None, self.next_state]).sum(axis=3)
+            q: FloatArray = reward + self.gamma * following
+            return q
+
+        value: FloatArray = self.value[chosen]
+        policy = worth(value).argmax(axis=2)
+        while True:
+            system = np.tile(np.eye(states.size), (len(chosen), 1, 1))
+            chance = self.gamma * share[k, states, policy] * known[..., None]  # (k, S, m)
+            where = (k[..., None], states[..., None], self.next_state[policy])
+            np.subtract.at(system, where, chance)
+            right = np.where(known, reward[k, states, policy], self.optimistic)
+            value = np.linalg.solve(system, right[..., None])[..., 0].astype(np.float64)
+            q = worth(value)
+            changed = known & (q.max(axis=2) > q[k, states, policy] + 0.01 * self.tolerance)
+            if not changed.any():
+                return value
+            policy = np.where(changed, q.argmax(axis=2), policy)

@@ -12,10 +12,11 @@ from tomeval.domains.matrix.subjects.simulated import (
     Believer,
     BestResponseOracle,
     EquilibriumPlayer,
+    FictitiousPlay,
+    RMax,
     SimulatedSubject,
     UniformRandom,
 )
-from tomeval.domains.matrix.subjects.tabular import FictitiousPlay, RMax
 
 SUBJECTS: dict[str, type[Subject]] = {
     "rmax": RMax,

@@ -7,21 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision, Invalid
+from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.games import Labels, MatrixGame
 from tomeval.domains.matrix.observation import Joint, Observation
 from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.steps import BELIEF
+from tomeval.domains.matrix.steps import BELIEF, Answer
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
-
-Answer = Decision | Invalid
 
 Chance = Callable[[], NDArray[np.float64]]
 """Returns the uniform numbers of one episode's beliefs, two per step, shape (T, 2)."""
@@ -203,19 +202,45 @@ class Subject(ABC):
         return None
 
 
+class Batched(Subject):
+    """A subject whose batch form plays: alone it is a batch of one episode."""
+
+    def __init__(self, seat: Seat, **options: Any) -> None:
+        super().__init__(seat)
+        # A class that changes the policy names no batch form, and asks that of its parent.
+        kind: type[Subject] = next(c for c in type(self).__mro__ if vars(c).get("batch"))
+        self._draws = kind.draws_per_step or 0
+        self._form = resolve_name(kind.batch)(seat.game, 1, **options)
+
+    def act(self, observation: Observation) -> Decision:
+        """Act and predict in one, as the batch form does."""
+        u = self.seat.rng.random((self._draws, 1))
+        truth = np.array([self.seat.door.next_action()] if self.looks_ahead else [-1])
+        own, predicted, *probs = self._form.answer(observation.round - 1, truth, truth, u)
+        self._predicted = _decision(predicted, probs[1])
+        return _decision(own, probs[0])
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Return the prediction that was made with the action."""
+        return self._predicted
+
+    def observe(self, joint: Joint) -> None:
+        """Learn what was played."""
+        self._form.observe(np.array([joint.own]), np.array([joint.partner]))
+
+
+def _decision(actions: NDArray[np.int64], probs: NDArray[np.float64] | None) -> Decision:
+    """Return an answer of a batch of one; a distribution that is sure of its action is dropped."""
+    action = int(actions[0])
+    if probs is None or probs[0].max() == 1.0:
+        return Decision(action)
+    return Decision(action, tuple(map(float, probs[0])))
+
+
 def draw(probs: NDArray[np.float64], u: float) -> Decision:
     """Draw an action from a distribution with one uniform number."""
     action = int((u >= np.cumsum(probs)[:-1]).sum())
     return Decision(action, tuple(float(p) for p in probs))
-
-
-def pick(tied: NDArray[np.bool_], u: float) -> Decision:
-    """Draw one of the tied actions, each equally likely, with one uniform number."""
-    actions = np.flatnonzero(tied)
-    action = int(actions[min(int(u * len(actions)), len(actions) - 1)])
-    if len(actions) == 1:
-        return Decision(action)
-    return Decision(action, tuple(float(p) for p in tied / len(actions)))
 
 
 def check_unit(name: str, value: object) -> float:

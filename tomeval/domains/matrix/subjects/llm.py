@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
-from tomeval.domains.matrix.framing import NONE, framed, prompts_of
 from tomeval.domains.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
 from tomeval.domains.matrix.observation import option_order as option_order_of
-from tomeval.domains.matrix.scene import EXAMPLES, MatrixScene
-from tomeval.domains.matrix.steps import DRAW
-from tomeval.domains.matrix.subjects.base import Answer, Seat, Subject, stated
+from tomeval.domains.matrix.scene import EXAMPLES, NONE, MatrixScene, framed, prompts_of
+from tomeval.domains.matrix.steps import DRAW, Answer
+from tomeval.domains.matrix.subjects.base import Seat, Subject, stated
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
@@ -108,14 +107,6 @@ class SubjectOptions(ScoredOptions):
             raise TomevalError(
                 "draws need a temperature above 0: at temperature 0 they are all the same"
             )
-
-
-def draws_of(options: Mapping[str, Any]) -> int:
-    """Return how many draws a subject of these options is asked for in every round.
-
-    None where its predictions are scored, as `LLMSubject.aside` asks.
-    """
-    return 0 if scores_predictions(options) else int(options.get("draws", 0))
 
 
 def scores_predictions(options: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Subjects with a known policy: random, equilibrium, best-response oracle, simulated."""
+"""Subjects that need no model: random, equilibrium, oracle, simulated ones, and learners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.observation import Observation
 from tomeval.domains.matrix.optima import Plan, known_best_response
 from tomeval.domains.matrix.responses import best_responses, rational_responses
-from tomeval.domains.matrix.subjects.base import Seat, Subject, check_unit, draw, stated
+from tomeval.domains.matrix.subjects.base import Batched, Seat, Subject, check_unit, stated
 
 FloatArray = NDArray[np.float64]
 _Pair = tuple[FloatArray, FloatArray]
@@ -23,22 +23,17 @@ _Pair = tuple[FloatArray, FloatArray]
 EQUILIBRIA = ("highest_welfare", "most_mixed")
 
 
-class UniformRandom(Subject):
+class UniformRandom(Batched):
     """Acts and predicts uniformly at random."""
 
     batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchRandom"
     draws_per_step: ClassVar[int | None] = 2
 
-    def act(self, observation: Observation) -> Decision:
-        """Draw an own action."""
-        return draw(np.full(self.seat.game.n, 1 / self.seat.game.n), self.seat.rng.random())
-
-    def predict(self, observation: Observation, own_action: int | None) -> Decision:
-        """Draw a partner action."""
-        return draw(np.full(self.seat.game.m, 1 / self.seat.game.m), self.seat.rng.random())
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat)
 
 
-class EquilibriumPlayer(Subject):
+class EquilibriumPlayer(Batched):
     """Plays its side of a Nash equilibrium of the one-step game and predicts the other side.
 
     Parameters
@@ -52,16 +47,7 @@ class EquilibriumPlayer(Subject):
     draws_per_step: ClassVar[int | None] = 2
 
     def __init__(self, seat: Seat, select: str = "highest_welfare") -> None:
-        super().__init__(seat)
-        self.own, self.partner = equilibrium(seat.game, select)
-
-    def act(self, observation: Observation) -> Decision:
-        """Draw from the own equilibrium strategy."""
-        return _sharp(draw(self.own, self.seat.rng.random()))
-
-    def predict(self, observation: Observation, own_action: int | None) -> Decision:
-        """Draw from the partner's equilibrium strategy."""
-        return _sharp(draw(self.partner, self.seat.rng.random()))
+        super().__init__(seat, select=select)
 
 
 class BestResponseOracle(Subject):
@@ -89,10 +75,11 @@ class BestResponseOracle(Subject):
         """Name the most likely action."""
         partner, state = self.seat.door.partner()
         row = partner.emissions[state]
-        return _sharp(Decision(int(row.argmax()), tuple(float(p) for p in row)))
+        action = int(row.argmax())
+        return Decision(action, None if row[action] == 1.0 else tuple(map(float, row)))
 
 
-class SimulatedSubject(Subject):
+class SimulatedSubject(Batched):
     """A subject with two dials, which calibrates the instrument.
 
     It predicts the partner's action correctly with probability `p`, otherwise one of the wrong
@@ -113,39 +100,13 @@ class SimulatedSubject(Subject):
     looks_ahead = True
 
     def __init__(self, seat: Seat, p: float = 1.0, q: float = 1.0) -> None:
-        super().__init__(seat)
-        self.p, self.q = check_unit("simulated: p", p), check_unit("simulated: q", q)
-        self.best = best_responses(seat.game)
-        self.prediction = -1
-
-    def act(self, observation: Observation) -> Decision:
-        """Predict, then answer the prediction or draw."""
-        game = self.seat.game
-        right, which, rational, choice = self.seat.rng.random(4)
-        truth = self.seat.door.next_action()
-        shift = 0 if right < self.p else 1 + min(int(which * (game.m - 1)), game.m - 2)
-        self.prediction = (truth + shift) % game.m
-        tied = self.best[:, self.prediction]
-        options = np.flatnonzero(tied) if rational < self.q else np.arange(game.n)
-        action = int(options[min(int(choice * len(options)), len(options) - 1)])
-        return _sharp(Decision(action, tuple(map(float, simulated_policy(tied, self.q)))))
-
-    def predict(self, observation: Observation, own_action: int | None) -> Decision:
-        """Say the prediction that `act` was based on."""
-        return Decision(self.prediction)
+        super().__init__(seat, p=p, q=q)
 
 
 def simulated_policy(tied: NDArray[np.bool_], q: float) -> FloatArray:
     """Return the simulated subject's action distribution, shape (n,), given best responses."""
     policy: FloatArray = q * tied / tied.sum() + (1 - q) / len(tied)
     return policy
-
-
-def _sharp(decision: Decision) -> Decision:
-    """Drop a distribution that puts all mass on the action."""
-    if decision.probs is not None and decision.probs[decision.action] == 1.0:
-        return Decision(decision.action)
-    return decision
 
 
 @lru_cache(maxsize=256)
@@ -267,3 +228,49 @@ class Believer(Subject):
     def predict(self, observation: Observation, own_action: int | None) -> Decision:
         """Say its own prediction, which owes nothing to the statement."""
         return Decision(self.prediction)
+
+
+class RMax(Batched):
+    """Tabular RMax (Brafman and Tennenholtz 2002) with a frequency-count predictor.
+
+    A state-action pair is known after `m` visits; its model is what those visits showed. An unknown
+    pair is worth R_max / (1 - gamma). Acts greedily on converged values. Predicts the partner's
+    most frequent action in the current state; ties and unseen states give action 0.
+
+    Parameters
+    ----------
+    m : int
+        Visits after which a pair is known.
+    gamma : float
+        Discount, in [0, 1).
+    ties : {"random", "first"}
+        How greedy ties are broken.
+
+    Notes
+    -----
+    With the defaults it reproduces the tabular rows of Riemer et al. 2025, tables 1, 3, 4 and 10.
+    """
+
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchRMax"
+    draws_per_step: ClassVar[int | None] = 1
+
+    def __init__(self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random") -> None:
+        super().__init__(seat, m=m, gamma=gamma, ties=ties)
+
+
+class FictitiousPlay(Batched):
+    """Fictitious play (Brown 1951): a best response to the partner's empirical frequencies.
+
+    Predicts the most frequent action so far. Ties are broken uniformly at random.
+
+    Parameters
+    ----------
+    prior : float
+        Count that every partner action starts with; positive.
+    """
+
+    batch: ClassVar[str] = "tomeval.domains.matrix.batch.subjects:BatchFictitiousPlay"
+    draws_per_step: ClassVar[int | None] = 2
+
+    def __init__(self, seat: Seat, prior: float = 1.0) -> None:
+        super().__init__(seat, prior=prior)
