@@ -7,7 +7,7 @@ import itertools
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-NEED_MORE = {"adaptation", "planted", "probabilistic"}
+NEED_MORE = {"planted", "probabilistic"}
 """Figures that plain runs cannot draw; each is checked with its own data."""
 
 

@@ -16,7 +16,6 @@ EXTENSIONS = {
             data={"matrix": "changes"},
             measures={"matrix": f"{_HERE}adaptation.measures:GROUPS"},
             tables={"matrix": f"{_HERE}adaptation.tables:TABLES"},
-            figures={"matrix": {"adaptation": f"{_HERE}adaptation.tables:adaptation"}},
             partner_sets={"switch": f"{_HERE}adaptation.partners:SETS"},
         ),
         Extension(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
-from layout import check
 from support import episodes_of
 
 import tomeval
@@ -18,7 +16,6 @@ from tomeval.domains.matrix.partners import Partner, change_of
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.extensions.adaptation.measures import MEASURES, around, lags
 from tomeval.extensions.adaptation.partners import switching
-from tomeval.plots import Options, draw
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
 
@@ -155,6 +152,10 @@ def test_a_change_too_late_to_be_noticed_has_no_number():
     assert np.isnan(values(cell, "detection_steps")).all()
 
 
+def test_a_cell_without_episodes_has_no_adaptation():
+    assert values(played(RPS, ROCK_PAPER, np.zeros((0, 12), int)), "adaptation_steps") == []
+
+
 def test_without_predictions_there_is_adaptation_only():
     cell = played(RPS, ROCK_PAPER, [[1] * 4 + [1] * 3 + [2] * 5])
     assert np.isnan(values(cell, "detection_steps")).all()
@@ -222,32 +223,3 @@ def test_known_lags_are_recovered(tmp_path, monkeypatch):
         rows = run.tables["adaptation"].rows(run, ())
         assert [row["switched"] for row in rows] == [150] * 2
         assert rows[0]["detection_steps"] == pytest.approx(first["detection_steps"])
-        [drawing] = draw(run, ["adaptation"], Options("single"))
-        check(drawing.figure)
-
-
-def test_a_shipped_partner_that_switches_is_one_that_changes(tmp_path):
-    switcher = {"games": "RPS", "subjects": "random", "episodes": 3, "horizon": 9}
-    switcher["partners"] = "switcher(0, 1, k=3)"
-    with tomeval.run(switcher, tmp_path / "switcher") as run:
-        assert "detection_steps" in run.measures
-        [told] = json.loads(json.dumps(run.cells[0].definition["partners"]["tables"]))
-        assert "change" not in told  # its table shows it: earlier runs are resumed as they are
-
-
-def test_a_cell_of_void_episodes_alone_has_no_adaptation(tmp_path) -> None:
-    refuse = tmp_path / "refuse.json"
-    refuse.write_text(json.dumps(["I will not say."] * 50))
-    experiment = tomeval.make_experiment(
-        {
-            "games": "RPS",
-            "partners": {"switch": "single_action", "at": 4},
-            "subjects": [{"strategy": "QA", "model": f"scripted:{refuse}", "max_attempts": 1}],
-            "horizon": 8,
-            "episodes": 2,
-        }
-    )
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        (row,) = run.rows()
-        assert all(cell.played.own.shape[0] == 0 for cell in run.cells)
-        assert math.isnan(row["adaptation_steps"])

@@ -97,27 +97,6 @@ def test_the_sums_are_those_of_the_run(tmp_path, seat, others) -> None:
     )
 
 
-def test_regret_is_the_measure_where_all_hints_are_its_own(tmp_path) -> None:
-    replies = [reply for reply in made_replies("encoder", 1, 60) if reply.startswith("Final")]
-    hints = [reply for reply in replies if "hints" in reply]
-    codes = [reply for reply in replies if "code" in reply]
-    replies = list(itertools.chain(*zip(hints, codes, strict=False)))
-    path = tmp_path / "replies.json"
-    path.write_text(json.dumps(replies))
-    env = tomeval.environment("decrypto", "minilm", seed=5, model=f"scripted:{path}")
-    with tomeval.run(
-        experiment("encoder", path, ("minilm", "minilm"), best_turn=True, probes={"eve": True}),
-        tmp_path / "run",
-    ) as run:
-        measured = run.cells[0].totals("delta_functional_per_turn")
-    env = tomeval.environment(
-        "decrypto", "minilm", reward={"regret": 1, "literal": 1}, seed=5, model=f"scripted:{path}"
-    )
-    sums = [play(env, game, replies)[0]["regret"] for game in range(GAMES)]
-    assert sums == pytest.approx((-measured.top).tolist(), abs=1e-9)
-    assert min(sums) < 0
-
-
 def test_an_unreadable_reply_follows_the_policy() -> None:
     env = tomeval.environment("decrypto", "minilm", reward=ALL["decoder"], on_invalid="void")
     env.reset(0)
@@ -127,23 +106,3 @@ def test_an_unreadable_reply_follows_the_policy() -> None:
     env.close()  # what was not asked is not left behind
     with pytest.raises(TomevalError, match="reset first"):
         env.step("x")
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"seat": "alice"}, "unknown seat 'alice'.*encoder"),
-        ({"seat": "decoder"}, "unknown reward 'regret'"),
-        ({"partner": "random"}, "the best turn is not known with random, random"),
-        ({"partner": ["minilm"] * 3}, "decoder and interceptor"),
-        ({"partner": "minlm"}, "'minlm' cannot be read .did you mean 'minilm'"),
-        ({"horizon": 3}, "horizon: not for decrypto"),
-        ({"rules": {"turnz": 3}}, "turnz"),
-        ({"game": "IPD", "partner": "tit_for_tat", "seat": "encoder"}, "seat: not for IPD"),
-    ],
-)
-def test_bad_input_is_one_line(keys, message) -> None:
-    given = {"game": "decrypto", "partner": "minilm", **keys}
-    with pytest.raises(TomevalError, match=message) as raised:
-        tomeval.environment(given.pop("game"), given.pop("partner"), **given)
-    assert "\n" not in str(raised.value)

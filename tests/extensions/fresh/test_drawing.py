@@ -11,9 +11,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.game_sets import Disguise
 from tomeval.domains.matrix.games import GAMES, MatrixGame, get_game
 from tomeval.domains.matrix.optima import best_response, relevance, worst_response
 from tomeval.domains.matrix.partners import Partner, reachable
@@ -106,26 +104,6 @@ def test_it_matters_how_they_are_played_and_against_whom(games) -> None:
         assert relevance(game, partners, 20) >= 0.05 - 1e-9
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ({"seed": -1}, "fresh: seed: input should be greater than or equal to 0, is -1"),
-        ({"seed": 2**32}, "fresh: seed: input should be less than or equal to 4294967295"),
-        ({"seed": True}, "fresh: seed: input should be a valid integer, is True"),
-        ({"count": 3}, "fresh: missing key 'seed'"),
-        ({"seed": 1, "cuont": 2}, r"fresh: unknown key 'cuont' \(did you mean 'count'"),
-        ({"seed": 1, "sizes": "7x7"}, "unknown size '7x7'"),
-        ({"seed": 1, "sizes": []}, "fresh: sizes: must not be empty"),
-        ({"seed": 1, "interest": "comon"}, "did you mean 'common'"),
-        (3, "fresh must be a table; its keys: seed, count"),
-    ],
-)
-def test_bad_keys_are_one_line(keys, said) -> None:
-    with pytest.raises(TomevalError, match=said) as caught:
-        tomeval.make_experiment({"games": [{"fresh": keys}], "subjects": ["random"]})
-    assert "\n" not in str(caught.value)
-
-
 def test_too_many_games_are_refused(monkeypatch) -> None:
     monkeypatch.setattr("tomeval.extensions.fresh.drawing.TRIES", 0)
     with pytest.raises(TomevalError, match="game 1: no new 2x2 game of interest 'zero_sum' in 0"):
@@ -199,8 +177,3 @@ def test_conflict_by_hand() -> None:
     assert conflict(get_game("matching_pennies").payoffs) == 1.0
     # six pairs of outcomes of the dilemma: CC-DD agreed, CD-DC apart, the rest apart by one side
     assert conflict(get_game("IPD").payoffs) == pytest.approx(5 / 6)
-
-
-def test_disguises_survive_json() -> None:
-    one = Disguise("IPD", ("labels",), (1, 0), (0, 1), (2.0, 3.0), (1.0, 0.0))
-    assert Disguise.read(json.loads(json.dumps(one.data()))) == one

@@ -101,9 +101,6 @@ def hub(monkeypatch):
     fake.server.server_close()
 
 
-TOKEN = "hf_" + "onlyfortests" * 3
-
-
 def test_what_is_written_is_what_is_uploaded(run, hub, tmp_path) -> None:
     written = export(run, "hub", out=tmp_path, settings={"repo": REPO})
     assert hub.requests == []  # nothing leaves this machine unless it is asked for

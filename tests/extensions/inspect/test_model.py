@@ -90,20 +90,6 @@ def generate(mock, *, prompt=PROMPT, seed=7, options=None, **sampling):
     return with_model(mock, lambda model: model.generate(request), **options or {})
 
 
-def test_it_is_opened_by_its_name():
-    mock = Mock(lambda *_: output("J"))
-    model = open_model({"name": NAME, "model_args": {"custom_outputs": mock}}, scores=False)
-
-    async def run():
-        await model.start()
-        reply = await model.generate(GenerateRequest(PROMPT, Sampling(), 1))
-        await model.close()
-        return reply
-
-    assert asyncio.run(run()).text == "J"
-    assert (model.revision, model.facts["thinks"]) == ("model=mock-1", False)
-
-
 def test_sampling_reaches_the_provider_and_is_recorded():
     mock = Mock(lambda *_: output("J"))
     sampling = {"temperature": 0.7, "top_p": 0.9, "top_k": 5, "stop": ("\n",), "max_tokens": 9}
@@ -132,17 +118,6 @@ def test_what_changes_nothing_is_not_sent():
 def test_min_p_is_refused_because_it_would_be_lost():
     with pytest.raises(TomevalError, match="min_p"):
         generate(Mock(), min_p=0.1)
-
-
-def test_equal_questions_are_asked_again_and_not_answered_from_a_cache():
-    count = iter(range(100))
-    mock = Mock(lambda *_: output(f"draw {next(count)}"))
-
-    async def twice(model):
-        request = GenerateRequest(PROMPT, Sampling(), 1)
-        return (await model.generate(request)).text, (await model.generate(request)).text
-
-    assert with_model(mock, twice) == ("draw 0", "draw 1")
 
 
 @pytest.mark.parametrize(
@@ -179,36 +154,35 @@ def test_a_model_that_thinks_gets_room_and_is_told_its_budget():
     assert mock.asked[-1][1].max_tokens == 109
 
 
-def test_a_prompt_that_is_too_long_is_said_to_be_that():
-    def refused(*_):
-        return output("prompt is too long: 210000 tokens", "model_length", usage=(9, 0, 0))
+def raising(error, cause=None):
+    def answer(*_):
+        raise error from cause
 
-    with pytest.raises(ContextExceeded, match="210000"):
-        generate(Mock(refused))
-
-    def raised(*_):
-        raise ValueError("This model's maximum context length is 8192 tokens")
-
-    with pytest.raises(ContextExceeded, match="8192"):
-        generate(Mock(raised))
+    return answer
 
 
-def test_of_a_wrapped_error_the_cause_is_said():
-    def raised(*_):
-        raise RuntimeError("Request: " + "x" * 999) from ValueError("maximum context length is 8")
-
-    with pytest.raises(ContextExceeded, match="ValueError: maximum context length is 8"):
-        generate(Mock(raised))
+TOO_LONG = "prompt is too long: 210000 tokens"
+LIMIT = ValueError("This model's maximum context length is 8192 tokens")
 
 
-def test_errors_of_providers_are_backend_errors():
-    def raised(*_):
-        raise RuntimeError("the provider is gone")
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (lambda *_: output(TOO_LONG, "model_length", (9, 0, 0)), ContextExceeded, "210000"),
+        (raising(LIMIT), ContextExceeded, "8192"),
+        (raising(RuntimeError("x" * 999), LIMIT), ContextExceeded, "ValueError: .*length is 8192"),
+        (raising(RuntimeError("the provider is gone")), BackendError, "RuntimeError: the provider"),
+        (lambda *_: output("", error="odd"), BackendError, "odd"),
+    ],
+)
+def test_errors_of_providers_say_their_cause(answer, kind, said):
+    with pytest.raises(kind, match=said):
+        generate(Mock(answer))
 
-    with pytest.raises(BackendError, match="RuntimeError: the provider is gone"):
-        generate(Mock(raised))
-    with pytest.raises(BackendError, match="odd"):
-        generate(Mock(lambda *_: output("", error="odd")))
+
+def test_an_unknown_provider_is_an_error():
+    with pytest.raises(TomevalError, match="cannot be opened"):
+        open_model("inspect:nobody/model", scores=False)
 
 
 def test_a_failed_start_is_one_error_with_the_models_name():
@@ -218,11 +192,6 @@ def test_a_failed_start_is_one_error_with_the_models_name():
 
     with pytest.raises(TomevalError, match="inspect:mockllm/model failed its start-up test"):
         generate(Broken())
-
-
-def test_an_unknown_provider_is_an_error():
-    with pytest.raises(TomevalError, match="cannot be opened"):
-        open_model("inspect:nobody/model", scores=False)
 
 
 def test_caps_count_calls_and_tokens():

@@ -216,19 +216,6 @@ def test_a_known_use_is_recovered_at_nominal_coverage(game, partners, options) -
     assert abs(slopes.mean() - truth) < 4 * error
 
 
-def test_a_rational_believer_has_the_regret_that_is_computed() -> None:
-    cell = setup(get_game("IBS"), accuracy=0.5, use="rational")
-    steps = [play_episode(cell, episode) for episode in range(300)]
-    own = np.concatenate([s.own_action[0] for s in steps])
-    theirs = np.concatenate([s.partner_action[0] for s in steps])
-    said = [s.details[0, t]["act"]["belief"]["action"] for s in steps for t in range(T)]
-    mine, rational = regrets(episodes_of(cell.game, own, theirs), Statements(0.5, np.array(said)))
-    difference = (
-        mine - rational
-    )  # 0 in expectation: ties are drawn by the one, averaged for the other
-    assert abs(difference.mean()) < 4 * difference.std() / math.sqrt(len(difference)) + 1e-12
-
-
 def test_statements_are_the_same_for_all_subjects_and_nested_in_the_accuracy() -> None:
     def said(**options):
         steps = play_episode(setup(**options), 5)

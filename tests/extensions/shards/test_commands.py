@@ -78,9 +78,6 @@ def test_bad_input_is_one_line(tomeval, here) -> None:
         return errors
 
     assert "shard '17/16': " in refused("run", "small.toml", "--shard", "17/16")
-    same = ("run", "small.toml", "--out", "runs/small-1-of-2")
-    assert "holds shard 1/2 of this experiment, not shard 2/2" in refused(*same, "--shard", "2/2")
-    assert "not the whole" in refused(*same)
     assert "--out is empty" in refused("run", "small.toml", "--out", "")
     assert "no folder matches" in refused("import", "other-*", "--out", "c")
     assert "not a run folder" in refused("status", "runs/small-1-of-2", "nowhere")

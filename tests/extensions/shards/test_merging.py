@@ -189,11 +189,3 @@ def test_what_is_refused(tmp_path, whole) -> None:
             db.execute(change)
     assert f"{old / 'run.sqlite'}: written by an earlier version" in message(shard, old)
     assert f"{other / 'run.sqlite'}: damaged, episode 2 of cell" in message(shard, other)
-
-
-def test_why_cells_stopped_is_kept(tmp_path) -> None:
-    keys = {"episodes": 20, "stop_after_voids": 3, "script": lambda request: "what?"}
-    shards = [play("toy", tmp_path / f"{n}", Shard(n, 2), **keys) for n in (1, 2)]
-    merge(shards, tmp_path / "merged")
-    with Run(tmp_path / "merged") as run:
-        assert run.store.stops() == {0: "3 void episodes in a row"}

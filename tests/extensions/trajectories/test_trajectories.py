@@ -147,15 +147,8 @@ def changed(lines, place, **values):
     return copied
 
 
-def without(lines, place, name):
-    copied = [dict(line) for line in lines]
-    del copied[place][name]
-    return copied
-
-
 BAD = {
     "a step is missing": (lambda x: [*x[:2], *x[3:]], r"line 3, step: 3 where 2"),
-    "the first steps are missing": (lambda x: x[2:], r"line 1, step: 2 where 0 or 1"),
     "it breaks off": (lambda x: x[:4], r"line 4, (step|reward)"),
     "it goes on": (
         lambda x: [*x, {**x[0], "step": 6, "reward": 1.0}],
@@ -166,22 +159,21 @@ BAD = {
         lambda x: changed(x, 3, seat=2),
         r"line 4, seat: 2 in a game with seats 0 to 1",
     ),
-    "no whole seat": (lambda x: changed(x, 3, seat="1"), r"line 4, seat: \"1\" is not a whole"),
-    "a truth value": (lambda x: changed(x, 3, step=True), r"line 4, step: true is not a whole"),
+    "no whole seat": (
+        lambda x: changed(x, 3, seat="1"),
+        r"line 4: seat: input should be a valid integer, is '1'",
+    ),
     "unknown game": (
         lambda x: [{**line, "game": "ColonelBloto-v0-small"} for line in x],
         r"line 1: unknown game 'ColonelBloto-v0-small' \(did you mean 'ColonelBlotto-v0-small'",
     ),
-    "no text": (lambda x: changed(x, 2, action=None), r"line 3, action: null is not a text"),
-    "no field": (lambda x: without(x, 2, "action"), r"line 3: has no field 'action'"),
-    "near field": (
+    "no field": (
         lambda x: [{("actions" if k == "action" else k): v for k, v in line.items()} for line in x],
         r"line 1: has no field 'action' \(did you mean 'actions'",
     ),
-    "not a number": (lambda x: changed(x, 5, reward="1"), r"line 6, reward: \"1\" is not a number"),
     "an infinite reward": (
         lambda x: changed(x, 5, reward=float("inf")),
-        r"line 6, reward: Infinity is not a number",
+        r"line 6: reward: input should be a finite number",
     ),
     "no reward": (
         lambda x: [{**line, "reward": None} for line in x],

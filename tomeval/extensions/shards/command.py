@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,35 +76,36 @@ def show_parts(folders: Sequence[Path], where: Sequence[str], form: Format) -> N
     from tomeval.runs.folder import planned
     from tomeval.runs.results import Run
 
-    rows, runs, ended = [], [], {status: set[tuple[int, int]]() for status in _ENDED}
+    rows, runs, statuses = [], [], dict[tuple[int, int], str]()
     with ExitStack() as opened:
         for folder in folders:
             try:
                 run = opened.enter_context(Run(folder, where))
             except NothingPlayed:
-                rows.append(_row(folder, "", {}, 0))
+                rows.append(_row(folder, "", (), 0))
                 continue
             runs.append(run)
             same_experiment(runs)
-            own: dict[str, set[tuple[int, int]]] = {status: set() for status in _ENDED}
-            for cell in run.cells:
-                for episode, status in run.store.statuses(cell.number).items():
-                    own.setdefault(status, set()).add((cell.number, episode))
-            for status, both in ended.items():
-                both |= own[status]
+            own = {
+                (cell.number, episode): status
+                for cell in run.cells
+                for episode, status in run.store.statuses(cell.number).items()
+                if status in _ENDED
+            }
+            over = {place for place, status in statuses.items() if status != FAILED}
+            statuses |= {place: own[place] for place in own.keys() - over}
             wanted = sum(run.wanted(cell) or 0 for cell in run.cells)
-            rows.append(_row(folder, run.share.part if run.share else "", own, wanted))
+            rows.append(_row(folder, run.share.part if run.share else "", own.values(), wanted))
         most = max([0, *(planned(folder) or 0 for folder in folders)])
         total = sum(cell.wanted(most) for run in runs[:1] for cell in run.cells)
-    ended[FAILED] -= ended[COMPLETE] | ended[VOID]
-    rows.append(_row("total", "", ended, total))
+    rows.append(_row("total", "", statuses.values(), total))
     if form not in DATA:
         rows = [of_wanted(row) for row in rows]
     show_table(rows, form, keep=("folder", "complete", "state"))
 
 
-def _row(folder: object, part: str, ended: Mapping[str, Sized], wanted: int) -> dict[str, Any]:
-    counts = {status: len(ended.get(status, ())) for status in _ENDED}
+def _row(folder: object, part: str, statuses: Iterable[str], wanted: int) -> dict[str, Any]:
+    counts = dict.fromkeys(_ENDED, 0) | Counter(statuses)
     lacks = wanted - counts[COMPLETE] - counts[VOID]
     state = f"{lacks:,} missing" if lacks > 0 else "finished" if wanted else "empty"
     return {"folder": str(folder), "part": part, **counts, "wanted": wanted, "state": state}

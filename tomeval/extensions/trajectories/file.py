@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_text
 from tomeval.domains.arena.games import textarena_kind
 from tomeval.domains.arena.kinds import Kind
 from tomeval.domains.arena.wording import Wording
+from tomeval.runs.experiment import read_table
 
 
 def _printable(name: str) -> str:
     if not name.strip() or not name.isprintable():
-        raise ValueError
+        raise ValueError(f"must be a printable name, is {name!r}")
     return name
 
 
@@ -31,16 +32,16 @@ class Fields(BaseModel):
     """The fields of a line; docs/arena/trajectories.md says what they mean."""
 
     model_config = ConfigDict(strict=True)
-    game: str = Field(description="an id of TextArena")
-    episode: str | int = Field(description="a text or a whole number")
-    step: int = Field(ge=0, description="a whole number from 0")
-    seat: int = Field(ge=0, description="a whole number from 0")
-    action: str = Field(description="a text")
-    observation: str | None = Field(None, description="a text or null")
-    reward: FiniteFloat | None = Field(None, description="a number or null")
-    rewards: list[FiniteFloat] | None = Field(None, description="a list of numbers, or null")
-    player: Name | None = Field(None, description="a printable name or null")
-    players: list[Name] | None = Field(None, description="a list of printable names, or null")
+    game: str
+    episode: str | int
+    step: int = Field(ge=0)
+    seat: int = Field(ge=0)
+    action: str
+    observation: str | None = None
+    reward: FiniteFloat | None = None
+    rewards: list[FiniteFloat] | None = None
+    player: Name | None = None
+    players: list[Name] | None = None
     deal: Any = None
 
 
@@ -123,17 +124,11 @@ def _line(path: Path, number: int, text: str) -> Line:
         raise TomevalError(f"{where}: not valid JSON ({why})") from None
     if not isinstance(data, dict):
         raise TomevalError(f"{where}: not a JSON object")
-    try:
-        return Line(path, number, Fields(**data))
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False)
-        wrong = min(faults, key=lambda one: one["type"] != "missing")
-    name = str(wrong["loc"][0])
-    if wrong["type"] == "missing":
-        near = did_you_mean(name, [key for key in data if key not in Fields.model_fields])
-        raise TomevalError(f"{where}: has no field {name!r}{near}")
-    what = Fields.model_fields[name].description
-    raise TomevalError(f"{where}, {name}: {json.dumps(data[name])[:60]} is not {what}")
+    for name, field in Fields.model_fields.items():
+        if field.is_required() and name not in data:
+            near = did_you_mean(name, [key for key in data if key not in Fields.model_fields])
+            raise TomevalError(f"{where}: has no field {name!r}{near}")
+    return Line(path, number, read_table(Fields, data, where))
 
 
 def _match(lines: list[Line]) -> Match:

@@ -75,7 +75,7 @@ def judged(
         name = "deal" if match.deal is not None else "observation"
         raise match.lines[0].wrong(name, state)
     waiting = [_Way(state)]
-    first: tuple[int, TomevalError] | None = None
+    misfits: list[_Misfit] = []
     while waiting:
         way = waiting.pop()
         try:
@@ -83,10 +83,8 @@ def judged(
                 return _finished(match, game, way, fits), wording.deal_of(state)
             waiting += reversed(_after(match, game, way))
         except _Misfit as misfit:
-            if first is None or misfit.at > first[0]:
-                first = misfit.at, misfit.error
-    assert first is not None
-    raise first[1]
+            misfits.append(misfit)
+    raise max(misfits, key=lambda misfit: misfit.at).error
 
 
 class _Misfit(Exception):
