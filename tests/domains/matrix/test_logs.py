@@ -41,7 +41,7 @@ COLUMNS = {
     "own_reward": "points",
     "partner": "bot",
 }
-HOW = {"columns": COLUMNS | {"subject": "participant"}, "invalid": ("timeout",)}
+HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "invalid": ("timeout",)}
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_log_of_people_by_hand(people) -> None:
 
 
 def test_hindsight_where_no_partner_is_known(people) -> None:
-    how = HOW | {"columns": {k: v for k, v in HOW["columns"].items() if k != "partner"}}
+    how = HOW | {"columns": {k: v for k, v in COLUMNS.items() if k != "partner"}}
     row = tomeval.score(people, "IPD", "unknown", **how)[0]
     # always D would have earned 30 in the first match, 10 + 10 + 5 in the second
     assert row["hindsight_constant_regret_per_step"] == pytest.approx((4 / 3 + 2 / 3) / 2)
@@ -277,17 +277,17 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
                 for episode, value in zip(cell.episodes, values, strict=True):
                     key = (columns["subject"], columns["game"], columns["partners"], str(episode))
                     truth[(*key, name)] = float(value)
-    columns = {"condition": "partners"}
+    by = ("subject", "partners")
     with tomeval.import_log(
-        tmp_path / "steps.csv", tmp_path / "again", columns=columns, reference=reference
+        tmp_path / "steps.csv", tmp_path / "again", by=by, reference=reference
     ) as again:
-        read = {}
+        found = {}
         for cell in again.cells:
             key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
             for name, values in cell.metrics().items():
                 for episode, value in zip(cell.episodes, values, strict=True):
-                    read[(*key, cell.definition["matches"][episode], name)] = float(value)
-    assert read == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
+                    found[(*key, cell.definition["matches"][episode], name)] = float(value)
+    assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
 
 
 def test_the_folder_must_be_new(people, tmp_path) -> None:
@@ -305,11 +305,20 @@ CODED = "episode,step,own_action,partner_action,subject,seat,own_reward\n"
 CODED += "1,1,1,1,1,1,8\n1,2,1,0,1,1,0\n2,1,0,0,0,1,5\n"
 
 
+def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, caplog) -> None:
+    log, values = written(tmp_path / "moves.csv", CODED), {"1": "Cooperate", "0": "Defect"}
+    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
+        assert [cell.player for cell in run.cells] == ["1", "0"]
+        assert run.cells[0].moves(0)["own"] == ["Cooperate", "Cooperate"]
+        assert run.cells[1].moves(0)["own"] == ["Defect"]
+    assert not caplog.records
+
+
 def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
     log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
     tomeval.score(log, "IPD", "unknown")
     assert [record.getMessage() for record in caplog.records] == [
-        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect"
+        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect; see --value"
     ]
 
 
