@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import shown_path
+from tomeval.core.text import excerpt
 from tomeval.runs.domain import domain_names, get_domain
 from tomeval.runs.experiment import Experiment, keys_of
 
@@ -94,7 +95,8 @@ def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where:
     if not field:  # found by a check of the whole table
         return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
     message = problem["msg"].removeprefix("Value error, ")
-    given = "" if problem["type"] == "value_error" else f", is {problem.get('input')!r}"
+    given = f", is {excerpt(repr(problem.get('input')))}"
+    given = "" if problem["type"] == "value_error" else given
     if problem["type"] == "literal_error":
         given += did_you_mean(
             problem["input"], re.findall(r"'([^']*)'", problem["ctx"]["expected"])
