@@ -58,6 +58,15 @@ def played(game, seed):
     return states, record, actions
 
 
+def decisions(game, seeds):
+    """Yield (view, ask, action) of every decision of some games."""
+    for seed in range(seeds):
+        states, _, actions = played(game, seed)
+        for stage, said in actions.items():
+            for ask in game.due(states[stage]):
+                yield game.view(states[stage], ask.seat), ask, said[ask.seat]
+
+
 @pytest.fixture(params=SMALL)
 def game(request):
     return made(request.param)
@@ -66,23 +75,16 @@ def game(request):
 def test_random_games_end_and_are_paid(game):
     for seed in range(20):
         states, _, actions = played(game, seed)
+        end = states[-1]
+        assert game.ending(end) in get_kind(game.name).endings
         assert sum(map(len, actions.values())) <= game.length
-        rewards, wins = game.rewards(states[-1]), game.wins(states[-1])
-        assert len(rewards) == len(wins) == game.seats
+        rewards, wins, teams = game.rewards(end), game.wins(end), game.teams(end)
+        assert len(rewards) == len(wins) == len(game.roles(end)) == game.seats
         assert all(0 <= win <= 1 for win in wins)
-        assert game.rounds(states[-1]) >= 1
-        assert len(game.roles(states[-1])) == game.seats
-        assert sorted(seat for team in game.teams(states[-1]) for seat in team) == list(
-            range(game.seats)
-        )
-        if len(game.teams(states[-1])) == game.seats:
+        assert game.rounds(end) >= 1
+        assert sorted(itertools.chain(*teams)) == list(range(game.seats))
+        if len(teams) == game.seats:
             assert sum(wins) == pytest.approx(1)
-
-
-def test_every_ending_is_explained(game):
-    endings = get_kind(game.name).endings
-    for seed in range(20):
-        assert game.ending(played(game, seed)[0][-1]) in endings
 
 
 def test_a_game_is_replayed_from_its_record(game):
@@ -109,37 +111,27 @@ def test_chance_is_a_distribution_and_the_same_each_time(game):
 
 
 def test_random_actions_are_legal_and_written_as_they_are_read(game):
-    for seed in range(10):
-        states, record, actions = played(game, seed)
-        for stage in range(len(record)):
-            for ask in game.due(states[stage]):
-                view = game.view(states[stage], ask.seat)
-                action = actions[stage][ask.seat]
-                assert game.fault(view, ask, action) is None
-                items = game.written(view, ask, action)
-                form = game.form(view, ask)
-                assert all(type(item) is form.kind for item in items)
-                assert not form.size or len(items) == form.size
-                assert json.loads(json.dumps(items)) == items
-                assert game.read(view, ask, items) == action
-                if form.labels:
-                    assert str(items[0]) in form.labels
+    for view, ask, action in decisions(game, 10):
+        assert game.fault(view, ask, action) is None
+        items = game.written(view, ask, action)
+        form = game.form(view, ask)
+        assert fits(form, items)
+        assert json.loads(json.dumps(items)) == items
+        assert game.read(view, ask, items) == action
+        if form.labels:
+            assert str(items[0]) in form.labels
 
 
 def test_every_label_can_be_read(game):
-    for seed in range(5):
-        states, record, _ = played(game, seed)
-        for stage in range(len(record)):
-            for ask in game.due(states[stage]):
-                view = game.view(states[stage], ask.seat)
-                form = game.form(view, ask)
-                for label in form.labels:
-                    assert not isinstance(game.read(view, ask, form.items(label)), Broken), label
-                for probe in game.probes(view, ask):
-                    form = game.probe_form(view, probe)
-                    for label in form.labels:
-                        items = form.items(label)
-                        assert not isinstance(game.read_probe(view, probe, items), Broken), label
+    for view, ask, _ in decisions(game, 5):
+        form = game.form(view, ask)
+        for label in form.labels:
+            assert not isinstance(game.read(view, ask, form.items(label)), Broken), label
+        for probe in game.probes(view, ask):
+            form = game.probe_form(view, probe)
+            for label in form.labels:
+                items = form.items(label)
+                assert not isinstance(game.read_probe(view, probe, items), Broken), label
 
 
 def fits(form, items):
@@ -151,23 +143,20 @@ def fits(form, items):
     "items", [[], ["?"], [0], [-1], [-1] * 3, ["x"] * 40, [10**30], ["", ""], ["\n"], [99] * 3]
 )
 def test_nonsense_is_refused_with_a_known_error_or_legal(game, items):
-    states, record, _ = played(game, 0)
-    for stage in range(len(record)):
-        for ask in game.due(states[stage]):
-            view = game.view(states[stage], ask.seat)
-            if not fits(game.form(view, ask), items):
-                continue
-            found = game.read(view, ask, items)
-            if isinstance(found, Broken):
-                assert found.error in ERRORS[:3]
-                assert found.text
-                assert not found.text.endswith(".")
-            else:
-                assert game.fault(view, ask, found) is None
-            for probe in game.probes(view, ask):
-                if fits(game.probe_form(view, probe), items):
-                    found = game.read_probe(view, probe, items)
-                    assert not isinstance(found, Broken) or found.error in ERRORS[:3]
+    for view, ask, _ in decisions(game, 1):
+        if not fits(game.form(view, ask), items):
+            continue
+        found = game.read(view, ask, items)
+        if isinstance(found, Broken):
+            assert found.error in ERRORS[:3]
+            assert found.text
+            assert not found.text.endswith(".")
+        else:
+            assert game.fault(view, ask, found) is None
+        for probe in game.probes(view, ask):
+            if fits(game.probe_form(view, probe), items):
+                found = game.read_probe(view, probe, items)
+                assert not isinstance(found, Broken) or found.error in ERRORS[:3]
 
 
 def test_one_step_payoffs_are_parts_of_the_reward(game):
@@ -308,16 +297,13 @@ def test_templates_render_for_every_seat(game):
         assert "None" not in text
         return text
 
+    for view, ask, action in decisions(game, 4):
+        render(f"ask/{ask.kind}", view=view, ask=ask)
+        assert "A: {" in render(f"examples/{ask.kind}", view=view, marker="A:")
+        for probe in game.probes(view, ask) + game.probes_after(view, ask, action):
+            render(f"probe/{probe.name}", view=view, ask=ask, probe=probe)
     for seed in range(4):
-        states, _, actions = played(game, seed)
-        for stage, said in actions.items():
-            for ask in game.due(states[stage]):
-                view = game.view(states[stage], ask.seat)
-                render(f"ask/{ask.kind}", view=view, ask=ask)
-                assert "A: {" in render(f"examples/{ask.kind}", view=view, marker="A:")
-                probes = game.probes(view, ask) + game.probes_after(view, ask, said[ask.seat])
-                for probe in probes:
-                    render(f"probe/{probe.name}", view=view, ask=ask, probe=probe)
+        states = played(game, seed)[0]
         for seat, role in enumerate(game.roles(states[-1])):
             view = game.view(states[-1], seat)
             rules = render("rules", view=view)

@@ -93,7 +93,8 @@ def test_facts_name_players_games_and_line_ups(dilemma):
     assert len(rows) == 12
 
 
-def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path):
+def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
+    assert run_notes(dilemma) == []
     games = {"g": {"game": "ipd3", "rounds": 2, "talk": 0}}
     lineups = [{"game": "g", "subject": "sloppy", "others": ["chance", "sloppy"]}]
     with played(tmp_path / "void", lineups, games, attempts=1) as run:
@@ -107,10 +108,6 @@ def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path):
     lineups[0]["others"] = ["tft", "alld"]
     with played(tmp_path / "clean", [lineups[0] | {"subject": "tft"}], games) as run:
         assert run_notes(run) == []
-
-
-def test_nothing_is_said_of_a_run_without_gaps(dilemma):
-    assert run_notes(dilemma) == []
 
 
 # Figures

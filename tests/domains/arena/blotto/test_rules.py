@@ -1,17 +1,20 @@
 """Rules of Blotto: hand-worked matches, faults, endings, what a seat sees."""
 
 import json
+import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Broken, Event, Probe, Stage
+from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
 from tomeval.domains.arena.games import get_kind
+from tomeval.domains.arena.games.blotto.allocations import result
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.strategies.templates import Prompts
 
 KIND = get_kind("blotto")
 WIN, LOSE = (0, 3, 3), (2, 2, 2)
@@ -156,21 +159,6 @@ def test_both_seats_see_their_own_side():
     assert game.view(State(), 0).last is None
 
 
-def test_events_tell_the_match_and_survive_json():
-    game = small()
-    state = played(game, [(WIN, LOSE), (LOSE, LOSE), (LOSE, WIN)])
-    events = game.events(state)
-    assert events[0] == Event("round", None, (1, WIN, LOSE, 0, 1, 0))
-    assert [game.line(event) for event in events] == [
-        "Round 1: Player 0 A 0, B 3, C 3; Player 1 A 2, B 2, C 2; Player 0 takes the round;"
-        " rounds 1 to 0",
-        "Round 2: Player 0 A 2, B 2, C 2; Player 1 A 2, B 2, C 2; a tie; rounds 1 to 0",
-        "Round 3: Player 0 A 2, B 2, C 2; Player 1 A 0, B 3, C 3; Player 1 takes the round;"
-        " rounds 1 to 1",
-    ]
-    assert json.loads(json.dumps(events[1].data)) == [2, [2, 2, 2], [2, 2, 2], None, 1, 0]
-
-
 def test_the_probe_asks_for_the_other_seats_allocation():
     game = small()
     (probe,) = game.probes(game.view(State(), 0), ASK)
@@ -240,21 +228,17 @@ def test_parameters_out_of_range_are_refused(parameters):
         KIND.rules(**parameters)
 
 
-@settings(deadline=None, max_examples=50)
-@given(st.integers(0, 2**32), st.permutations(range(4)))
-def test_the_order_of_fields_moves_nothing(seed, order):
-    """The same match with its fields renamed has the same rounds, lengths and rewards."""
-    rng = np.random.default_rng(seed)
-    game = Blotto(BlottoRules(fields=4, units=9, rounds=6))
-    state = moved = State()
-    while game.due(state):
-        actions = {ask.seat: game.random(game.view(state, ask.seat), ask, rng) for ask in ASKS}
-        state = game.outcomes(state, actions)[0][1]
-        other = {seat: tuple(action[i] for i in order) for seat, action in actions.items()}
-        moved = game.outcomes(moved, other)[0][1]
-        assert moved.taken == state.taken
-    assert game.due(moved) == ()
-    assert game.rewards(moved) == game.rewards(state)
-
-
-ASKS = (Ask(0, "allocate"), Ask(1, "allocate"))
+def test_the_worked_examples_of_prompts_are_right():
+    """Answers are legal on the board that they name, and do what their reasoning says."""
+    view = small().view(State(), 1)
+    values = {"game": small(), "view": view, "marker": "Final answer:"}
+    text = Prompts("arena").render("blotto/examples/allocate", **values)
+    assert "12 units are divided among 4 fields" in text
+    board = small(fields=4, units=12, rounds=7)
+    answers = [json.loads(found)["allocation"] for found in re.findall(r"Final answer: (.*)", text)]
+    against = [(6, 6, 0, 0), (5, 4, 3, 0), (3, 3, 3, 3)]
+    assert len(answers) == 3
+    for answer, other in zip(answers, against, strict=True):
+        assert board.broken(answer) is None
+        assert result(answer, other) == 1
+    assert result(answers[2], against[0]) == -1

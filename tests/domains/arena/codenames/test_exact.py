@@ -1,12 +1,13 @@
 """Values of spymasters and operatives against enumeration through the contract alone."""
 
+import itertools
+
 import numpy as np
 import pytest
 from domains.arena.brute_force import BruteForce
 from domains.arena.codenames.cases import every_action, small_game
 
 from tomeval.domains.arena.games.codenames import KIND, spymaster
-from tomeval.domains.arena.games.codenames.board import Board
 from tomeval.domains.arena.games.codenames.exact import solver
 from tomeval.domains.arena.games.codenames.operative import colourings
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer, Uniform
@@ -75,73 +76,43 @@ def check(game, seat, policies, seed, moves=2):
         assert bound.low == pytest.approx(truth, abs=1e-9)
 
 
-@pytest.mark.parametrize("seat", [0, 2])
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("levels", [None, 2])
-def test_spymaster_with_a_greedy_operative(tmp_path, seat, seed, levels):
-    counts = (2, 2, 1, 1) if seed % 2 else (3, 2, 1, 1)
-    game, paths = small_game(tmp_path, counts, seed, clues=3, levels=levels, number=3)
-    check(game, seat, line_up(paths, seat), seed)
+GREEDY, SOFT = {}, {"mate": 0.3}
 
 
-@pytest.mark.parametrize("seat", [0, 2])
-@pytest.mark.parametrize("seed", range(3))
-def test_spymaster_with_an_operative_that_uses_the_extra_guess(tmp_path, seat, seed):
-    game, paths = small_game(tmp_path, (2, 2, 1, 1), seed, clues=3, number=2)
-    check(game, seat, line_up(paths, seat, extra=True), seed)
+def cases():
+    """Yield (seat, seed, counts, bank, heat of players, moves) of the games that are enumerated."""
+    for seat, seed, levels in itertools.product((0, 2), range(8), (None, 2)):
+        counts = (2, 2, 1, 1) if seed % 2 else (3, 2, 1, 1)
+        yield seat, seed, counts, {"clues": 3, "levels": levels, "number": 3}, GREEDY, 2
+    two = {"clues": 2, "number": 2}
+    for seat, seed in itertools.product((0, 2), range(3)):
+        yield seat, seed, (2, 2, 1, 1), {"clues": 3, "number": 2}, {"extra": True}, 2
+    for seat, extra, seed in itertools.product((0, 2), (False, True), range(2)):
+        yield seat, seed, (2, 1, 1, 1), two, SOFT | {"extra": extra}, 2
+    for seed in range(2):
+        yield 0, seed, (2, 1, 1, 1), two, {"mate": 0.2, "foe": 0.2}, 2
+    for turns in range(2, 10):  # the limit of turns matters
+        for players, seed in itertools.product((GREEDY, SOFT), range(3)):
+            yield 0, seed, (2, 2, 1, 1), two | {"turns": turns}, players, 2
+        yield 1, 1, (2, 1, 1, 1), two | {"turns": turns}, GREEDY, 2
+    for seat in (1, 3):
+        for seed in range(3):
+            yield seat, seed, (2, 1, 1, 1), {"clues": 4, "number": 2}, GREEDY, 3
+        yield seat, 3, (2, 2, 0, 1), {"clues": 3, "number": 1}, GREEDY, 2  # both have two words
+        yield seat, 2, (2, 1, 0, 1), {"clues": 3, "number": 1}, SOFT | {"foe": 0.3}, 2
 
 
-@pytest.mark.parametrize("seat", [0, 2])
-@pytest.mark.parametrize("extra", [False, True])
-@pytest.mark.parametrize("seed", range(2))
-def test_spymaster_with_a_softmax_operative(tmp_path, seat, extra, seed):
-    game, paths = small_game(tmp_path, (2, 1, 1, 1), seed, clues=2, number=2)
-    check(game, seat, line_up(paths, seat, mate=0.3, extra=extra), seed)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_spymaster_against_softmax_foes(tmp_path, seed):
-    game, paths = small_game(tmp_path, (2, 1, 1, 1), seed, clues=2, number=2)
-    check(game, 0, line_up(paths, 0, mate=0.2, foe=0.2), seed)
+@pytest.mark.parametrize(("seat", "seed", "counts", "bank", "players", "moves"), list(cases()))
+def test_values_are_those_of_enumeration(tmp_path, seat, seed, counts, bank, players, moves):
+    board = 1 if "turns" in bank else seed
+    game, paths = small_game(tmp_path, counts, board, **bank)
+    check(game, seat, line_up(paths, seat, **players), seed, moves)
 
 
 def test_spymaster_with_players_at_random(tmp_path):
     game, paths = small_game(tmp_path, (1, 1, 1, 1), 0, clues=2, number=1, turns=5)
     policies = line_up(paths, 0) | {1: Uniform()}
     check(game, 0, policies, 0, moves=1)
-
-
-@pytest.mark.parametrize("turns", range(2, 10))
-@pytest.mark.parametrize("mate", [0.0, 0.3])
-def test_spymaster_where_the_limit_of_turns_matters(tmp_path, turns, mate):
-    game, paths = small_game(tmp_path, (2, 2, 1, 1), 1, clues=2, number=2, turns=turns)
-    for seed in range(3):
-        check(game, 0, line_up(paths, 0, mate), seed)
-
-
-@pytest.mark.parametrize("turns", range(2, 10))
-def test_operative_where_the_limit_of_turns_matters(tmp_path, turns):
-    game, paths = small_game(tmp_path, (2, 1, 1, 1), 1, clues=2, number=2, turns=turns)
-    check(game, 1, line_up(paths, 1), 1)
-
-
-@pytest.mark.parametrize("seat", [1, 3])
-@pytest.mark.parametrize("seed", range(3))
-def test_operative_with_a_greedy_spymaster(tmp_path, seat, seed):
-    game, paths = small_game(tmp_path, (2, 1, 1, 1), seed, clues=4, number=2)
-    check(game, seat, line_up(paths, seat), seed, moves=3)
-
-
-@pytest.mark.parametrize("seat", [1, 3])
-def test_operative_where_both_teams_have_two_words(tmp_path, seat):
-    game, paths = small_game(tmp_path, (2, 2, 0, 1), 3, clues=3, number=1)
-    check(game, seat, line_up(paths, seat), 3, moves=2)
-
-
-@pytest.mark.parametrize("seat", [1, 3])
-def test_operative_with_softmax_players(tmp_path, seat):
-    game, paths = small_game(tmp_path, (2, 1, 0, 1), 2, clues=3, number=1)
-    check(game, seat, line_up(paths, seat, mate=0.3, foe=0.3), 2, moves=2)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -311,29 +282,6 @@ def test_acting_on_what_an_operative_believes(tmp_path):
     assert values.reply({meant: (two, one), assassin: one}) is None
     assert values.reply({meant: ()}) is None
     assert values.reply({assassin: one}) is None
-
-
-def test_the_order_of_the_board_moves_no_value(tmp_path):
-    game, paths = small_game(tmp_path, (2, 2, 1, 1), 3, clues=3, number=2)
-    for seat, heat in ((0, 0.0), (0, 0.3), (1, 0.0)):
-        policies = line_up(paths, seat, mate=heat)
-        board = game.deal(np.random.default_rng(3)).board
-        found = []
-        for order in ([0, 1, 2, 3, 4, 5], [5, 3, 1, 0, 2, 4]):
-            moved = Board(tuple(board.words[i] for i in order), tuple(board.key[i] for i in order))
-            state = game.begin(moved)
-            follower = solver(game, seat, policies).follow(game.view(state, seat))
-            if seat:
-                clue = policies[0].choices(game.view(state, 0), game.due(state)[0], None)[0][1]
-                state = game.outcomes(state, {0: clue})[0][1]
-            view, (ask,) = game.view(state, seat), game.due(state)
-            values = follower.values(view, ask)
-            found.append([values.best.low, *(values.of(a).low for a in sorted_actions(view, ask))])
-        assert found[0] == pytest.approx(found[1])
-
-
-def sorted_actions(view, ask):
-    return sorted(every_action(view, ask), key=str)
 
 
 @pytest.mark.parametrize("seat", range(4))

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tomeval.domains.arena.preview import episodes
 from tomeval.runs.experiment import make_experiment
 
 
@@ -42,11 +41,3 @@ def test_a_spymaster_is_asked_what_the_operative_takes(table):
         hits[mate] = sum(json.loads(value)["hit"] for _, value in rows) / len(rows)
     assert hits["one"] == 1
     assert hits["two"] < 1
-
-
-def test_prompts_of_a_clue_and_of_what_follows():
-    (cell,) = experiment("model", ["one", "two", "two"]).expand()
-    asked = {one.form: str(one.prompt) for game in episodes(cell, "subject") for one in game}
-    assert {"clue", "guess", "takes", "meant", "assassin"} <= set(asked)
-    assert "Which words will your operative name in this turn" in asked["takes"]
-    assert "Which clue do you give" in asked["clue"]

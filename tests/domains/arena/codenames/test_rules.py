@@ -328,13 +328,3 @@ def test_a_bank_without_a_legal_clue_is_named(tmp_path):
     state = made.deal(np.random.default_rng(0))
     with pytest.raises(TomevalError, match="no legal clue"):
         made.random(made.view(state, 0), Ask(0, "clue"), np.random.default_rng(0))
-
-
-def test_lines_for_readers():
-    made = game()
-    state, _ = run(made, ("wave", 1), "sea", None)
-    assert [made.line(event) for event in state.log[2:]] == [
-        "The red spymaster gives the clue wave 1",
-        "The red operative uncovers sea: red",
-        "The red operative passes",
-    ]

@@ -225,27 +225,6 @@ def test_shift_and_scale_of_payoffs(data, seat, shift, factor, moves):
         assert scaled == pytest.approx([by * regret for regret in before], abs=1e-9)
 
 
-@pytest.mark.parametrize("reward", ["points", "rank"])
-def test_seats_can_be_exchanged(reward):
-    """Machines that know no seats: values follow them wherever they sit, also with talk."""
-    for names in (("once_bitten", "promise_breaker"), ("grim", "win_stay_lose_shift")):
-        silent = "talk" if names[0] == "grim" else ""
-        game = game_of(reward=reward, **({"talk": 0} if silent else {}))
-        found = set()
-        for seat, order in itertools.product(range(3), ((0, 1), (1, 0))):
-            players = [policy(names[i], noise=0.25) for i in order]
-            value = solver(game, seat, dict(zip(OPPONENTS[seat], players, strict=True))).value()
-            found.add(round(value.low, 9))
-        assert len(found) == 1
-
-
-def test_talk_that_nobody_hears_changes_nothing():
-    for reward in ("points", "rank"):
-        policies = {0: policy("grim", noise=0.25), 2: policy("tit_for_tat", noise=0.125)}
-        values = [solver(game_of(talk=talk, reward=reward), 1, policies).value() for talk in (0, 1)]
-        assert values[0] == pytest.approx(values[1], abs=1e-12)
-
-
 # Best replies
 
 

@@ -120,31 +120,6 @@ def test_noise_turns_each_move_by_itself():
     assert chances == pytest.approx({(C, C): 0.81, (C, D): 0.09, (D, C): 0.09, (D, D): 0.01})
 
 
-def test_a_table_on_the_product_of_opponents():
-    """Defects on both once anybody defected on anybody else than it, in any place."""
-    states = {
-        "calm": {"cooperates": [1, 0.5], "moves": [["???D??", "angry"], ["?????D", "angry"]]},
-        "angry": {"cooperates": [0, 0], "moves": [["CCCCCC", "calm"]]},
-    }
-    player = policy("machine", first="calm", states=states)
-    game = game_of(talk=0)
-    state = game.deal(np.random.default_rng(0))
-    view, ask = game.view(state, 1), Ask(1, "moves")
-    memory = player.start(view)
-    assert player.choices(view, ask, memory) == ((0.5, (C, C)), (0.5, (C, D)))
-    for moves, expected in (
-        ({0: (D, C), 1: (D, D), 2: (C, D)}, "calm"),  # all against the player, or by it
-        ({0: (C, D), 1: (C, C), 2: (C, C)}, "angry"),  # 0 on 2
-        ({0: (D, C), 1: (C, C), 2: (C, C)}, "angry"),  # stays
-        ({0: (C, C), 1: (C, C), 2: (C, C)}, "calm"),
-        ({0: (C, C), 1: (C, C), 2: (D, C)}, "angry"),  # 2 on 0
-    ):
-        _, state = game.after(state, moves, np.random.default_rng(0))
-        memory = player.observe(game.view(state, 1), memory)
-        found = player.choices(game.view(state, 1), ask, memory)
-        assert (len(found) == 2) == (expected == "calm")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -249,29 +224,10 @@ def test_bad_drawn_players(options, message):
         policy("drawn", **options)
 
 
-def test_machines_for_each_opponent_treat_them_alike():
-    """Exchanging the opponents' moves exchanges what it does."""
-    for name in RULES:
-        table = policy(name, noise=0.25).table
-        for rounds in itertools.product(range(64), repeat=2):
-            swapped = [exchange(number) for number in rounds]
-            plain, mirrored = table.start, table.start
-            for number, other in zip(rounds, swapped, strict=True):
-                plain, mirrored = table.after[plain][number], table.after[mirrored][other]
-            turned = {(m & 1) << 1 | m >> 1: p for p, m in table.plays[mirrored]}
-            assert turned == pytest.approx({m: p for p, m in table.plays[plain]})
-
-
 LETTERS = list(itertools.permutations(("me", "first", "second"), 2))
 """Who moves toward whom, letter by letter."""
 
 OTHER = {"me": "me", "first": "second", "second": "first"}
-
-
-def exchange(number):
-    """Return a round, as six letters, with the opponents exchanged."""
-    bits = dict(zip(LETTERS, f"{number:06b}", strict=True))
-    return int("".join(bits[OTHER[i], OTHER[j]] for i, j in LETTERS), 2)
 
 
 @pytest.mark.parametrize("place", range(6))

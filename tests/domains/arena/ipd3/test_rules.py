@@ -1,6 +1,7 @@
 """Rules against hand-worked games and an independent reading of the payoffs."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
+from tomeval.strategies.templates import Prompts
 
 C, D = "cooperate", "defect"
 ROUND = {0: (C, D), 1: (D, C), 2: (C, C)}
@@ -279,20 +281,26 @@ def test_parameters_out_of_range(rules):
         game_of(**rules)
 
 
-def test_lines_are_one_line():
+def test_a_message_is_one_line_to_readers_and_models():
+    """What a player says cannot look like a line of the game, or of somebody else."""
     game = game_of()
-    state = game.deal(np.random.default_rng(0))
-    for seat, text in enumerate(("Hello\nPlayer 2: I promise", "", "x")):
-        state = after(game, state, {seat: text})
-    state = game.struck(after(game, state, ROUND), Ask(0, "talk"), "eliminate")
-    state = game.struck(state, Ask(1, "talk"), "forfeit")
-    assert [game.line(event) for event in state.log] == [
-        "Player 0: Hello Player 2: I promise",
-        "Player 1 says nothing",
-        "Player 2: x",
-        "Player 0 cooperates with Player 1, defects on Player 2; Player 1 defects on Player 0, "
-        "cooperates with Player 2; Player 2 cooperates with Player 0, cooperates with Player 1",
-        "Round 1 over, points: Player 0 5 (+5), Player 1 8 (+8), Player 2 3 (+3)",
-        "Player 0 is out",
-        "Player 1 forfeits",
-    ]
+    state = after(game, game.deal(np.random.default_rng(0)), {0: "Hello\nPlayer 2: I promise"})
+    view = game.view(state, 1)
+    told = Prompts("arena").render("ipd3/event", game=game, view=view, event=state.log[0])
+    for line in (game.line(state.log[0]), told.strip("\n")):
+        assert line == "Player 0: Hello Player 2: I promise"
+
+
+@pytest.mark.parametrize("kind", ["talk", "moves"])
+def test_the_worked_examples_of_prompts_are_legal_answers(kind):
+    game = game_of()
+    view = game.view(game.deal(None), 0)
+    values = {"game": game, "view": view, "marker": "ANSWER:"}
+    told = Prompts("arena").render(f"ipd3/examples/{kind}", **values)
+    answers = [line for line in told.splitlines() if line.startswith("ANSWER:")]
+    assert len(answers) == 3
+    form = game.form(view, Ask(0, kind))
+    for line in answers:
+        [(key, items)] = json.loads(line.removeprefix("ANSWER:")).items()
+        assert key == form.key
+        assert not isinstance(game.read(view, Ask(0, kind), items), Broken)

@@ -200,19 +200,6 @@ def test_values_do_not_depend_on_what_was_asked_before():
     ][::-1]
 
 
-@pytest.mark.slow
-def test_seats_are_alike_if_scripts_do_not_tell_them_apart():
-    game = make(players=4)
-    values = [
-        (solver.value(), solver.chance())
-        for seat in range(4)
-        for solver in [MafiaSolver(game, seat, table(game, seat, "follower", pick="random"))]
-    ]
-    for value, chance in values[1:]:
-        assert value == pytest.approx(values[0][0], abs=1e-9)
-        assert chance == pytest.approx(values[0][1], abs=1e-9)
-
-
 def test_chance_is_the_mean_of_play():
     game = make(players=5, talk="acts")
     policies = table(game, 2, "reactive", accuses=True)
