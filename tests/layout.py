@@ -56,3 +56,15 @@ def check(figure) -> None:
             high = min(panel.y1, box.y1) - max(panel.y0, box.y0)
             inside = wide > 1 and high > 1
             assert not inside or text in axes.texts, f"{text.get_text()!r} lies over a panel"
+
+
+def contrast(one: str, other: str) -> float:
+    """Return WCAG's contrast of two colours."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)

@@ -43,10 +43,6 @@ def opened(tmp_path_factory):
         yield run
 
 
-def rows_of(run, partners):
-    return [row for row in run.rows() if row["partners"] == partners]
-
-
 def shown_rows(run, axes):
     """Return the rows of the task that a panel names, such as "RPS, tit_for_tat"."""
     game, partners = axes.get_title().replace("\n", " ").split(", ")
@@ -146,17 +142,6 @@ def test_attainable_by_hand(opened) -> None:
     assert limits["IPD", "single_action"] == pytest.approx((0, 0, 3.5))
     # best: 7 x 8 + 10 in 8 steps; worst: 10 and 0 in turns, which is 5 a step
     assert limits["IPD", "tit_for_tat"] == pytest.approx((0, 0, 66 / 8 - 5))
-
-
-def test_differences_are_those_of_the_rows(opened) -> None:
-    (drawing,) = draw(opened, ["differences"])
-    titles = [axes.get_title().replace("\n", " ") for axes in drawing.figure.axes]
-    place = titles.index("IPD, tit_for_tat")
-    axes = drawing.figure.axes[place]
-    rows = [row for row in rows_of(opened, "tit_for_tat") if row["game"] == "IPD"]
-    dots = [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
-    regret = [row["delta_functional_per_step"] for row in rows]
-    assert dots == pytest.approx([value - regret[0] for value in regret[1:]])
 
 
 def play_script(tmp_path, script, **options):

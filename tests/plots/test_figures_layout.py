@@ -60,3 +60,6 @@ def test_every_subject_has_a_look_of_its_own(sixteen) -> None:
     assert len({(p.get_color(), p.get_fillstyle()) for p in points}) == 16
     names = [text.get_text().replace("\n", "") for text in legend.get_texts()][:16]
     assert len(set(names)) == 16
+    panels = [axes for axes in draw(sixteen, ["tom"])[0].figure.axes if axes.lines]
+    titles = [axes.get_title(loc="left").replace("\n", " ") for axes in panels]
+    assert titles == ["rmax", *(subject["name"] for subject in SUBJECTS[1:])]

@@ -156,11 +156,6 @@ def test_players_without_a_model_are_drawn_together(tmp_path) -> None:
         }
 
 
-def test_comparisons_take_the_column_too(opened) -> None:
-    (drawing,) = draw(opened, ["differences"], Options(by="labels"))
-    assert drawing.stem == "differences_by_labels"
-
-
 def test_what_it_does_not_apply_to_is_said(opened, models) -> None:
     for name in ("forest", "literal_against_functional", "decomposition"):
         with pytest.raises(

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from layout import check, drawn_texts, head
+from layout import check, contrast, drawn_texts, head
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from support import ROOT
 
@@ -139,18 +139,6 @@ def test_every_picture_of_decrypto_names_the_seats(tmp_path) -> None:
             assert "Bob" in said, drawing.stem
             assert "Eve" in said, drawing.stem
             assert "2 complete" in drawing.caption, drawing.stem
-
-
-def contrast(one: str, other: str) -> float:
-    """Return WCAG's contrast of two colours."""
-
-    def light(colour: str) -> float:
-        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
-
-    low, high = sorted((light(one), light(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 def test_colours_stand_out_from_a_light_and_from_a_dark_page() -> None:

@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from hostile import NASTY, PLANTED, model_run, says
+from layout import contrast
 from support import ROOT, scripts
 from toy_domain import TOY
 
@@ -159,18 +160,6 @@ def test_what_people_and_models_wrote_is_escaped(page, toy, tmp_path) -> None:
         assert "&lt;b onclick=" in text
         assert PLANTED not in text
         assert html.escape(visible(PLANTED))[:12] in text
-
-
-def contrast(a: str, b: str) -> float:
-    """Return the WCAG contrast of two colours."""
-
-    def light(colour):
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-    low, high = sorted((light(a), light(b)))
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("theme", [0, 1])
