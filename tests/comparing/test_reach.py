@@ -70,35 +70,27 @@ def test_an_undecided_comparison_could_have_been_decided() -> None:
     assert {found.verdict(level, "tom_percent") for level in "ab"} == {"undecided"}
 
 
+MIXED = {
+    **{"games": ["RPS", "IPD"], "partners": "tit_for_tat", "labels": "neutral", "horizon": 2},
+    **{"subjects": ["rmax", "fictitious_play", {"strategy": ["QA", "CoT"]}], "episodes": 4},
+    "on_invalid": "random",
+}
+"""A language model's strategies and a tabular learner meet a tabular baseline."""
+
+
 def test_a_task_is_one_with_and_without_a_model(tmp_path) -> None:
-    """A language model and a tabular learner meet a tabular baseline: two tasks, three levels."""
-    experiment = {
-        **{"games": ["RPS", "IPD"], "partners": "tit_for_tat", "labels": "neutral", "horizon": 2},
-        **{"subjects": ["rmax", "fictitious_play", {"strategy": ["QA", "CoT"]}], "episodes": 4},
-        "on_invalid": "random",
-    }
-    with scripts(one=lambda request: "A"):
-        tomeval.run(experiment | {"model": "scripted:one"}, tmp_path / "one", go_on=True).close()
+    """Two tasks, three levels; of two models each is a task, and a pair without one counts once."""
+    with scripts(one=lambda request: "A", two=lambda request: "B"):
+        for name, model in (("one", "scripted:one"), ("two", ["scripted:one", "scripted:two"])):
+            tomeval.run(MIXED | {"model": model}, tmp_path / name, go_on=True).close()
     found = compare(tmp_path / "one", "subject", "rmax", metrics=["reward_per_step"])
     assert found.scopes == ("all tasks", "RPS, tit_for_tat", "IPD, tit_for_tat")
     assert found.covered.tolist() == [[2, 2, 2], [1, 1, 1], [1, 1, 1]]
     assert found.family_size.max() == 3
-    assert not any("paired in" in note for note in found.notes)
-
-
-def test_with_two_models_a_bare_pair_counts_once(tmp_path) -> None:
-    experiment = {
-        **{"games": ["RPS", "IPD"], "partners": "tit_for_tat", "labels": "neutral", "horizon": 2},
-        **{"subjects": ["rmax", "fictitious_play", {"strategy": ["QA", "CoT"]}], "episodes": 4},
-        "on_invalid": "random",
-    }
-    with scripts(one=lambda request: "A", two=lambda request: "B"):
-        model = ["scripted:one", "scripted:two"]
-        tomeval.run(experiment | {"model": model}, tmp_path / "two", go_on=True).close()
-    found = compare(tmp_path / "two", "strategy", "rmax", metrics=["reward_per_step"])
-    bare = found.levels.index("fictitious_play")
-    assert found.covered[0].tolist() == [2 if k == bare else 4 for k in range(3)]
-    assert not any("paired in" in note for note in found.notes)
+    both = compare(tmp_path / "two", "strategy", "rmax", metrics=["reward_per_step"])
+    bare = both.levels.index("fictitious_play")
+    assert both.covered[0].tolist() == [2 if k == bare else 4 for k in range(3)]
+    assert not any("paired in" in note for note in (*found.notes, *both.notes))
 
 
 def test_a_figure_of_too_few_pairs_says_so(tmp_path) -> None:
