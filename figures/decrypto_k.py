@@ -19,8 +19,7 @@ from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.seating import play_one
 from tomeval.lexicon.embeddings import SHIPPED
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import COLOURS, WIDTHS, new_figure
+from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
 from tomeval.runs.experiment import make_experiment
 from tomeval.statistics.shares import wilson
 

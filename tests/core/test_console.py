@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tomeval.core.console import Console, QuitGame
+from tomeval.core.printing import Console, QuitGame
 
 
 def number(line):

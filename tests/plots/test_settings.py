@@ -7,7 +7,7 @@ import pytest
 
 import tomeval
 from tomeval.plots import draw, picture, plain_style, plot_run, save
-from tomeval.plots.settings import RC, in_style
+from tomeval.plots.style import RC, in_style
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,21 @@
 """The one door to the terminal, so that no command can forget to make a text safe.
 
-`show` and `tell` are for people, `show_data` for programs. Nothing else prints; a test holds it.
+`show` and `tell` are for people, `show_data` for programs, `Console` asks a person until the answer
+can be read. Nothing else prints; a test holds it.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, TypeVar
 
 from tomeval.core.text import visible
+
+T = TypeVar("T")
 
 
 def show(text: object = "", *, to: TextIO | None = None, end: str = "\n") -> None:
@@ -22,10 +25,10 @@ def show(text: object = "", *, to: TextIO | None = None, end: str = "\n") -> Non
 
 def show_bold(lines: Iterable[Iterable[tuple[str, bool]]]) -> None:
     """Print lines in pieces, each with whether it is bold, where the terminal can show that."""
-    from rich.console import Console
+    from rich.console import Console as RichConsole
     from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = RichConsole(file=sys.stdout, highlight=False)
     for line in lines:
         text = Text()
         for piece, bold in line:
@@ -96,3 +99,56 @@ class _Safe(logging.Handler):
 def notes_handler(level: int = logging.NOTSET) -> logging.Handler:
     """Return a handler that tells what is logged from a level on."""
     return _Safe(level)
+
+
+_QUIT = ("quit", "q", "exit")
+
+
+class QuitGame(Exception):
+    """The person quits, or the input has ended."""
+
+
+class Console:
+    """Reads lines from `source` and writes text to `sink`."""
+
+    def __init__(self, source: TextIO, sink: TextIO) -> None:
+        self.source, self.sink = source, sink
+
+    def say(self, text: str = "") -> None:
+        """Print a line."""
+        show(text, to=self.sink)
+
+    def read(self, prompt: str) -> str:
+        """Return a line without its end; `QuitGame` at the end of the input."""
+        show(prompt, to=self.sink, end="")
+        line = self.source.readline()
+        if not line:
+            self.say()
+            raise QuitGame
+        return line.strip()
+
+    def question(
+        self,
+        prompt: str,
+        parse: Callable[[str], T | str],
+        pages: Mapping[str, str],
+        *,
+        may_be_empty: bool = False,
+    ) -> T:
+        """Ask until a line can be read; a text from `parse` says what is wrong with it.
+
+        `pages` are texts that a person can ask for by a word; the word ``quit`` ends the game. An
+        empty line is asked for again, unless it may be an answer.
+        """
+        while True:
+            line = self.read(prompt)
+            word = line.casefold()
+            if word in _QUIT:
+                raise QuitGame
+            if word in pages:
+                self.say(pages[word])
+            elif word or may_be_empty:
+                answer = parse(line)
+                if not isinstance(answer, str):
+                    return answer
+                self.say(f"  {answer}. Try again, or ? for help.")

@@ -15,7 +15,7 @@ from tomeval.plots.registry import (
     figures_of,
     plot_run,
 )
-from tomeval.plots.settings import plain_style
+from tomeval.plots.style import plain_style
 
 __all__ = [
     "FIGURES",

@@ -18,8 +18,7 @@ from tomeval.plots.drawing import (
 )
 from tomeval.plots.families import MOST_PANELS, MOST_ROWS, all_words, pages, row_panels
 from tomeval.plots.overlays import can_compare, comparisons
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import add_head
+from tomeval.plots.style import add_head, in_style
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 

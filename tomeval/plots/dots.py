@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.plots.drawing import Options
 from tomeval.plots.families import MOST_ABREAST, row_panels
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import add_head
+from tomeval.plots.style import add_head, in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

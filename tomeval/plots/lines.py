@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.plots.drawing import Options
-from tomeval.plots.settings import SMALL, in_style
 from tomeval.plots.style import (
     BASELINE_LINE,
     MARKERS,
+    SMALL,
     add_head,
     add_legend,
     fold,
+    in_style,
     line_style,
     lines_of,
     new_figure,

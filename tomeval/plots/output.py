@@ -13,7 +13,7 @@ from tomeval.core.files import write_bytes, write_text
 from tomeval.core.resources import read_text
 from tomeval.core.text import markdown, visible
 from tomeval.plots.drawing import Drawing
-from tomeval.plots.settings import in_style
+from tomeval.plots.style import in_style
 
 FILE_FORMATS = ("png", "svg", "pdf")
 _LONGEST = 180

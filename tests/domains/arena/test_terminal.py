@@ -8,8 +8,8 @@ import pytest
 from decrypto_support import call
 from support import Typing
 
-from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import Console
 from tomeval.domains.arena.game import Broken, Form
 from tomeval.domains.arena.session import play_session
 from tomeval.domains.arena.terminal import typed

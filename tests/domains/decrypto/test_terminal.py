@@ -5,8 +5,8 @@ import io
 import pytest
 from support import Typing
 
-from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import Console
 from tomeval.domains.decrypto.game import Turn
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.session import play_session

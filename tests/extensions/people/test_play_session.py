@@ -9,8 +9,8 @@ import itertools
 import pytest
 
 import tomeval
-from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import Console
 from tomeval.extensions.people.session import folder_name, play_session, session
 from tomeval.runs.results import Run, iterate_export
 

@@ -8,7 +8,7 @@ import sys
 
 from support import ROOT
 
-from tomeval.core.console import Console
+from tomeval.core.printing import Console
 from tomeval.extensions.people.session import play_session, session
 
 PEOPLE = 'games = ["IPD"]\npartners = ["tit_for_tat"]\nsubjects = ["person"]\n'

@@ -28,8 +28,8 @@ def play(
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Take a seat yourself, with or against scripted players or language models."""
-    from tomeval.core.console import Console
     from tomeval.core.credentials import trusting
+    from tomeval.core.printing import Console
     from tomeval.domains.arena.session import play_session
     from tomeval.runs.experiment import override_key
 

@@ -20,8 +20,16 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import MOST_PANELS, all_words, pages
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import COLOURS, FILLINGS, MARKERS, add_head, fold, lines_of, new_figure
+from tomeval.plots.style import (
+    COLOURS,
+    FILLINGS,
+    MARKERS,
+    add_head,
+    fold,
+    in_style,
+    lines_of,
+    new_figure,
+)
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import estimate

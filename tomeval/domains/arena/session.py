@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
+from tomeval.core.printing import Console
 from tomeval.domains.arena.cells import SUBJECT, ArenaCell
 from tomeval.domains.arena.named_games import named_game
 from tomeval.domains.arena.play import play_game

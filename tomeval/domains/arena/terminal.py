@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tomeval.core.console import Console
+from tomeval.core.printing import Console
 from tomeval.core.text import ascii_signs
 from tomeval.domains.arena.game import Action, Ask, Broken, Form, View
 from tomeval.domains.arena.seats import Answer, Seat

@@ -37,8 +37,8 @@ def play(
     overrides: Overrides = None,
 ) -> None:
     """Take a seat yourself, against or with other players; the game is recorded."""
-    from tomeval.core.console import Console
     from tomeval.core.credentials import trusting
+    from tomeval.core.printing import Console
     from tomeval.domains.decrypto.session import play_session
     from tomeval.runs.experiment import override_key
 

@@ -14,14 +14,7 @@ from tomeval.domains.decrypto.results import by_seats
 from tomeval.plots.dots import Panel, Series, dots_figure
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import all_words
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import (
-    add_head,
-    fold,
-    line_style,
-    new_figure,
-    point_style,
-)
+from tomeval.plots.style import add_head, fold, in_style, line_style, new_figure, point_style
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.console import Console
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.printing import Console
 from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import Turn
 from tomeval.domains.decrypto.play import PlayedGame, PlayedTurn, play_game

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tomeval.core.console import Console
 from tomeval.core.outcomes import Said
+from tomeval.core.printing import Console
 from tomeval.domains.decrypto.game import (
     Code,
     EncoderView,

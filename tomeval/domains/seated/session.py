@@ -8,8 +8,8 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from tomeval.core.console import Console, QuitGame
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import Console, QuitGame
 from tomeval.core.streams import Stream
 from tomeval.domains.seated.seats import Chair, SeatName
 from tomeval.models import open_model

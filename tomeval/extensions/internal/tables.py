@@ -20,8 +20,7 @@ from tomeval.extensions.internal.reading import (
     kept,
 )
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import add_head, line_style, new_figure
+from tomeval.plots.style import add_head, in_style, line_style, new_figure
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group

@@ -31,7 +31,7 @@ def play(
 
     Played again, it adds an episode; what was left is gone on with.
     """
-    from tomeval.core.console import Console
+    from tomeval.core.printing import Console
     from tomeval.extensions.people.session import folder_name, play_session, session
 
     experiment = session(game, partner_set, name=name, horizon=horizon, labels=labels, seed=seed)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.console import Console, QuitGame
 from tomeval.core.coroutines import run_now
 from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
+from tomeval.core.printing import Console, QuitGame
 from tomeval.core.text import ascii_signs
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.play import play_episode_async

@@ -11,8 +11,7 @@ from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell, matrix_ce
 from tomeval.extensions.probabilistic.measures import NAME
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import Sheet, by_task
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, line_style, new_figure
+from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, in_style, line_style, new_figure
 from tomeval.runs.columns import Table, fixed, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics.shares import Share, clustered_share

@@ -23,8 +23,7 @@ from tomeval.plots.drawing import (
     with_interval,
 )
 from tomeval.plots.families import MOST_TOGETHER, Page, family_pages, row_panels, sheets, tasks
-from tomeval.plots.settings import in_style
-from tomeval.plots.style import COLOURS, add_head
+from tomeval.plots.style import COLOURS, add_head, in_style
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 

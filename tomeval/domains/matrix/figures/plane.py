@@ -21,8 +21,7 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import all_words
-from tomeval.plots.settings import SMALL, in_style
-from tomeval.plots.style import add_head, new_figure
+from tomeval.plots.style import SMALL, add_head, in_style, new_figure
 from tomeval.runs.measures import SCORES
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run

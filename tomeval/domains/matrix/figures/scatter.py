@@ -22,11 +22,11 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import Family, sheets, tasks
-from tomeval.plots.settings import in_style
 from tomeval.plots.style import (
     FILLINGS,
     add_head,
     fold,
+    in_style,
     lines_of,
     new_figure,
     point_style,
