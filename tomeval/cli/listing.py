@@ -49,7 +49,8 @@ def list_rows(what: str, holding: str = "") -> Rows:
 def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
     """Yield domain, name and maker of the lists that domains bring, each loaded when it is met."""
     for domain in domain_names():
-        yield from ((domain, *item) for item in get_domain(domain).describe.lists.items())
+        for name, make in get_domain(domain).describe.lists.items():
+            yield domain, name, brought.resolved(make)
 
 
 def list_names() -> list[str]:

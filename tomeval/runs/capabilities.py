@@ -355,7 +355,7 @@ class Describe:
         What a file is that is no experiment, and where it goes, to complete a message that begins
         with its name; None: nothing known.
     lists : mapping
-        What ``tomeval list`` can list of it, by name.
+        What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
     scripts : mapping
         Models of known behaviour that experiments can name ``scripted:NAME``.
     """
@@ -366,5 +366,5 @@ class Describe:
     cannot_tell: Callable[[Sequence[Any]], list[str]] = _nothing
     inside: Callable[[], Mapping[str, str]] = _empty
     other_file: Callable[[Mapping[str, Any]], str | None] = _none
-    lists: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
+    lists: Mapping[str, str | Callable[[], Rows]] = field(default_factory=dict)
     scripts: Mapping[str, Script] = field(default_factory=dict)

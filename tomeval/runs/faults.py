@@ -11,7 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.extensions import resolved
 from tomeval.core.resources import shown_path
+from tomeval.core.text import excerpt
 from tomeval.runs.domain import domain_names, get_domain
 from tomeval.runs.experiment import Experiment, keys_of
 
@@ -32,7 +34,7 @@ def not_read(given: str | Path, error: TomevalError) -> TomevalError:
         return TomevalError(f"{error}; experiments are TOML files: {_BEGIN}")
     for domain in map(get_domain, domain_names()):
         for what, rows in domain.describe.lists.items():
-            if any(str(given) == next(iter(row.values())) for row in rows()):
+            if any(str(given) == next(iter(row.values())) for row in resolved(rows)()):
                 return TomevalError(
                     f"{given}: no such file; it is in `tomeval list {what}`, but is not an "
                     f"experiment; {_BEGIN}"
@@ -94,7 +96,8 @@ def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where:
     if not field:  # found by a check of the whole table
         return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
     message = problem["msg"].removeprefix("Value error, ")
-    given = "" if problem["type"] == "value_error" else f", is {problem.get('input')!r}"
+    given = f", is {excerpt(repr(problem.get('input')))}"
+    given = "" if problem["type"] == "value_error" else given
     if problem["type"] == "literal_error":
         given += did_you_mean(
             problem["input"], re.findall(r"'([^']*)'", problem["ctx"]["expected"])

@@ -460,3 +460,11 @@ def test_games_and_partners_may_be_paths(tmp_path) -> None:
     for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
         with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
             score(tmp_path, DEFECT, *wrong)
+
+
+@pytest.mark.parametrize("name", ["roads.nfg", "roads.efg", "Roads.JSON", "a/roads.csv"])
+def test_files_of_other_formats_are_told_what_games_and_partners_are(name) -> None:
+    with pytest.raises(TomevalError, match=r"a game is a file that ends in \.toml; `tomeval init"):
+        tomeval.get_game(name)
+    with pytest.raises(TomevalError, match=r"a partner is a file that ends in \.toml; .*partners"):
+        tomeval.bounds("IPD", name)

@@ -106,8 +106,8 @@ ARENA = Domain(
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
         inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
-            "arena_games": later(f"{_DESCRIBED}:listed_games"),
-            "arena_players": later(f"{_DESCRIBED}:listed_players"),
+            "arena_games": f"{_DESCRIBED}:listed_games",
+            "arena_players": f"{_DESCRIBED}:listed_players",
         },
         scripts=SCRIPTS,
     ),

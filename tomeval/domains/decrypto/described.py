@@ -8,6 +8,7 @@ from tomeval.domains.decrypto.players import ABOUT, KIND_OPTIONS, brought_kinds
 from tomeval.domains.decrypto.results import DecryptoRunCell
 from tomeval.domains.decrypto.seats import ROLES
 from tomeval.domains.seated.described import player_row
+from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Rows
@@ -45,3 +46,8 @@ def listed_players() -> Rows:
         {"player": kind, "options": ", ".join(options), "about": about}
         for kind, options, about in kinds
     ]
+
+
+def listed_embeddings() -> Rows:
+    """Return the embeddings that ship."""
+    return [{"embedding": name} for name in SHIPPED]

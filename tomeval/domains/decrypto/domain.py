@@ -23,7 +23,6 @@ from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.domains.seated.described import option_names, worded
 from tomeval.domains.seated.play import play_of
-from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
@@ -162,8 +161,8 @@ DECRYPTO = Domain(
         example=later(f"{_PREVIEW}:example_cell"),
         inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
-            "players": later(f"{_DESCRIBED}:listed_players"),
-            "embeddings": lambda: [{"embedding": name} for name in SHIPPED],
+            "players": f"{_DESCRIBED}:listed_players",
+            "embeddings": f"{_DESCRIBED}:listed_embeddings",
         },
         scripts=SCRIPTS,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_toml
-from tomeval.core.text import ascii_signs, check_text
+from tomeval.core.text import ascii_signs, check_text, excerpt
 from tomeval.domains.matrix.game_sets import Disguise
 
 WORDINGS = ("score", "points")
@@ -346,4 +347,14 @@ def get_game(name: str, base: Path | None = None) -> MatrixGame:
             return game
     if name.endswith(".toml"):
         return load_game((base or Path()) / name)
+    check_ending(name, "game")
     raise unknown("game", name, GAMES)
+
+
+def check_ending(name: str, kind: str) -> None:
+    """Raise if the name of a game or partner is that of a file in another format than TOML."""
+    if re.search(r"\.[a-z]{2,5}$", name, re.IGNORECASE):
+        raise TomevalError(
+            f"{excerpt(name)}: a {kind} is a file that ends in .toml; `tomeval init {kind}` writes "
+            f"an example, and docs/{kind}s.md says how it is written"
+        )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_toml, shipped
-from tomeval.domains.matrix.games import MatrixGame, check_keys, mirrored
+from tomeval.domains.matrix.games import MatrixGame, check_ending, check_keys, mirrored
 from tomeval.domains.matrix.partners import Partner, reachable
 from tomeval.domains.matrix.responses import MOST_ORDER, order_replies
 
@@ -51,6 +51,7 @@ def partner_file(name: str, base: Path | None = None) -> Path:
         return (base or Path()) / name
     path = shipped("partners") / f"{name}.toml"
     if name not in partner_names():
+        check_ending(name, "partner")
         raise unknown("partner", name, partner_names())
     return path
 
