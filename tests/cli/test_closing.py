@@ -162,7 +162,7 @@ def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     lines = re.split(r"[\r\n]+", plain)
     bars = [line for line in lines if re.match(r"\d+ %", line)]
     assert any(line.startswith("100 %, finished") for line in bars)
-    assert any(line.startswith("  episodes: 60 complete, 0 void, 0 failed") for line in lines)
+    assert any(line.startswith("  episodes: 120 complete, 0 void, 0 failed") for line in lines)
     rows = [line for line in lines if line.startswith("  scripted:said.json: ")]
     assert "episodes 60/60, calls 2,400" in rows[-1]  # two questions a step
     assert all(len(line) <= columns for line in bars + rows)
