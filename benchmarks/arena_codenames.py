@@ -12,8 +12,7 @@ import time
 
 import numpy as np
 
-from tomeval.domains.arena.games.codenames import KIND
-from tomeval.domains.arena.games.codenames.exact import solver
+from tomeval.domains.arena.games.codenames import KIND, solver
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.policy import Policy

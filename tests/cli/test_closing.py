@@ -6,25 +6,16 @@ import json
 import os
 import pty
 import re
-import sqlite3
 import subprocess
 import sys
-import time
 import tomllib
-from dataclasses import replace
 
 import pytest
 from every_domain import EXPERIMENTS, episode_of, experiment, good
-from fake_server import FakeServer
 from support import edit, scripts
 
-from tomeval.cli import progress
 from tomeval.models.base import BackendError, Reply, Usage
-from tomeval.models.naming import brief_names
 from tomeval.models.served.limits import BudgetExceeded
-from tomeval.models.waiting import Waiting
-from tomeval.runs.live import Counts, Live, ModelCount, State
-from tomeval.runs.tallies import Asked
 from tomeval.strategies.readers import MARKER
 
 
@@ -91,23 +82,6 @@ def test_a_cell_without_a_complete_episode_is_named(play, tomeval, tmp_path, dom
     assert rows[0]["void"] == 6
 
 
-@pytest.mark.parametrize(
-    "games", [["IPD"], ["IPD", "IBS", "RPS", "chicken", "harmony", "deadlock"]]
-)
-def test_a_table_of_void_episodes_alone_says_why_and_what_to_do(play, tomeval, tmp_path, games):
-    play("matrix", lambda request: "what?", games=games, subjects=[{"strategy": ["QA", "CoT"]}])
-    code, shown, errors = tomeval("table", tmp_path / "run")
-    lines = shown.splitlines()
-    assert (code, errors, len(lines) <= 15) == (0, "", True)
-    assert f"cells: 0 with complete episodes, {2 * len(games)} without" in lines
-    assert "most common reason for void: unparsable answers" in shown
-    assert "-> there is no answer in the form asked for: look at question and reply" in shown
-    assert lines[-1] == f"next: tomeval transcript {tmp_path / 'run'}"
-    rows = tomeval("table", tmp_path / "run", "--format", "csv")[1].splitlines()
-    assert len(rows) == 1 + 2 * len(games)  # for programs it is the table that it is
-    assert "invalid %" in tomeval("table", tmp_path / "run", "--all")[1]
-
-
 def test_a_failed_episode_is_code_one_and_none_after_it_was_played(play) -> None:
     def script(request):
         if episode_of(request) == 3 and down:
@@ -168,99 +142,7 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     assert "including those of 1 unfinished episode" in out
 
 
-def test_the_commonest_reason_is_named(play) -> None:
-    def script(request):
-        return "I would rather not." if episode_of(request) < 4 else good("matrix")(request)
-
-    errors = play("matrix", script)[2]
-    assert "episodes: 8 complete, 4 void, 0 failed\n" in errors
-    assert "most common reason for void: unparsable answers (4 of 4)\n" in errors
-
-
 # --- progress -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("domain", EXPERIMENTS)
-def test_lines_where_standard_error_is_no_terminal(play, monkeypatch, domain) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.02)
-    void = (2,)
-
-    def script(request):
-        time.sleep(0.01)
-        return "what?" if episode_of(request) in void else good(domain)(request)
-
-    _, _, errors = play(domain, script, "--concurrency", "1")
-    pattern = r"^(\d+) %, (.+?)\n  episodes: (\d+) complete, (\d) void, 0 failed; \d quest.+ again$"
-    lines = re.findall(pattern, errors, re.MULTILINE)
-    shares = [int(share) for share, *_ in lines]
-    assert len(lines) > 3
-    assert shares == sorted(shares)
-    assert len({complete for _, _, complete, _ in lines}) > 2
-    left = re.compile(r"time left: not known yet|(> )?\d:\d\d:\d\d left|finished")
-    assert all(left.fullmatch(said) for _, said, *_ in lines)
-    rows = re.findall(r"^  scripted:rule: episodes (\d)/\d+, calls (\d+), ", errors, re.MULTILINE)
-    calls = [int(n) for _, n in rows]
-    assert calls == sorted(calls)
-    assert calls[-1] > 6
-
-
-def played_live(**more):
-    """Return a run of made-up models, the first of which is served and waited for."""
-    live = Live()
-    live.steps, live.total, live.counts = 320, 7_600, Counts(12, 3, 1, 40)
-    waiting = Waiting(retries=117, under_way=16, at_a_time=8)
-    waiting.trouble = "HTTP 429: " + "slow down, please; " * 9
-    waiting.until = time.monotonic() + 37.5
-    names = ["openai:meta-llama/Llama-3.1-70B-Instruct@http://gpu-box.example.org:8000/v1"]
-    names += [f"hf:somebody/a-model-with-quite-a-long-name-{i}" for i in range(more["count"] - 1)]
-    for name in names:
-        cost = 1234.5678 if more["priced"] else None
-        asked = Asked(123_456, 98_765_432, 1_234_567, cost, 9_999, 216)
-        live.models[name] = ModelCount(name, asked, 1_200, 12_000)
-    live.waiting[names[0]] = waiting
-    for count, name in zip(live.models.values(), brief_names(names), strict=True):
-        count.name = name
-    return live
-
-
-@pytest.mark.parametrize("priced", [True, False])
-@pytest.mark.parametrize("count", [1, 2, 20])
-def test_what_is_shown_of_models(count, priced) -> None:
-    first, counts, *lines = progress.lines_of(played_live(count=count, priced=priced).now())
-    assert first.startswith("4 %, ")
-    assert first.endswith(f"; cost {1234.5678 * count:,.2f}") == priced
-    assert counts == "  episodes: 12 complete, 3 void, 1 failed; 40 questions asked again"
-    assert len(lines) == min(count, 8) + (count > 8) + 1
-    told = "\n".join(lines)
-    assert "Llama-3.1-70B-Instruct: episodes 1,200/12,000, calls 123,456, tokens 99,999,999" in told
-    assert "retries 117, unread 2.16 %" in told
-    assert ("cost 1,234.57, " in told) == priced
-    assert "Llama-3.1-70B-Instruct: retrying in 38 s; HTTP 429" in told
-    assert "; 16 requests under way, 8 at a time" in told
-    assert "gpu-box" not in told
-
-
-def test_what_was_not_seen_is_said_of_the_time_left() -> None:
-    state = replace(State(), steps=320, total=7_600, left=75.0, unseen=1)
-    assert progress.lines_of(state)[0] == "4 %, > 0:01:15 left"
-    state.note = "tomeval: finishing work in flight"
-    first, *_, last = progress.lines_of(state)
-    assert "stopping" in first
-    assert last == state.note
-
-
-def test_other_work_says_how_much_is_done_and_left(monkeypatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    with progress.working("drawing") as drawing:
-        drawing.at("forest", 1, 4)
-        now[0] += 75
-        assert str(drawing) == "drawing: 0 of 4, time left: not known yet; forest"
-        drawing.at("regret", 2, 4)
-        assert str(drawing) == "drawing: 1 of 4, 0:03:45 left; regret"
-    with progress.working("comparing") as comparing:
-        now[0] += 3700
-        assert str(comparing) == "comparing: 1:01:40 so far"
 
 
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.slow)])
@@ -280,7 +162,7 @@ def test_the_bar_fits_the_terminal(tmp_path, columns) -> None:
     lines = re.split(r"[\r\n]+", plain)
     bars = [line for line in lines if re.match(r"\d+ %", line)]
     assert any(line.startswith("100 %, finished") for line in bars)
-    assert any(line.startswith("  episodes: 60 complete, 0 void, 0 failed") for line in lines)
+    assert any(line.startswith("  episodes: 120 complete, 0 void, 0 failed") for line in lines)
     rows = [line for line in lines if line.startswith("  scripted:said.json: ")]
     assert "episodes 60/60, calls 2,400" in rows[-1]  # two questions a step
     assert all(len(line) <= columns for line in bars + rows)
@@ -291,15 +173,6 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:  # how Linux says that nobody writes any more
         return b""
-
-
-# --- start-up questions on the command line -------------------------------------------------------
-
-
-class Talks(FakeServer):
-    def text(self, body):
-        said = json.dumps(body.get("messages", ""))
-        return f"Well.\n{MARKER} J" if "game" in said else super().text(body)
 
 
 # --- damaged folders ------------------------------------------------------------------------------
@@ -321,18 +194,6 @@ def test_an_emptied_store_is_not_played_anew(play, finished) -> None:
     assert (finished / "run.sqlite").read_bytes() == b""
 
 
-@pytest.mark.parametrize("table", ["steps", "calls", "answered", "episodes", "meta"])
-def test_a_dropped_table_is_damage(tomeval, finished, table) -> None:
-    db = sqlite3.connect(finished / "run.sqlite")
-    db.execute("PRAGMA foreign_keys = OFF")
-    db.execute(f"DROP TABLE {table}")
-    db.commit()
-    db.close()
-    code, _, errors = tomeval("status", finished)
-    assert code == 2
-    assert f"the table {table} was not made by this version of tomeval" in errors
-
-
 def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None:
     (finished / "experiment.json").write_text("{")
     (finished / "sessions.json").write_text("no")
@@ -345,16 +206,6 @@ def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None
     caplog.clear()
     assert play("toy", good("toy"))[0] == 0
     assert caplog.text == ""
-
-
-@pytest.mark.parametrize("domain", EXPERIMENTS)
-def test_random_play_in_place_of_every_answer_is_code_one(play, domain) -> None:
-    script = lambda request: "I would rather not."  # noqa: E731
-    code, _, errors = play(domain, script, "--go-on", on_invalid="random")
-    assert code == 1
-    assert (
-        "warning: no answer could be read, so the results say nothing about the player:" in errors
-    )
 
 
 def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from support import scripts
 from toy_domain import TOY
 
-from tomeval.models.base import BackendError
 from tomeval.runs.columns import Table
 
 EXPERIMENT = """
@@ -108,12 +107,6 @@ def test_prompt(tomeval, experiment) -> None:
     assert "has no example of its own" in tomeval("prompt", "QA", "--domain", "toy")[2]
 
 
-def test_lists(tomeval) -> None:
-    for what, column in (("domains", "domain"), ("measures", "domain")):
-        rows = json.loads(tomeval("list", what, "--format", "json")[1])
-        assert {row[column] for row in rows} >= {"matrix", "decrypto", "toy"}
-
-
 @pytest.mark.parametrize(
     ("what", "form"),
     [("steps", "csv"), ("episodes", "jsonl"), ("answers", "parquet"), ("cells", "csv")],
@@ -156,27 +149,3 @@ def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:
     assert "known: guesser, size, run" in tomeval("compare", folder, "--by", "sise")[2]
     assert tomeval("report", folder, "-o", tmp_path / "r.html")[0] == 0
     assert "guess a hidden number" in (tmp_path / "r.html").read_text(encoding="utf-8")
-
-
-def test_a_run_without_a_complete_episode_did_not_work(tomeval, tmp_path) -> None:
-    path = tmp_path / "e.toml"
-    path.write_text('domain = "toy"\nepisodes = 2\nguessers = ["llm"]\nmodel = "scripted:mute"\n')
-    with scripts(mute=lambda request: "well"):
-        code, out, errors = tomeval("run", path, "--out", tmp_path / "void")
-    assert (code, out) == (1, "")
-    assert "episodes: 0 complete, 2 void, 0 failed" in errors
-    assert "no episode is complete" in errors
-    assert "invalid answers: 2 unparsable\n" in errors
-
-    def silent(request):
-        raise BackendError("gone")
-
-    with scripts(mute=silent):
-        code, _, errors = tomeval("run", path, "--out", tmp_path / "failed")
-    assert code == 1
-    assert "episodes: 0 complete, 0 void, 2 failed" in errors
-    with scripts(mute=lambda request: "1"):
-        code, _, errors = tomeval("run", path, "--out", tmp_path / "failed")
-    assert code == 0
-    assert "2 episodes played\nepisodes: 2 complete, 0 void, 0 failed\n" in errors
-    assert f"next: tomeval table {tmp_path / 'failed'}" in errors

@@ -11,7 +11,6 @@ import pytest
 
 from tomeval.cli.starting import KINDS
 from tomeval.core import plugins
-from tomeval.core.resources import shipped
 from tomeval.domains.matrix.subjects import SUBJECTS
 from tomeval.models import BACKENDS
 from tomeval.runs import outside
@@ -79,43 +78,6 @@ def test_a_game_and_a_partner_go_into_an_experiment(tomeval, here) -> None:
     assert (row["game"], row["partners"]) == ("hunt", "wary")
     # It stays calm while it is not defected against: 6 rounds of the best joint payoff.
     assert float(row["reward_per_step"]) == pytest.approx(4.0)
-
-
-def test_a_game_of_the_arena_is_played_with_exact_values(tomeval, here) -> None:
-    code, _, errors = tomeval("init", "game", "my_contest", "--domain", "arena")
-    assert code == 0, errors
-    assert "next: tomeval --plugin my_contest/my_contest run my_contest/my_contest.toml" in errors
-    plugin = ("--plugin", "my_contest/my_contest")
-    code, _, errors = tomeval(*plugin, "run", "my_contest/my_contest.toml")
-    assert code == 0, errors
-    found = rows(tomeval(*plugin, "table", "runs/my_contest", "--format", "csv")[1])
-    lost = {row["player"]: float(row["delta_functional_per_decision"]) for row in found}
-    assert lost["planner"] == 0 < lost["two"]
-    assert {row["exact_percent"] for row in found} == {"100.0"}
-    asked = ("prompt", "QA", "--domain", "arena", "--game", "my_contest")
-    code, out, errors = tomeval(*plugin, *asked)
-    assert code == 0, errors
-    assert "nearest to the mean of all numbers times 0.6667" in out
-
-
-@pytest.mark.parametrize(
-    ("domain", "words"),
-    [
-        ("matrix", "It is round 5 of 100. What do you do: Rock, Paper or Scissors?"),
-        ("decrypto", "Give this one line and nothing else"),
-        ("arena", "Give this one line and nothing else"),
-    ],
-)
-def test_a_template_takes_the_place_of_a_shipped_one(tomeval, here, domain, words) -> None:
-    assert tomeval("init", "template", "mine", "--domain", domain)[0] == 0
-    [path] = [path.relative_to("mine") for path in Path("mine").rglob("*.j2")]
-    assert (shipped("prompts") / path).is_file()
-    asked = ("prompt", "QA", "--domain", domain)
-    code, out, errors = tomeval(*asked, "--prompts", "mine")
-    assert code == 0, errors
-    assert words in out
-    assert "{#" not in out
-    assert words not in tomeval(*asked)[1]
 
 
 def test_a_strategy_is_found_as_a_file_and_as_a_package(tomeval, here, monkeypatch) -> None:
@@ -208,24 +170,6 @@ def test_an_extension_brings_a_measure_a_table_a_figure_and_a_command(tomeval, h
     assert tomeval(*more, "report", "runs/e", "-o", "r.html")[0] == 0
     assert "he most stubborn episodes" in Path("r.html").read_text()
     assert tomeval(*more, "my_extension", "runs/e")[1].startswith("{'subject': 'random'")
-
-
-@pytest.mark.parametrize("kind", ["measure", "extension"])
-def test_examples_read_a_cell_without_complete_episodes(tomeval, here, kind) -> None:
-    assert tomeval("init", kind, "mine")[0] == 0
-    log = "episode,step,condition,own_action,partner_action\n1,1,a,0,0\n1,2,a,0,1\n2,1,b,late,0\n"
-    Path("log.csv").write_text(log)
-    assert tomeval("import", "log.csv", "--game", "IPD", "--partner", "unknown",
-                   "--invalid", "late", "--out", "runs/e")[0] == 0  # fmt: skip
-    more = ["--plugin", "mine.py"]
-    commands = [["table", "--all"], ["report", "--no-figures", "-o", "r.html"]]
-    commands += [["export", "-o", "e.csv"], ["table", "--metric", "mine"]]
-    commands += [["table", "--what", "mine"], ["mine"]] if kind == "extension" else []
-    for first, *others in commands:
-        code, said, errors = tomeval(*more, first, "runs/e", *others)
-        assert (code, "measure 'mine" in errors) == (0, False), errors
-        if others == ["--all"]:
-            assert "repeated %" in said
 
 
 def test_a_domain_has_every_command(tomeval, here) -> None:

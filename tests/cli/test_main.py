@@ -8,25 +8,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 
 import pytest
 from support import ROOT
 
 from tomeval.domains.matrix.measures import METRICS
-from tomeval.report.tables import DATA, FORMATS
+from tomeval.report.tables import FORMATS
 
-READ = [form for form in FORMATS if form not in DATA]
 ALIKE = "note: all episodes have the same value of a measure in "
-RULES_OF_TOM = [
-    "note: ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore how "
-    "a move changes the later moves of a partner that reacts, so they are not regret over T steps "
-    "against: tit_for_tat. ΔToM/T (planned) is.",
-    "note: ΔToM/T (planned) is shown where the predictions of every episode imply a partner: they "
-    "must not contradict each other or omit what planning needs, and the partner must react to the "
-    "last joint move only.",
-]
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +58,7 @@ def test_every_table_in_every_format(tomeval, folder, command) -> None:
     for form in FORMATS:
         arguments = [folder if part == "RUN" else part for part in command]
         code, shown[form], errors = tomeval(*arguments, "--format", form)
-        assert code == 0
-        of_all = command[0] == "table" and form in READ
-        told = [line for line in errors.splitlines() if not line.startswith(ALIKE)]
-        assert (told, ALIKE in errors) == (RULES_OF_TOM * of_all, of_all)
+        assert code == 0, errors
     as_csv, as_json = (parsed(form, shown[form]) for form in ("csv", "json"))
     assert len(as_csv) == len(as_json) > 0
     assert len({tuple(row) for row in as_csv + as_json}) == 1
@@ -118,32 +105,6 @@ def test_table_numbers_are_exact_in_csv_and_json(tomeval, folder) -> None:
             assert float(right[name]) == row[name]
 
 
-def test_table_options(tomeval, folder) -> None:
-    base, t, bca = (
-        parsed("json", tomeval("table", folder, "--interval", i, "--format", "json")[1])
-        for i in ("normal", "t", "bca")
-    )
-    for one, other in zip(base, t, strict=True):
-        # t of four degrees of freedom: 2.7764 / 1.96; foresight has no bounds, or does not vary
-        ratio = other["foresight_gap_per_step_ci95"] / (one["foresight_gap_per_step_ci95"] or 1)
-        assert ratio == pytest.approx(2.7764 / 1.96, rel=1e-4) or ratio == 0
-    assert any(row["foresight_gap_per_step_ci95"] for row in base)
-    assert {"tom_percent_ci95_low", "tom_percent_ci95_high"} <= set(bca[0])
-    again = parsed("json", tomeval("table", folder, "--interval", "bca", "--format", "json")[1])
-    assert bca == again  # its own fixed seed
-    rows = parsed(
-        "json", tomeval("table", folder, "--reference", "stationary", "--format", "json")[1]
-    )
-    assert {row["reference"] for row in rows} == {"stationary"}
-
-
-def test_text_hides_nothing_that_differs(tomeval, folder) -> None:
-    lines = tomeval("table", folder, "--all")[1].splitlines()
-    assert "T 8" in lines[0]
-    assert "invalid % 0.0" in lines[0]
-    assert len(lines) == 2 + 8
-
-
 def test_run_table_and_resume(tomeval, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "e.toml").write_text(
@@ -169,47 +130,7 @@ def test_plan_counts(tomeval) -> None:
     assert {row["steps"] for row in rows} == {10_000}
 
 
-def test_a_number_of_episodes_that_cells_do_not_take_is_said(tomeval, tmp_path) -> None:
-    line = '{game = "ipd3", subject = "a", others = "b"'
-    text = f"""domain = "arena"
-    players.a.kind = "coin"
-    players.b.kind = "grim"
-    lineups = [{line}}}, {line}, values = false, episodes = 1}}]
-    """.replace('subject = "a", others = "b", v', 'subject = "b", others = "a", v')
-    (tmp_path / "e.toml").write_text(text, encoding="utf-8")
-    said = "--set episodes=4 does not change 1 of 2 cells"
-    told = tomeval("plan", tmp_path / "e.toml", "--set", "episodes=4")[2]
-    assert said in told
-    assert "their own number of episodes: 1" in told
-    assert "does not change" not in tomeval("plan", tmp_path / "e.toml")[2]
-    assert "does not change" not in tomeval("plan", "known_players", "--set", "episodes=4")[2]
-    played = tomeval("run", tmp_path / "e.toml", "--out", tmp_path / "r", "--set", "episodes=4")
-    assert played[0] == 0
-    assert said in played[2]
-    assert "5 episodes played" in played[2]
-
-
-def test_plot_and_export(tomeval, folder, tmp_path) -> None:
-    import tomeval as package
-
-    package.run({"games": "RPS", "subjects": "random", "episodes": 2}, tmp_path / "run").close()
-    plot = ("plot", tmp_path / "run", "--out", tmp_path / "plots")
-    code, out, _ = tomeval(
-        *plot, "--only", "forest", "--only", "literal_against_functional", "--format", "pdf"
-    )
-    assert code == 0
-    assert len(out.split()) == len(list((tmp_path / "plots").iterdir())) == 4
-    code, out, err = tomeval(*plot, "--by", "subject", "--format", "svg")
-    assert code == 0
-    drawn = {path.split("/")[-1].split("_")[0] for path in out.split()}
-    assert drawn == {"regret", "tom", "captions.md"}  # nobody to compare with
-    assert err.endswith(
-        "note: --by subject does not apply to forest, plane, literal_against_functional, "
-        "decomposition, which were not drawn\n"
-    )
-    code, out, err = tomeval(*plot, "--by", "subject", "--only", "forest")
-    assert (code, out) == (2, "")
-    assert "--by subject does not apply to the figure 'forest'" in err
+def test_export(tomeval, folder, tmp_path) -> None:
     for what in ("steps", "episodes", "cells"):
         code, out, _ = tomeval("export", folder, "--what", what, "--format", "csv")
         assert code == 0
@@ -223,18 +144,12 @@ def test_plot_and_export(tomeval, folder, tmp_path) -> None:
 
 BAD = [
     (["run", "none.toml"], "none.toml: no such file"),
-    (["run", "quikstart"], "quikstart: no such file, and no shipped experiment (did you mean 'q"),
     (["plan", "folder/none.toml"], "folder/none.toml: no such file"),
     (["run", "known_players", "--set", "episodes=0"], "episodes"),
     (["run", "known_players", "--set", "horizon=0"], "horizon"),
     (["run", "known_players", "--set", "gmes=3"], "did you mean 'games'"),
     (["run", "known_players", "--workers", "0"], "workers must be at least 1"),
-    (["plan", "quickstrt"], "quickstrt"),
     (["table", "none"], "not a run folder"),
-    (["status", "none"], "not a run folder"),
-    (["export", "none"], "not a run folder"),
-    (["plot", "none", "--out", "x"], "not a run folder"),
-    (["list", "gams"], "did you mean 'games'"),
     (["run", "known_players", "--max-calls", "9"], "are for served models; none plays here"),
     (["prompt"], "name a strategy"),
     (["prompt", "QA", "--cell", "1"], "need --experiment"),
@@ -244,9 +159,7 @@ BAD = [
     (["prompt", "QA", "--domain", "matrx"], "did you mean 'matrix'"),
     (["prompt", "QA", "--set", "horizon=-1"], "horizon"),
     (["bounds", "IPX", "tit_for_tat"], "unknown game 'IPX'"),
-    (["bounds", "IPD", "tit_for_tit"], "did you mean 'tit_for_tat'"),
     (["bounds", "IPD", "tit_for_tat", "--horizon", "0"], "horizon"),
-    (["import", "none.csv", "--game", "IPD", "--partner", "unknown"], "no such file"),
 ]
 
 
@@ -260,15 +173,6 @@ def test_bad_input_is_one_message_and_code_two(tomeval, tmp_path, monkeypatch, a
     assert errors.startswith("tomeval: ")
     assert len(errors.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []  # nothing is made before the input is checked
-
-
-@pytest.mark.parametrize(
-    "arguments", [["table"], ["table", "x", "--format", "yaml"], ["nothing"], ["--nothing"]]
-)
-def test_usage_errors_are_code_two(tomeval, arguments) -> None:
-    code, _, errors = tomeval(*arguments)
-    assert code == 2
-    assert errors.strip()
 
 
 # --- as a process ---------------------------------------------------------------------------------
@@ -305,27 +209,6 @@ def test_a_reader_that_stops_early_is_no_error(folder) -> None:
         assert writer.stdout.readline().startswith("subject,")
         writer.stdout.close()
         assert "Traceback" not in writer.stderr.read()
-
-
-@pytest.mark.slow
-def test_interrupting_a_run_says_how_to_go_on(tmp_path) -> None:
-    arguments = ["run", "known_players", "--set", "episodes=200000", "--out", str(tmp_path / "run")]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "tomeval", *arguments],
-        stderr=subprocess.PIPE,
-        cwd=ROOT,
-        text=True,
-    )
-    with running:
-        deadline = time.monotonic() + 20
-        while not (tmp_path / "run" / "sessions.json").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.3)
-        running.send_signal(signal.SIGINT)
-        errors = running.stderr.read()
-    assert running.returncode == 130
-    assert errors.strip().endswith("stopped; run the same command again to go on")
-    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize("ignored", [False, True])

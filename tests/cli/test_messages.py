@@ -68,12 +68,6 @@ def test_a_strategy_without_a_model_is_refused(tomeval, tmp_path, monkeypatch, t
     assert tomeval("prompt", "--experiment", "own.toml")[:2] == (0, named)
 
 
-def test_what_ships_goes_by_its_name(tomeval) -> None:
-    code, _, errors = tomeval("plan", "quickstart", "--set", "horizon=0")
-    assert code == 2
-    assert errors.startswith("tomeval: quickstart: horizon: ")
-
-
 NO_RUN = [
     ("nope", "nope: not a run folder (no such folder); `tomeval run EXPERIMENT` makes one"),
     ("mine.toml", "mine.toml: is a TOML file, not a run folder; `tomeval run mine.toml` plays"),
@@ -173,17 +167,3 @@ def test_what_a_server_cannot_is_said_before_play(
         code, _, errors = tomeval("run", "llm.toml", "--model", f"openai:{model}@{server.url}")
     assert code > 0
     assert message in errors + caplog.text
-
-
-def test_a_metric_that_a_table_has_no_column_of_is_named(tomeval, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = (
-        'name = "mine"\ngames = ["IPD"]\nsubjects = ["rmax"]\npartners = ["switcher(0, 1, k=3)"]\n'
-    )
-    (tmp_path / "mine.toml").write_text(text + "horizon = 5\nepisodes = 3\n")
-    tomeval("run", "mine.toml")
-    table = ("table", "runs/mine", "--what", "adaptation", "--metric", "regret")
-    code, _, errors = tomeval(*table)
-    assert code == 2
-    assert "--metric: this table has no column of ΔFunctional/T; its columns: " in errors
-    assert "did you mean 'regret'" not in errors

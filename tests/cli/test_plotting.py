@@ -41,16 +41,6 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
     ]
 
 
-def test_all_of_them(tomeval, run, tmp_path) -> None:
-    code, out, err = tomeval("plot", run, "--out", tmp_path, "--all")
-    assert code == 0
-    assert {name.split("_")[0] for name in names(out)} == {
-        *("forest", "differences", "regret", "tom", "literal"),
-        *("plane.png", "decomposition.png", "captions.md"),
-    }
-    assert "not drawn" not in err
-
-
 def test_only_the_named_cells_and_measures(tomeval, run, tmp_path) -> None:
     some = ("--where", "game=IPD", "--where", "subject!=random", "--metric", "ToM %")
     code, out, _ = tomeval("plot", run, "--out", tmp_path, *some)
@@ -81,18 +71,3 @@ def test_what_cannot_be_drawn_is_one_message(tomeval, run, tmp_path, options, me
     assert (code, out) == (2, "")
     assert message in " ".join(err.split())
     assert not (tmp_path / "none").exists()
-
-
-def test_signs_that_the_font_lacks_are_named_once(tomeval, tmp_path) -> None:
-    import tomeval as package
-
-    player = {"kind": "simulated", "name": "模型 b", "p": 1.0, "q": 1.0}
-    experiment = {"games": ["RPS"], "subjects": [player], "episodes": 2, "horizon": 3}
-    package.run(experiment, tmp_path / "run").close()
-    code, _, errors = tomeval("plot", tmp_path / "run", "-o", tmp_path, "--only", "forest")
-    assert code == 0
-    lines = [line for line in errors.splitlines() if "模型" in line]
-    assert [line.partition(";")[0] for line in lines] == [
-        "note: the font lacks 模型 and draws boxes instead"
-    ]
-    assert "Glyph" not in errors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 
@@ -22,16 +21,6 @@ def names(out: str) -> list[str]:
 # --- lists ----------------------------------------------------------------------------------------
 
 
-def test_list_alone_lists_the_lists(tomeval) -> None:
-    code, out, _ = tomeval("list", "--format", "csv")
-    assert code == 0
-    found = {re.sub(r" \(or .*", "", name) for name in names(out)}
-    assert found >= {"experiments", "models", "measures", "figures", "prompts", "partners", "games"}
-    for name in found:
-        code, _, errors = tomeval("list", name)
-        assert code == 0, errors
-
-
 @pytest.mark.parametrize(
     ("what", "known"),
     [
@@ -48,33 +37,6 @@ def test_lists_hold_what_commands_take(tomeval, what, known) -> None:
     code, out, _ = tomeval("list", what, "--format", "csv")
     assert code == 0
     assert known in out
-
-
-def test_every_figure_in_the_list_can_be_named(tomeval) -> None:
-    from tomeval.plots.registry import FIGURES
-    from tomeval.runs.domain import domain_names, get_domain
-    from tomeval.runs.outside import known_figures
-
-    _, out, _ = tomeval("list", "figures", "--format", "csv")
-    own = [name for domain in domain_names() for name in known_figures(get_domain(domain))]
-    assert set(names(out)) >= {*FIGURES} | {name for name in own if name in ("regret", "pairings")}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["metrcs"], "unknown list 'metrcs' (did you mean 'metrics'?)"),
-        (["experiment"], "did you mean 'experiments'?"),
-        (["template"], "did you mean 'templates'?"),
-        (["partners", "tit_for_tatt"], "no rows with 'tit_for_tatt' (did you mean 'tit_for_tat'?)"),
-        (["experiments", "quikstart"], "did you mean 'quickstart'?"),
-    ],
-)
-def test_near_matches_of_lists(tomeval, arguments, message) -> None:
-    code, out, errors = tomeval("list", *arguments)
-    assert code == 2
-    assert out == ""
-    assert message in errors
 
 
 def test_a_text_chooses_rows(tomeval) -> None:

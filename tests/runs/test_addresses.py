@@ -1,8 +1,5 @@
 """What models are called: no address of a server stands in what is said or leaves a run folder."""
 
-import sqlite3
-from contextlib import closing
-
 from fake_server import FakeServer
 
 import tomeval
@@ -62,17 +59,6 @@ def test_the_address_stays_in_the_run_folder(tmp_path):
         export(run, "hub", out=out, settings={"repo": "someone/run"})
     assert b"openai:toy" in everything(out)
     assert address not in everything(out)
-
-
-def test_two_servers_of_one_model_are_numbered(tmp_path):
-    with FakeServer() as one, FakeServer() as two:
-        models = [f"openai:toy@{server.url}" for server in (one, two)]
-        experiment = {**BASE, "subjects": [ASKED], "model": models}
-        with tomeval.run(experiment, tmp_path) as run:
-            assert [row["model"] for row in run.rows()] == ["openai:toy", "openai:toy (2)"]
-    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as database:
-        [kept] = database.execute("SELECT count(*) FROM cells WHERE definition LIKE '%http%'")
-    assert kept == (2,)
 
 
 def test_a_partner_s_model_is_called_without_its_address(tmp_path):

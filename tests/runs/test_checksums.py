@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import struct
@@ -144,13 +143,6 @@ def test_what_a_run_shows_is_of_one_moment(copy) -> None:
         assert sum(row["complete"] for row in run.status()) == 120
 
 
-def test_the_checksum_of_a_file_is_of_its_sorted_json(finished) -> None:
-    experiment = json.loads((finished / "experiment.json").read_text(encoding="utf-8"))
-    bare = {key: value for key, value in experiment.items() if key != "crc32"}
-    text = json.dumps(bare, sort_keys=True).encode()
-    assert experiment["crc32"] == f"{zlib.crc32(text):08x}"
-
-
 OTHERS = {
     "another game": SMALL | {"games": ["RPS"]},
     "another name": SMALL | {"name": "another"},
@@ -201,13 +193,6 @@ def test_a_store_of_another_experiment_is_told(copy, others, what, with_seal) ->
     assert not damage_of(copy)
 
 
-def test_a_store_without_its_experiment_is_gone_on_with(copy) -> None:
-    whole = (copy / "experiment.json").read_text(encoding="utf-8")
-    (copy / "experiment.json").unlink()
-    assert run_experiment(make_experiment(SMALL), copy) == 0
-    assert (copy / "experiment.json").read_text(encoding="utf-8") == whole
-
-
 def test_rows_of_other_types_are_damage_and_no_crash(copy) -> None:
     # What pages that were exchanged look like: rows of one table among those of another.
     db = sqlite3.connect(copy / "run.sqlite")
@@ -256,13 +241,3 @@ def test_a_store_of_other_tables_is_one_line_at_once(copy, statements, what) -> 
     db.close()
     with pytest.raises(TomevalError, match=f"damaged, .*{what} was not made by this version"):
         tomeval.Run(copy)
-
-
-def test_episodes_that_are_gone_with_their_checksums_are_played_again(copy, finished) -> None:
-    """As those of a log that was lost, or of a page of an older store."""
-    for table in ("sums", "episodes", "steps", "answers", "calls", "spent"):
-        edit(copy, f"DELETE FROM {table} WHERE episode = 39")
-    with tomeval.Run(copy) as run:
-        assert [(row["complete"], row["wanted"]) for row in run.status()] == [(39, 40)] * 2
-    assert run_experiment(make_experiment(SMALL), copy) == 2
-    assert dump(copy) == dump(finished)

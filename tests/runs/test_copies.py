@@ -6,16 +6,13 @@ import zlib
 
 import numpy as np
 import pytest
-from support import dump
 
 from tomeval.comparing import compare
 from tomeval.models.base import LocalModel, Reply, Scores
-from tomeval.report import write_report
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.notes import copies_notes, sampled_notes
+from tomeval.runs.notes import copies_notes
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.until import paired
 from tomeval.strategies.asking import flatten
 
 EPISODES = 12
@@ -215,49 +212,3 @@ def test_against_players_that_are_drawn_every_episode_pairs(model, monkeypatch, 
         assert one.unpaired[0].tolist() == [0, 0]
         values = [cell.metrics()["reward_per_step"] for cell in run.cells[:2]]
         assert one.difference[0, place, 0] == pytest.approx((values[1] - values[0]).mean())
-
-
-def test_the_number_of_episodes_is_that_of_the_partners(model, tmp_path):
-    subject = {"strategy": "LM"}
-    assert run_experiment(experiment(subject, episodes=1), tmp_path / "run") == 3
-    assert run_experiment(experiment(subject, episodes=EPISODES), tmp_path / "run") == 0
-    with Run(tmp_path / "run") as run:
-        [note] = sampled_notes([run])
-        assert "treat them as a sample" in note
-        write_report(run, tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text()
-    assert "othing is drawn in LM" in text
-    assert "not finished" not in text
-
-
-def test_a_run_with_copies_and_void_episodes_stops_at_the_same_place(model, tmp_path) -> None:
-    """A player without chance has each distinct episode once; what is void has no pair."""
-    players = ["random", {"strategy": "LM"}, {"strategy": "QA", "max_attempts": 1}]
-    more = {"until": "width(regret) < 0.7", "max_episodes": 60, "on_invalid": "void"}
-    asking, name = experiment(*players, **more), "delta_functional_per_step"
-    run_experiment(asking, tmp_path / "whole")
-    for steps in (40, 95):
-
-        def stop(done: int, total: int, steps: int = steps) -> None:
-            if done >= steps:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            run_experiment(asking, tmp_path / "run", progress=stop, concurrency=3)
-    run_experiment(asking, tmp_path / "run")
-    assert dump(tmp_path / "run")["steps"] == dump(tmp_path / "whole")["steps"]
-    with Run(tmp_path / "whole") as run, Run(tmp_path / "run") as again:
-        assert again.until == run.until
-        assert all(told["stopped"] for told in run.until["cells"].values())
-        chance, once, void = run.cells
-        assert once.each_once
-        wanted = run.until["cells"]["2"]["episodes"]
-        assert len(once.episodes) <= 3 < len(void.episodes) < wanted
-        values = [dict(zip(c.episodes, c.totals(name).values, strict=True)) for c in run.cells]
-        both = sorted(set(chance.episodes) & set(void.episodes))
-        expected = [values[0][n] - values[2][n] for n in both]
-        assert paired(chance, void, name) == pytest.approx(expected)
-        of_draw = dict(zip(once.which, values[1].values(), strict=True))
-        known = [(n, d) for n, d in zip(void.episodes, void.which, strict=True) if d in of_draw]
-        expected = [of_draw[draw] - values[2][n] for n, draw in known]
-        assert paired(once, void, name) == pytest.approx(expected)

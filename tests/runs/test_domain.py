@@ -9,7 +9,7 @@ from toy_domain import TOY
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.runs.capabilities import Compare, Parts, Play, Read, Show
-from tomeval.runs.domain import Cell, domain_names, get_domain, register_domain
+from tomeval.runs.domain import Cell, register_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.outside import LOADED
 from tomeval.runs.runner import run_experiment
@@ -17,7 +17,6 @@ from tomeval.runs.store import Store
 
 TOYS = {"domain": "toy", "episodes": 5, "seed": [1, 2]}
 DECRYPTO = {"domain": "decrypto", "players": {"chance": {"kind": "random"}}, "episodes": 1}
-MATRIX = {"games": "IPD", "subjects": "random", "episodes": 1, "horizon": 3}
 
 
 @pytest.mark.parametrize(
@@ -50,16 +49,6 @@ def test_keys_and_domains_that_do_not_fit(data, message):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_store_of_another_domain_is_refused_and_not_touched(tmp_path):
-    folder = tmp_path / "run"
-    run_experiment(make_experiment(TOYS), folder)
-    before = dump(folder)
-    for data in (DECRYPTO, MATRIX):
-        with pytest.raises(TomevalError, match="holds a run of the domain 'toy', but the experi"):
-            run_experiment(make_experiment(data), folder)
-    assert dump(folder) == before
-
-
 @pytest.mark.parametrize(
     ("part", "given", "message"),
     [
@@ -83,14 +72,6 @@ def test_what_does_not_keep_the_contract_is_refused_in_one_line(part, given, mes
     assert len(str(caught.value).splitlines()) == 1
     with pytest.raises(TomevalError, match="object of the class Domain, not 3"):
         register_domain(3)
-
-
-def test_names_of_domains():
-    assert {"matrix", "decrypto", "toy"} <= set(domain_names())
-    for name in domain_names():
-        assert get_domain(name).name == name
-    register_domain(TOY)
-    assert get_domain("toy") is TOY
 
 
 def test_a_script_that_a_domain_brings_loads_the_domain(monkeypatch):

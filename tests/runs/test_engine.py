@@ -36,19 +36,16 @@ from tomeval.models.base import (
     Unlisted,
 )
 from tomeval.models.batching import Batcher
-from tomeval.models.scripted import SCRIPTS, ScriptedModel
-from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.models.scripted import SCRIPTS
+from tomeval.runs.experiment import make_experiment
 from tomeval.runs.needs import NOTE
 from tomeval.runs.plan import plan_rows
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.store import Store
-from tomeval.runs.transcripts import call_lines, transcript_lines
 from tomeval.strategies import NAMED, all_strategies
 
 NAMES = [strategy.name for strategy in NAMED]
 IPD = get_game("IPD")
-LABELS = ("J", "F")
 
 
 def experiment(script, strategies="QA", **options):
@@ -221,33 +218,6 @@ def test_transformers_rows_do_not_depend_on_the_batch(tmp_path, tiny):
         assert run.store.revisions()[f"hf:{tiny}"]
 
 
-def test_smoke_experiment_end_to_end(tmp_path, tiny):
-    """As the README says, only smaller: sixteen strategies, three games, both partner sets."""
-    small = ["episodes=1", "subjects.0.max_tokens=2", "subjects.0.max_attempts=1"]
-    sets = [part for text in small for part in ("--set", text)]
-    path = ROOT / "experiments" / "strategies_smoke.toml"
-    out = ["--out", str(tmp_path / "run")]
-    done = call("run", path, "--model", f"hf:{tiny}", *sets, *out)
-    # A random model writes nothing that can be read; random moves in its place are no success.
-    assert done.code == 1, done.errors
-    assert (
-        "warning: no answer could be read, so the results say nothing about the player:"
-        in done.errors
-    )
-    assert "Traceback" not in done.errors
-    assert done.crash == ""
-    table = call("table", tmp_path / "run", "--format", "json")
-    assert table.code == 0, table.errors
-    rows = json.loads(table.out)
-    assert len(rows) == 16 * 3 * 2
-    assert {row["strategy"] for row in rows} == set(NAMES)
-    # Nothing is drawn where labels are scored: such cells have an episode for each partner.
-    assert {row["episodes"] for row in rows if row["strategy"] != "LM"} == {1}
-    assert all(0 <= row["tom_percent"] <= 100 for row in rows)
-    lm = [row for row in rows if row["strategy"] == "LM"]
-    assert all(row["invalid_rate"] == 0 for row in lm)
-
-
 # --- invalid answers ------------------------------------------------------------------------------
 
 BAD = {
@@ -404,39 +374,6 @@ def test_a_lost_summary_does_not_bring_back_an_old_prediction():
     assert sorted(asked) == ["summarise"] * 4 + ["summarise for predict"] * 4
 
 
-def test_thinking_that_never_ends_is_no_summary():
-    def script(request):
-        purpose, _, _ = question(request)
-        if purpose.startswith("summarise"):
-            return "<think>they always play F"
-        return "Final answer: J"
-
-    steps = one_episode("S2A", script)
-    assert set(outcomes(steps)) == {("truncated", "truncated")}
-    # ... and a finished one is dropped, whatever its case.
-    log = []
-
-    def thinks(request):
-        log.append(request.prompt.messages[0].content)
-        if question(request)[0] == "summarise":
-            return "<THINK>secret</THINK>they play F"
-        return "<think>hidden</think>Final answer: J"
-
-    for name in ("S2A", "Reflexion 2", "Plans + Insights", "Social QA"):
-        one_episode(name, thinks)
-    assert not any("secret" in text or "hidden" in text for text in log)
-
-
-def test_a_reflection_that_fails_costs_one_round():
-    steps = one_episode("Reflexion 2", fails("reflect", 1, "refusal"))
-    assert outcomes(steps) == [
-        ("valid", "valid"),
-        ("refusal", "valid"),
-        ("valid", "valid"),
-        ("valid", "valid"),
-    ]
-
-
 def test_notes_of_an_unreadable_reply_are_not_kept():
     log = []
 
@@ -476,14 +413,6 @@ def test_a_label_outside_the_servers_list_is_an_answer_that_cannot_be_read():
     assert outcomes(steps) == [("unlisted", "unlisted")] * 4
     assert steps.status == "complete"  # by random actions; asking again would tell the same
     assert "'The' 0.9" in json.dumps([call for *_, call in steps.calls])
-
-
-@pytest.mark.parametrize("told", [True, False])
-def test_whether_the_likeliest_token_is_a_label_is_kept_beside_the_mass(told):
-    scores = Scores((np.log(0.2), np.log(0.1)), 0.3, "x", details={"argmax_is_label": told})
-    steps = one_episode("LM", lambda request: scores)
-    details = steps.details[0, 0]
-    assert details["act"]["argmax_is_label"] is details["predict"]["argmax_is_label"] is told
 
 
 def test_scored_labels():
@@ -537,15 +466,6 @@ def test_failed_episodes_are_warned_of_and_played_again(tmp_path, caplog):
     assert rows_of(tmp_path / "run") == rows_of(tmp_path / "whole")
 
 
-def test_small_label_mass_is_warned_of(tmp_path, caplog):
-    low = [np.log(0.003), np.log(0.001)]
-    run_experiment(experiment(lambda request: low, "LM"), tmp_path / "low")
-    assert "18 of 18 scored answers" in caplog.text
-    caplog.clear()
-    run_experiment(experiment(lambda request: [-0.7, -0.8], "LM"), tmp_path / "high")
-    assert caplog.text == ""
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -570,23 +490,6 @@ def test_bad_options(options, message):
 
 
 # --- batches --------------------------------------------------------------------------------------
-
-
-def test_an_episode_that_ends_early_holds_nobody_up(tmp_path, monkeypatch):
-    known = Known(IPD, IPD.label_set("neutral"))
-
-    def script(request):
-        _, step, _ = question(request)
-        void = episode_of(request) == 1 and step == 2
-        return "?" if void else known(request)
-
-    model = Local(script)
-    loaded = experiment(None, episodes=3, horizon=4, max_attempts=1)
-    run_local(monkeypatch, model, loaded, tmp_path / "run", concurrency=3)
-    # Both questions of each live episode, side by side; the void one asks twice and is gone.
-    assert model.batches == [6, 6, 4, 4]
-    with Run(tmp_path / "run") as run:
-        assert (run.status()[0]["complete"], run.status()[0]["void"]) == (2, 1)
 
 
 @pytest.mark.parametrize("size", [0, 1, 5])
@@ -615,41 +518,6 @@ def test_an_error_in_a_batch_reaches_the_user_once(tmp_path, monkeypatch, capfd,
     assert done == 4
 
 
-def test_a_backend_error_in_a_batch_voids_those_who_waited(tmp_path, monkeypatch):
-    calls = []
-
-    def script(request):
-        calls.append(request)
-        if len(calls) == 5:
-            raise BackendError("out of memory")
-        return "Final answer: J"
-
-    model = Local(script)
-    run_local(monkeypatch, model, experiment(None, episodes=4), tmp_path / "run", concurrency=2)
-    with Run(tmp_path / "run") as run:
-        assert (run.status()[0]["complete"], run.status()[0]["failed"]) == (2, 2)
-
-
-def test_mixed_requests_share_a_batch(tmp_path, monkeypatch):
-    known = Known(IPD, IPD.label_set("neutral"))
-    model = Local(known)
-    loaded = experiment(None, ["LM", "QA", "S2A", "Reflexion 1"], horizon=3)
-    run_local(monkeypatch, model, loaded, tmp_path / "run", concurrency=12)
-    with Run(tmp_path / "run") as run:
-        assert [row["complete"] for row in run.status()] == [3] * 4
-
-
-@pytest.mark.parametrize("kind", ["served", "local"])
-def test_cells_that_differ_in_their_reference_alone(tmp_path, monkeypatch, kind):
-    loaded = experiment(noisy, on_invalid="random", reference=["horizon", "stationary"])
-    if kind == "local":
-        run_local(monkeypatch, Local(noisy), loaded, tmp_path / "run")
-    else:
-        run_experiment(loaded, tmp_path / "run")
-    steps = dump(tmp_path / "run")["steps"]
-    assert [row[1:] for row in steps if row[0] == 0] == [row[1:] for row in steps if row[0] == 1]
-
-
 def test_a_list_of_replies_starts_anew_in_every_episode(tmp_path):
     replies = [f"Final answer: {label}" for label in "JFFJJJ"]
     (tmp_path / "replies.json").write_text(json.dumps(replies))
@@ -670,37 +538,6 @@ def test_a_list_of_replies_starts_anew_in_every_episode(tmp_path):
             "SELECT own_action, predicted_action FROM steps ORDER BY cell, episode, step"
         )
         assert found == [(0, 1), (1, 0), (0, 0)] * 8
-    # A run that stops in the middle goes on in the middle of the list.
-    keep = Store.keep_reply
-    kept = []
-
-    def stop(self, *args):
-        keep(self, *args)
-        kept.append(args)
-        if len(kept) == 3:
-            raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "keep_reply", stop)
-        with pytest.raises(KeyboardInterrupt):
-            run_experiment(loaded, tmp_path / "again", concurrency=1)
-    run_experiment(loaded, tmp_path / "again", concurrency=1)
-    assert rows_of(tmp_path / "again") == rows_of(tmp_path / "run")
-
-
-def test_scripts():
-    model = ScriptedModel(["a"])
-    from tomeval.models.base import GenerateRequest, Message, Prompt, ScoreRequest
-
-    prompt = Prompt((Message("user", "x"),))
-    request = GenerateRequest(prompt, Sampling(), 1)
-    assert asyncio.run(model.generate(request)).text == "a"
-    with pytest.raises(BackendError, match="the script ends after reply 1"):
-        asyncio.run(model.generate(request))
-    with pytest.raises(TypeError, match="must give 2 log-probabilities"):
-        asyncio.run(ScriptedModel(["a"]).score(ScoreRequest(prompt, ("J", "F"))))
-    with pytest.raises(TypeError, match="gave list where text was expected"):
-        asyncio.run(ScriptedModel([[0.0]]).generate(request))
 
 
 def test_a_cancelled_episode_leaves_the_batch():
@@ -771,50 +608,6 @@ def test_plan_counts_what_is_asked(tmp_path, conditional, horizon):
     characters = sum(len(m.content) for r in known.requests for m in r.prompt.messages)
     tokens = sum(row["prompt_tokens"] for row in planned)
     assert tokens == pytest.approx(characters / 4, rel=0.1)
-
-
-def test_model_override(tmp_path):
-    path = tmp_path / "e.toml"
-    path.write_text(
-        'games = "RPS"\nmodel = ["hf:a", "hf:a2"]\n'
-        'subjects = ["random", "llm", {model = "hf:b", decide = "sample"},'
-        ' {kind = "llm", name = "mine", model = {name = "hf:e", dtype = "float32"}}]'
-    )
-    cells = load_experiment(path).cells
-    assert [c.spec.model_name for c in cells] == ["", "hf:a", "hf:a2", "hf:b", "hf:e"]
-    cells = load_experiment(path, model="hf:x").cells
-    assert [c.spec.model_name for c in cells] == ["", *["hf:x"] * 3]
-    assert [c.subject for c in cells] == ["random", "QA", "QA(decide=sample)", "mine"]
-    assert cells[3].setup.options["model"] == "hf:x"
-
-
-def test_transcript(tmp_path):
-    known = Known(IPD, IPD.label_set("neutral"))
-    bad = fails("act", 2, "illegal", after=0)
-
-    def script(request):
-        generates = hasattr(request, "seed")
-        return bad(request) if generates and episode_of(request) == 1 else known(request)
-
-    loaded = experiment(script, ["Social QA", "LM"], horizon=4, max_attempts=2)
-    run_experiment(loaded, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        text = "\n".join(transcript_lines(run, 0, 0))
-        assert text.count("You are playing a repeated game") == 2  # once per purpose, not per round
-        assert text.count("== step") == 4
-        for step in range(1, 5):
-            assert f"said-act-{step}" in text
-            assert f"said-predict-{step}" in text
-        assert "chose J, predicted F; partner chose J; reward 8" in text
-        void = "\n".join(transcript_lines(run, 0, 1))
-        assert "void, 2 steps" in void
-        assert "attempt 2" in void
-        assert "chose nothing (illegal)" in void
-        scored = "\n".join(transcript_lines(run, 1, 0))
-        assert "log-probabilities: J -0.105, F -4.605 (mass 0.910, scripted)" in scored
-        for cell, episode, message in ((2, 0, "no cell 2"), (0, 9, "no episode 9")):
-            with pytest.raises(TomevalError, match=message):
-                list(transcript_lines(run, cell, episode))
 
 
 def test_the_call_log_gives_back_every_prompt():
@@ -977,18 +770,6 @@ def test_a_refused_key_is_not_told(tmp_path):
     assert_no_secret(tmp_path, done.stderr, done.stdout)
 
 
-def test_progress_counts_steps_of_episodes_that_are_not_finished(tmp_path):
-    """Two steps a time at concurrency 2, to the last, void and failed episodes included."""
-    seen = []
-    loaded = experiment(fails("act", 3, "illegal"), episodes=4, horizon=3, max_attempts=1)
-    run_experiment(loaded, tmp_path / "run", progress=lambda *pair: seen.append(pair))
-    done = [ready for ready, _ in seen]
-    assert {total for _, total in seen} == {12}
-    assert done == sorted(done)
-    assert sorted(set(done))[:3] == [0, 1, 2]  # some counts are told twice, none is left out
-    assert done[-1] == 12
-
-
 def test_a_run_can_be_started_where_a_loop_is_running(tmp_path):
     """As in a notebook: the rows are those of a run outside."""
     loaded = experiment(noisy, ["QA", "LM"], on_invalid="random", max_attempts=2)
@@ -998,12 +779,3 @@ def test_a_run_can_be_started_where_a_loop_is_running(tmp_path):
 
     assert asyncio.run(cell()) == run_experiment(loaded, tmp_path / "outside")
     assert rows_of(tmp_path / "inside") == rows_of(tmp_path / "outside")
-
-
-def test_transcripts_say_what_stood_in_for_a_begun_answer():
-    details = {"prefill": "omitted", "instead": "One label only."}
-    call = {"purpose": "act", "prompt_same": 0, "prompt_rest": "Q?", "labels": ["J", "F"]}
-    scores = {"logprobs": [-0.1, -2.4], "mass": 1.0, "method": "top_k"}
-    told = list(call_lines(call | {"scores": scores | {"details": details}}))
-    assert told[2] == "   > [sent without the prefill, with this instead: One label only.]"
-    assert not any("sent without" in line for line in call_lines(call | {"scores": scores}))

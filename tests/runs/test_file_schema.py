@@ -18,7 +18,7 @@ from support import ROOT
 from tomeval.core.errors import TomevalError
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import keys_of, make_experiment
-from tomeval.runs.file_schema import experiment_schema, meanings
+from tomeval.runs.file_schema import experiment_schema
 
 SHIPPED = ("matrix", "decrypto", "arena")
 FILES = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
@@ -84,46 +84,6 @@ def test_wrong_files_do_not_fit(data) -> None:
     validator = jsonschema.Draft7Validator(stored(data.get("domain", "matrix")))
     assert not validator.is_valid(data)
     assert jsonschema.Draft7Validator(stored("matrix")).is_valid(GOOD)
-
-
-def test_the_schemas_are_schemas() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    for domain in SHIPPED:
-        jsonschema.Draft7Validator.check_schema(stored(domain))
-
-
-def test_docstrings_are_read() -> None:
-    class Base:
-        """A base.
-
-        Parameters
-        ----------
-        a, b : int
-            Two numbers, which
-            go on here.
-        c : str
-            A ``text``.
-
-        Raises
-        ------
-        ValueError
-            Never.
-        """
-
-    class Own(Base):
-        """One more.
-
-        Attributes
-        ----------
-        c
-            Another meaning.
-        """
-
-    assert meanings(Own) == {
-        "a": "Two numbers, which go on here.",
-        "b": "Two numbers, which go on here.",
-        "c": "Another meaning.",
-    }
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:

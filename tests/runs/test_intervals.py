@@ -102,12 +102,3 @@ def test_a_run_that_was_extended_has_sequences_unless_another_kind_is_asked_for(
         assert said in done.out + done.errors
     done = commands.call("compare", folder, "--what", "shares", "--by", "subject")
     assert "there is no sequence for them" in " ".join((done.out + done.errors).split())
-
-
-def test_a_measure_without_bounds_has_no_sequence_and_says_so(tmp_path):
-    with tomeval.run(EXPERIMENT | {"episodes": 12}, tmp_path / "run") as run:
-        foresight = ["foresight_gap_per_step"]  # which has no bounds
-        (note,) = interval_notes(run, foresight, "sequence")
-        assert np.isnan(run.cells[0].estimate(foresight, "sequence").low[0])
-    assert note.startswith("no confidence sequence for a measure in best_response, RPS")
-    assert "no known bounds" in note

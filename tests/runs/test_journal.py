@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -117,17 +116,6 @@ def test_a_reader_neither_waits_nor_keeps_the_writer_waiting(tmp_path, on_nfs) -
     assert not copied.parent.exists()
 
 
-def test_a_reader_that_holds_a_lock_is_waited_for(tmp_path, on_nfs) -> None:
-    """One of another program, or one that copies a large store."""
-    folder = tmp_path / "run"
-    run_experiment(make_experiment(SMALL | {"episodes": 2}), folder)
-    reader = sqlite3.connect(folder / "run.sqlite", check_same_thread=False, isolation_level=None)
-    reader.execute("BEGIN")
-    reader.execute("SELECT * FROM cells").fetchall()
-    threading.Timer(0.5, reader.close).start()
-    assert run_experiment(make_experiment(SMALL), folder) == 76
-
-
 HOT = """
 import os, sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -211,15 +199,6 @@ def test_a_folder_is_moved_to_a_shared_file_system_and_back(tmp_path, monkeypatc
     assert not damage_of(killed)
 
 
-def test_a_store_that_never_rests_is_one_line(local, monkeypatch, on_nfs) -> None:
-    """Where locks do not reach, a copy that was written meanwhile is not read."""
-    times = iter(range(100))
-    monkeypatch.setattr(journal, "_state", lambda store, parts: next(times))
-    monkeypatch.setattr(journal.time, "sleep", lambda seconds: None)
-    with pytest.raises(TomevalError, match="is written while it is copied"):
-        tomeval.Run(local)
-
-
 def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, caplog) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
@@ -233,27 +212,6 @@ def test_another_host_is_kept_out_while_its_file_is_touched(tmp_path, on_nfs, ca
     assert "process 12 on elsewhere did not end properly" in caplog.text
     assert not other.exists()
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
-
-
-def test_the_file_of_a_held_folder_is_touched(tmp_path, on_nfs, monkeypatch, caplog) -> None:
-    monkeypatch.setattr(writer, "BEAT", 0.02)
-    holder = tmp_path / "run.pid"
-    with writer.named(tmp_path):
-        holder.write_text("process 2 on there")
-        wait_for(lambda: "process 2 on there has taken this folder" in caplog.text)
-    assert holder.read_text() == "process 2 on there"  # which is not taken from it
-    holder.unlink()
-    with writer.named(tmp_path):
-        os.utime(holder, (1, 1))
-        wait_for(lambda: holder.stat().st_mtime > 2)
-    assert not holder.exists()
-
-
-def wait_for(true) -> None:
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_an_address_is_no_folder() -> None:

@@ -9,7 +9,6 @@ import pytest
 from every_domain import experiment, good
 from support import scripts
 
-from tomeval.core.errors import TomevalError
 from tomeval.models.base import Reply
 from tomeval.report.notices import invalid_rows, lenient_rows
 from tomeval.runs.closing import closing
@@ -38,38 +37,6 @@ def test_polite_replies_are_read_and_counted_as_lenient(domain, rates, tmp_path)
         assert examples[0]["the longest reply"].endswith("Let me know if you want more detail!")
         lines = "\n".join(transcript_lines(run, 0, 0))
         assert "valid, read leniently: not exactly in the form asked for]" in lines
-
-
-@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
-def test_the_exact_form_is_not_lenient(domain, tmp_path):
-    play(domain, tmp_path, lambda text: text)
-    with Run(tmp_path) as run:
-        assert {row["lenient_rate"] for row in run.rows()} == {0.0}
-        assert not lenient_rows(run)
-
-
-def test_the_fault_of_what_cannot_be_read_is_told(tmp_path):
-    play("matrix", tmp_path, lambda text: f"{text}\nOr rather not J and not F.")
-    fault = "text after the answer names another option"
-    with Run(tmp_path) as run:
-        assert fault in " ".join("\n".join(closing(run).lines).split())
-        assert fault in "\n".join(transcript_lines(run, 0, 0))
-
-
-@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
-def test_the_longest_lenient_reply_is_shown(domain, tmp_path):
-    long = f"On reflection {'I am not sure, ' * 20}so I change my answer to the other one."
-
-    replies = []
-
-    def said(text):
-        replies.append(text)
-        return f"{text}\n\n{long if len(replies) == 2 else 'Ok.'}"
-
-    play(domain, tmp_path, said)
-    with Run(tmp_path) as run:
-        (row,) = lenient_rows(run)
-        assert row["the longest reply"].endswith(long[-200:])
 
 
 def ask(domain, folder, said, **options):
@@ -104,13 +71,6 @@ def test_a_lenient_answer_can_be_asked_for_again(domain, tmp_path):
 def test_an_answer_that_stays_lenient_is_invalid(tmp_path):
     found, _ = ask("matrix", tmp_path, lambda request: "Final answer: J (scratch that)")
     assert found["unparsable", 2] == 2
-
-
-def test_the_key_is_checked():
-    data = experiment("matrix", "scripted:rule")
-    data["subjects"][0]["lenient"] = "aks"
-    with pytest.raises(TomevalError, match=r"lenient.*'aks'.*did you mean 'ask'"):
-        make_experiment(data)
 
 
 @pytest.mark.parametrize("domain", ["matrix", "decrypto"])

@@ -9,17 +9,15 @@ import pytest
 from known import PAIRS, Known
 from support import scripts
 
-from tomeval.cli.playing import WIDTH
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
-from tomeval.models import look_ahead, open_model
+from tomeval.models import open_model
 from tomeval.models.base import ScoreRequest
-from tomeval.report.tables import render
-from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.experiment import make_experiment
 from tomeval.runs.needs import NOTE, TYPICAL
-from tomeval.runs.plan import for_reading, plan_rows, plan_totals, too_long
+from tomeval.runs.plan import plan_rows, plan_totals
 from tomeval.runs.runner import run_experiment
-from tomeval.strategies.asking import ALLOWANCES, flatten
+from tomeval.strategies.asking import flatten
 
 SERVED = "openai:big@http://127.0.0.1:9/v1"
 IPD = get_game("IPD")
@@ -126,24 +124,6 @@ def test_tokens_written_and_retries_by_hand():
     assert greedy["completion_tokens"] == NOTE * notes + TYPICAL["qa"] * answers
 
 
-def test_scored_answers_write_nothing():
-    [row] = plan_rows(experiment({"strategy": "LM", "decide": "sample", "model": "pocket"}))
-    assert (row["calls"], row["calls_most"]) == (20, 20)
-    assert row["completion_tokens"] == row["completion_tokens_most"] == 0
-    [row] = plan_rows(experiment({"strategy": "LM", "model": "pocket"}))
-    assert (row["episodes"], row["calls"]) == (1, 10)
-
-
-def test_without_the_literal_question_half_of_the_calls():
-    rows = plan_rows(experiment({"strategy": ["QA", "Social QA"], "literal": [True, False]}))
-    assert [row["calls"] for row in rows] == [20, 10, 20, 20]
-
-
-def test_kinds_of_text_have_a_typical_length():
-    """A kind that is renamed must not become a note in silence."""
-    assert {"qa", "cot"} == set(TYPICAL) <= set(ALLOWANCES)
-
-
 def prices(folder, **cached):
     lines = [
         "[big]",
@@ -176,16 +156,6 @@ def test_money(tmp_path):
     assert "cost" not in plan_rows(experiment({"strategy": "QA"}, model=SERVED))[0]
 
 
-def test_servers_keep_long_prefixes_only():
-    short, long = (
-        plan_rows(experiment({"strategy": "QA"}, model=SERVED, horizon=horizon))[0]
-        for horizon in (5, 150)
-    )
-    local = plan_rows(experiment({"strategy": "QA"}, model="pocket", horizon=150))[0]
-    assert short["cached_percent"] == 0
-    assert 0 < long["cached_percent"] < local["cached_percent"] < 100
-
-
 def test_prompts_beyond_the_context_are_named_before_anything_is_spent(tomeval, tmp_path):
     path = tmp_path / "long.toml"
     path.write_text(
@@ -204,16 +174,6 @@ def test_prompts_beyond_the_context_are_named_before_anything_is_spent(tomeval, 
     code, _, err = tomeval("plan", path, "--model", "pocket", "--set", "horizon=600")
     assert code == 1
     assert "the context of 8,192 tokens may be full as early as step" in err
-
-
-def test_what_models_tell_without_being_loaded():
-    assert look_ahead("pocket").context == 8192
-    assert not look_ahead("pocket").served
-    assert look_ahead(SERVED) == (True, None, None, 0)
-    assert look_ahead("hf:no-such-org/no-such-model").context is None
-    rows = plan_rows(experiment({"strategy": "QA", "model": "hf:no/model"}), context=100)
-    assert rows[0]["context_ends"] == 1
-    assert len(too_long(rows)) == 1
 
 
 @pytest.mark.parametrize("strategy", ["LM", "QA"])
@@ -255,29 +215,3 @@ def test_models_that_a_run_refuses_are_refused(spec):
     with pytest.raises(TomevalError) as planned:
         plan_rows(experiment({"strategy": "QA", "model": spec}))
     assert str(planned.value) == str(refused.value)
-
-
-@pytest.mark.parametrize("name", ["quickstart", "table_2", "decrypto_tom", "known_players"])
-def test_it_fits_a_screen(name):
-    overrides = [] if name.startswith("decrypto") else ["horizon=10"]
-    shared, shown = for_reading(plan_rows(load_experiment(name, overrides)))
-    assert max(map(len, render(shown).splitlines())) <= 120
-    assert len(shared) <= 120
-    assert WIDTH <= 120
-
-
-def test_a_run_says_before_it_plays_where_a_local_context_ends(tomeval, tmp_path):
-    """The model cannot be loaded: what is said is said before."""
-    (tmp_path / "model").mkdir()
-    config = {"model_type": "llama", "max_position_embeddings": 1000}
-    (tmp_path / "model" / "config.json").write_text(json.dumps(config))
-    path = tmp_path / "long.toml"
-    path.write_text(
-        f'games = "IPD"\nsubjects = {{ strategy = "QA" }}\nmodel = "hf:{tmp_path}/model"\n'
-        'partners = "tit_for_tat"\nhorizon = 60\nepisodes = 1\n'
-    )
-    code, _, err = tomeval("run", path, "--out", tmp_path / "run")
-    assert code != 0
-    assert "the context of 1,000 tokens may be full as early as step" in err
-    _, _, err = tomeval("run", path, "--out", tmp_path / "other", "--set", "horizon=2")
-    assert "the context of" not in err

@@ -6,7 +6,7 @@ import heapq
 
 import pytest
 
-from tomeval.runs.remaining import LEAST, Remaining, Work
+from tomeval.runs.remaining import Remaining, Work
 
 
 class Played:
@@ -64,43 +64,6 @@ def test_kinds_are_timed_apart():
     assert run.remaining.left() == (pytest.approx(410, rel=0.02), 0)
 
 
-def test_kinds_not_seen_yet_are_counted_and_left_out():
-    works = [Work(("a",), "QA", 10, 4), Work(("b",), "QA", 10, 4), Work(("b",), "CoT", 10, 4)]
-    now = [0.0]
-    remaining = Remaining(works, 4, lambda: int(now[0] > 0), lambda: now[0])
-    remaining.begun(0, 0)
-    for step in range(LEAST):
-        now[0] += 2.0
-        remaining.stepped(0, 0)
-        assert remaining.left()[1] == (3 if step + 1 < LEAST else 2)
-    # 40 steps less three, of 2 s, one at a time.
-    assert remaining.left() == (pytest.approx(74), 2)
-    assert remaining.left("a") == (pytest.approx(74), 0)
-    assert remaining.left("b") == (None, 2)
-
-
-def test_a_server_that_slows_down_is_followed():
-    run = Played([Work(("m",), "QA", 1000, 1)], [1.0], 1)
-    run.play(until=500.0)
-    assert run.remaining.left() == (pytest.approx(500), 0)
-    for _ in range(300):
-        run.now, run.replies = run.now + 4.0, run.replies + 1
-        run.remaining.stepped(0, 0)
-    assert run.remaining.left()[0] == pytest.approx(200 * 4, rel=0.06)
-
-
-def test_replies_kept_from_an_earlier_session_say_nothing_of_the_speed():
-    run = Played([Work(("m",), "QA", 100, 1)], [5.0], 1)
-    run.remaining.begun(0, 0)
-    for _ in range(50):
-        run.remaining.stepped(0, 0)
-    assert run.remaining.left() == (None, 1)
-    for _ in range(10):
-        run.now, run.replies = run.now + 5.0, run.replies + 1
-        run.remaining.stepped(0, 0)
-    assert run.remaining.left() == (pytest.approx(40 * 5), 0)
-
-
 def test_episodes_played_together_and_those_left_out():
     """Cells without a model: 100 episodes of 10 steps in 2 s, wherever that was."""
     run = Played([Work((), "random", 10, 1000), Work((), "random", 10, 500)], [0, 0], 4)
@@ -110,15 +73,3 @@ def test_episodes_played_together_and_those_left_out():
     assert run.remaining.left() == (pytest.approx((700 + 500) * 0.02), 0)
     run.remaining.dropped(1, 500)
     assert run.remaining.left() == (pytest.approx(14), 0)
-
-
-def test_an_episode_that_a_lost_replica_held_is_played_again():
-    run = Played([Work(("m",), "QA", 10, 1)], [1.0], 1)
-    run.remaining.begun(0, 0)
-    for _ in range(5):
-        run.now, run.replies = run.now + 1.0, run.replies + 1
-        run.remaining.stepped(0, 0)
-    assert run.remaining.left() == (pytest.approx(5), 0)
-    run.remaining.returned(0, 0)
-    run.remaining.stepped(0, 0)  # news of the lost one that came late
-    assert run.remaining.left() == (pytest.approx(10), 0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from array import array
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.runs.schedule import Jobs, Schedule, without
+from tomeval.runs.schedule import Schedule, without
 
 NUMBERS = st.lists(st.integers(0, 9), unique=True, max_size=8).map(sorted)
 
@@ -98,24 +97,3 @@ def test_numbers_are_kept_small_and_the_same(numbers, others) -> None:
     assert list(without(without(numbers), others)) == left
     assert without(without(numbers), others) == without(left)
     assert isinstance(without(numbers), range | array)
-
-
-@given(jobs=st.sets(st.tuples(st.integers(0, 2), st.integers(0, 40))))
-def test_sets_of_jobs(jobs) -> None:
-    ours = Jobs()
-    for job in jobs:
-        ours.add(job)
-    assert {(c, e) for c in range(3) for e in range(50) if (c, e) in ours} == jobs
-
-
-def test_memory_does_not_grow_with_episodes() -> None:
-    """A million episodes to play, of which every other one fails."""
-    tracemalloc.start()
-    schedule = Schedule({cell: range(250_000) for cell in range(4)}, 10)
-    for number in range(20_000):
-        cell, episode = schedule.take() or (0, 0)
-        schedule.ended(cell, episode, "failed" if number % 2 else "complete")
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert len(schedule) == 980_000
-    assert most < 200_000

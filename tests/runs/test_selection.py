@@ -3,13 +3,10 @@
 import pytest
 
 import tomeval
-from tomeval.plots.registry import draw_one
-from tomeval.report.page import write_report
-from tomeval.runs import selection
 from tomeval.runs.domain import get_domain
 from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.outside import with_all_extensions
-from tomeval.runs.selection import choose_measures, first_part
+from tomeval.runs.selection import choose_measures
 
 
 @pytest.fixture(scope="module")
@@ -43,42 +40,6 @@ def test_conditions_hold_together_and_keep_the_order(folder):
     assert chosen(folder, "T=5", "game!=RPS") == chosen(folder, "horizon=5", "game=IPD")
 
 
-def test_of_a_large_run_a_part_is_shown_that_where_names(folder, monkeypatch):
-    with tomeval.Run(folder) as run:
-        assert first_part(run) == (run, "")
-        monkeypatch.setattr(selection, "MANY", 5)
-        monkeypatch.setattr(selection, "SHOWN", 2)
-        part, said = first_part(run)
-        assert said.startswith("2 of the 6 cells are shown: those with game=RPS and subject=random")
-        assert said.endswith("; choose others with --where")
-        texts = said.split("those with ")[1].split("; ")[0].split(" and ")
-        same = tomeval.Run(folder, texts)
-        assert [c.number for c in same.cells] == [c.number for c in part.cells] == [0, 1]
-        same.close()
-        assert all(said in one.caption for one in draw_one(run, "forest"))
-        page = write_report(run, folder.parent / "page.html").read_text()
-        assert said in page
-        assert "simulated(p=0.5" in page
-        assert "simulated(p=1.0" not in page
-        monkeypatch.setattr(selection, "SHOWN", 1)
-        assert len(first_part(run)[0].cells) == 1
-
-
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [
-        (["gme=RPS"], "unknown column 'gme' (did you mean 'game'?)"),
-        (["game=RSP"], "no cell has the game 'RSP' (did you mean 'RPS'?)"),
-        (["game"], "write COLUMN=VALUE"),
-        (["game=RPS", "game!=RPS"], "no cell has game=RPS and game!=RPS"),
-    ],
-)
-def test_what_no_cell_has_is_an_error(folder, where, said):
-    with pytest.raises(tomeval.TomevalError) as error:
-        chosen(folder, *where)
-    assert said in str(error.value)
-
-
 def test_a_measure_is_known_by_name_heading_and_synonym(folder):
     with tomeval.Run(folder) as run:
         asked = ["ΔFunctional/T", "regret", "tom", "ToM %", "reward"]
@@ -107,11 +68,3 @@ def test_every_measure_has_three_names_of_its_own(name):
         for asked in (measure.name, measure.heading, measure.short):
             assert choose_measures(measures, [asked]) == [measure.name]
     assert len({measure.short for measure in measures.values()}) == len(measures)
-
-
-def test_short_names_follow_from_columns():
-    measures = get_domain("matrix").measures
-    short = {n: measures[n].short for n in ("stepwise_regret_per_step", "reward_per_step")}
-    assert list(short.values()) == ["stepwise_regret", "reward"]
-    assert measures["delta_functional_per_step"].short == "regret"
-    assert get_domain("arena").measures["delta_functional_low_per_decision"].short == "regret_low"

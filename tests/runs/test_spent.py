@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 
 import pytest
 
 import tomeval
 from tomeval.core.outcomes import VALID
-from tomeval.extensions.shards.merging import merge
 from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
-from tomeval.runs.rows import Spent, by_episode
 
 EXPERIMENT = {
     "games": ["RPS", "IPD"],
@@ -105,26 +102,4 @@ def test_counts_are_those_of_the_calls_and_change_with_a_later_session(folder) -
     tomeval.run(EXPERIMENT, folder).close()
     with tomeval.Run(folder) as run:
         assert not run.store.query("SELECT 1 FROM episodes WHERE status = 'failed'")
-        check(run.store)
-
-
-def test_what_can_be_read_of_records_of_other_shapes_is_counted() -> None:
-    def spent(record):
-        ((_, _, said),) = by_episode(0, [(0, 1, "subject", "act", record)])
-        return Spent(*json.loads(said)["subject"])
-
-    assert spent({"reply": {"usage": {"prompt": 3}}}) == Spent(1, 1, prompt=3)
-    for odd in ({"usage": {"prompt": "3"}}, {"usage": [3]}, {"details": {"cost": float("nan")}}):
-        assert spent({"reply": odd}) == Spent(1, 1)
-    assert spent([1, 2]) == spent({"attempt": True}) == Spent(1)
-
-
-def test_runs_of_several_folders_have_it(folder, tmp_path) -> None:
-    """Also where an episode of the other folder replaces a failed one."""
-    shutil.copytree(folder, tmp_path / "base")
-    SCRIPTS["spends"].failing = False
-    tomeval.run(EXPERIMENT, folder).close()
-    merge([tmp_path / "base", folder], tmp_path / "both")
-    with tomeval.Run(tmp_path / "both") as run:
-        assert not run.store.failed()
         check(run.store)

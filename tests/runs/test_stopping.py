@@ -11,7 +11,7 @@ from every_domain import EXPERIMENTS, episode_of, experiment, good
 from support import dump, scripts
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import BackendError, ContextExceeded, Reply, Unlisted, Usage
+from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
@@ -82,27 +82,6 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, waits, domain, concurrency)
         assert len(statuses(tmp_path / "run", 1)) == 100
 
 
-@pytest.mark.parametrize("concurrency", [1, 32])
-@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
-def test_a_model_that_is_never_understood_is_not_asked_for_all(
-    tmp_path, waits, domain, concurrency
-) -> None:
-    play(tmp_path / "run", domain, void_in(domain, range(99)), episodes=60, concurrency=concurrency)
-    assert statuses(tmp_path / "run") == dict.fromkeys(range(5), "void")
-    play(tmp_path / "two", domain, void_in(domain, range(99)), stop_after_voids=2)
-    assert statuses(tmp_path / "two") == dict.fromkeys(range(2), "void")
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_voids_apart_from_each_other_stop_nothing(tmp_path, waits, domain) -> None:
-    """Void episodes end first: counted as they end, twelve of them would be in a row."""
-    void = [e for e in range(15) if e % 5 != 4]
-    play(tmp_path / "run", domain, void_in(domain, void), episodes=15)
-    found = statuses(tmp_path / "run")
-    assert [e for e in found if found[e] == "void"] == void
-    assert len(found) == 15
-
-
 def test_a_cell_with_nothing_left_to_play_is_not_stopped(tmp_path, caplog) -> None:
     play(tmp_path / "run", "matrix", void_in("matrix", range(1, 99)), episodes=6)
     assert "has 5 void episodes in a row\n  its last unreadable replies" in caplog.text
@@ -125,65 +104,6 @@ def test_a_stopped_cell_is_tried_again(tmp_path, domain) -> None:
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
     sessions = json.loads((tmp_path / "run" / "sessions.json").read_text())
     assert [session["stop_after_voids"] for session in sessions] == [5, 5, 0]
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_it_says_what_the_replies_look_like(tmp_path, caplog, domain) -> None:
-    def script(request):
-        return f"number {episode_of(request)}\n\x1b[2J{'x' * 500}end"
-
-    play(tmp_path / "run", domain, script)
-    text = " ".join(caplog.text.split())
-    assert "stops after 5 void episodes in a row; 7 more will not be played" in text
-    for episode in (2, 3, 4):
-        assert f'"number{episode}\\n\\x1b[2Jxxx' in "".join(text.split())
-    assert "number 1" not in text
-    assert text.count("[...]") == 3
-    assert "xend" in text
-    assert "\x1b" not in caplog.text
-    assert text.count("(tomeval transcript)") == 1
-    assert all(len(line) <= 79 for line in caplog.messages[0].splitlines() if "xxx" not in line)
-
-
-@pytest.mark.parametrize(
-    ("reply", "words"),
-    [
-        (Reply("Let me see", finish="length"), "cut off: raise max_tokens of 'qa' calls (now "),
-        (Reply("<think>Hm", finish="length"), "had not finished thinking: raise max_tokens"),
-        (Reply("<think>Hm"), "ended its reply within its thinking, below the limit"),
-        (Reply("<think>Hm", usage=Usage(9, 8)), "(qa, ended by itself after 8 tokens)"),
-        (Reply("<think>Hm", usage=Usage(9, 9_999)), "had not finished thinking: raise max_tokens"),
-        (Reply("", "Hm, J or", finish="length"), "had not finished thinking: raise max_tokens"),
-        (Reply("Final answer: Z"), "illegal (qa"),
-        (Reply("I cannot", finish="refusal"), "declined: reword the question"),
-        (Reply(""), 'empty (qa, at most 512 tokens): "" (3 times)'),
-        (Reply("", "Hm."), "the reply contains only thinking: raise max_tokens"),
-    ],
-)
-def test_it_says_which_setting_would_read_them(tmp_path, caplog, reply, words) -> None:
-    play(tmp_path / "run", "matrix", lambda request: reply)
-    assert words in " ".join(caplog.text.split())
-
-
-def test_a_summary_that_cannot_be_used_is_shown(tmp_path, caplog) -> None:
-    def script(request):
-        summary = request.sampling.max_tokens == 321
-        return Reply("<think>and so on", finish="length") if summary else "Final answer: J"
-
-    subjects = [{"strategy": "S2A", "max_tokens": {"summary": 321}}]
-    play(tmp_path / "run", "matrix", script, subjects=subjects)
-    assert "truncated (summary, at most 321 tokens)" in " ".join(caplog.text.split())
-    assert "raise max_tokens of 'summary' calls (now 321)" in " ".join(caplog.text.split())
-
-
-def test_a_label_that_is_not_listed_is_told(tmp_path, caplog) -> None:
-    def script(request):
-        raise Unlisted("'J' is not among the 20 likeliest tokens")
-
-    play(tmp_path / "run", "matrix", script, subjects=[{"strategy": "LM"}])
-    text = " ".join(caplog.text.split())
-    assert "unlisted (lm): ('J' is not among the 20 likeliest tokens)" in text
-    assert "raise top_logprobs" in text
 
 
 def test_failed_episodes_are_no_voids(tmp_path, waits) -> None:
@@ -292,33 +212,6 @@ def test_beside_another_question_and_in_all_strategies(tmp_path) -> None:
 
 
 # --- counts ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("domain", ["matrix", "decrypto"])
-def test_questions_asked_again_are_counted_at_once(tmp_path, domain) -> None:
-    """Every question is understood at the second attempt."""
-    tries: dict[object, int] = {}
-
-    def script(request):
-        key = (request.group, request.prompt)
-        tries[key] = tries.get(key, 0) + 1
-        return good(domain)(request) if tries[key] == 2 else "hm"
-
-    seen: list[Counts] = []
-    with scripts(rule=script):
-        made = make_experiment(experiment(domain, "scripted:rule", episodes=3))
-        run_experiment(made, tmp_path / "run", concurrency=1, on_counts=seen.append)
-    assert seen[0] == Counts()
-    again = [count.asked_again for count in seen]
-    assert again == sorted(again)
-    assert again[-1] == sum(count - 1 for count in tries.values()) == len(tries)
-    own = [count for count in seen if count.complete == seen[-1].complete - 1]
-    assert len(own) > 1  # it grows while an episode is under way
-    assert (seen[-1].void, seen[-1].failed) == (0, 0)
-    resumed: list[Counts] = []
-    with scripts(rule=script):
-        run_experiment(made, tmp_path / "run", on_counts=resumed.append)
-    assert set(resumed) == {seen[-1]}
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -56,11 +56,6 @@ def block(episode=0, reward=8.0, status=COMPLETE, call=None, **more):
     return Block([(episode, status, 2, 0)], steps, calls=calls, **more)
 
 
-def test_the_block_of_these_tests_fits_the_domain() -> None:
-    schema = get_domain("matrix").read.schema
-    assert len(block().steps[0]) == 2 + len(schema.steps)
-
-
 def test_rows_made_elsewhere_are_those_of_the_block(tmp_path) -> None:
     made = pickle.loads(pickle.dumps(Rows.of(1, block(4))))
     assert [row[:6] for row in made.calls] == [

@@ -9,11 +9,9 @@ from typer.testing import CliRunner
 import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
-from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.notes import enforced_notes
-from tomeval.runs.plan import known_models, structured_words
-from tomeval.runs.preview import preview
+from tomeval.runs.plan import known_models
 from tomeval.strategies.asking import Form, form_of
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.readers import MARKER
@@ -69,16 +67,6 @@ def test_a_run_says_that_answers_were_held(tmp_path):
     table = CliRunner().invoke(app, ["table", str(tmp_path / "held")])
     assert "not that of asking again" in table.output
     assert details == [("choice",)]
-
-
-def test_plan_and_preview_show_it():
-    for strategy, said in (("QA", f"{MARKER} F"), ("CoT", "not constrained")):
-        loaded = make_experiment(served("http://h/v1", strategy=strategy))
-        assert "openai:toy@" in structured_words(loaded)[0]
-        shown = preview(get_domain("matrix"), loaded.cells[0])
-        assert said in shown.rpartition("---")[2]
-    free = make_experiment(served("http://h/v1", "off"))
-    assert structured_words(free) == []
 
 
 def test_a_bad_value_is_one_line():

@@ -13,10 +13,8 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import Totals
-from tomeval.runs.notes import stop_notes
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.until import Goal, goals, paired
@@ -239,26 +237,6 @@ def test_a_raised_maximum_goes_on_where_the_run_stopped(tmp_path) -> None:
         told = run.until["cells"]
         assert {t["episodes"] for t in told.values()} <= {10, 15, 25, 35, 45}
         assert run.sequential
-
-
-def test_why_cells_stopped_is_said_wherever_numbers_are(whole, tomeval) -> None:
-    folder, said = whole
-    with Run(folder) as run:
-        lines = " ".join(" ".join(closing(run).lines).split())
-        (note,) = stop_notes(run)
-        assert [row["stopped"] for row in run.status()] == [row["stopped"] for row in run.rows()]
-    assert note.startswith(f"stopped when {WIDTH}: it holds in ")
-    assert note[:50] in lines
-    for form in ("text", "latex"):
-        _, out, errors = tomeval("table", folder, "--metric", "regret", "--format", form)
-        assert "stopped when width(regret)" in out
-        assert "stopped when width(regret)" in errors
-    _, out, _ = tomeval("table", folder, "--format", "json")
-    assert [row["stopped"] for row in json.loads(out)] == [
-        told["stopped"] for told in said["cells"].values()
-    ]
-    _, out, _ = tomeval("compare", folder, "--metric", "regret")
-    assert "not valid after looking" in " ".join(out.split())
 
 
 def test_plan_says_the_most_that_a_condition_can_take(tomeval, tmp_path) -> None:

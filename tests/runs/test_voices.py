@@ -76,36 +76,3 @@ def test_decrypto_is_played_in_every_form(voice, strategy, tmp_path):
         assert [row[0] for row in run.store.query("SELECT status FROM episodes")] == ["complete"]
         (outcomes,) = zip(*run.store.query("SELECT DISTINCT outcome FROM asked"), strict=True)
     assert set(outcomes) == {"valid"}
-
-
-def beyond(model, **more):
-    """Return experiments with a stated belief, asides, and a model in either seat."""
-    known = ["Belief 50% (stranger) + CoT", "Social QA", "Oracle"]
-    asides = {"draws": 2, "max_attempts": 2}
-    told = {"strategy": known, **asides}
-    other = {"name": "it", "strategy": "CoT", **asides}
-    both = {"games": ["IPD"], "labels": "neutral", "horizon": HORIZON, "episodes": 1}
-    tasks = [(told, "tit_for_tat"), ({**told, "strategy": known[0]}, other)]
-    return [
-        make_experiment(
-            {**both, "subjects": [subject], "partners": [partner], "model": model, **more}
-        )
-        for subject, partner in tasks
-    ]
-
-
-@pytest.mark.parametrize("voice", ["terse", "JSON", "restated prompt"])
-def test_what_is_asked_aside_and_in_the_partner_s_seat_is_read_as_it_was_meant(voice, tmp_path):
-    found = []
-    with VoiceServer(voice) as server:
-        for number, made in enumerate(beyond(server.model)):
-            run_experiment(made, tmp_path / f"{number}")
-            with Run(tmp_path / f"{number}") as run:
-                assert set(run.store.query("SELECT status FROM episodes")) == {("complete",)}
-                found += run.store.query("SELECT seat, question, step, outcome, value FROM answers")
-    # Two draws in three rounds by each of five players.
-    assert [question.split()[0] for _, question, *_ in found].count("draw") == 5 * 2 * 3
-    for seat, question, step, outcome, value in found:
-        label = json.loads(value)
-        label = label["action"] if isinstance(label, dict) else label
-        assert (outcome, LABELS[label]) == ("valid", meant(LABELS, step)), (seat, question)

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from tomeval.runs import writer
-from tomeval.runs.folder import at_rest, locked
+from tomeval.runs.folder import locked
 from tomeval.runs.writer import TOUCHED, Writer, this_process, writer_of
 
 GONE = 2**22 + 1  # beyond what Linux numbers processes with
@@ -26,10 +26,6 @@ def name(folder, who: str, age: float = 0.0) -> None:
 
 def on(monkeypatch, kind: str) -> None:
     monkeypatch.setattr(writer, "filesystem", lambda folder: kind)
-
-
-def test_nobody_writes_a_folder_without_a_name(tmp_path) -> None:
-    assert writer_of(tmp_path) == Writer("", False, True)
 
 
 def test_a_process_of_this_host_is_there_while_it_holds_its_lock(tmp_path) -> None:
@@ -72,12 +68,3 @@ def test_a_lock_that_is_seen_to_be_held_is_proof(tmp_path, monkeypatch) -> None:
         assert writer_of(tmp_path) == Writer("process 1 on elsewhere", True, True)
         other.communicate(b"\n")
     assert writer_of(tmp_path).there is False
-
-
-def test_a_name_that_cannot_be_read_is_not_judged(tmp_path) -> None:
-    name(tmp_path, "half a na")
-    assert writer_of(tmp_path) == Writer("half a na", None, False)
-    (tmp_path / "run.pid").write_bytes(b"\xff")
-    assert writer_of(tmp_path) == Writer("", None, False)
-    with at_rest(tmp_path):  # its lock is free
-        pass

@@ -9,9 +9,8 @@ import pytest
 from arena_contest import contest
 
 from tomeval.domains.arena.game import ERRORS, Broken
-from tomeval.domains.arena.games import GAMES, get_kind
-from tomeval.domains.arena.named_games import named_game
-from tomeval.domains.arena.replaying import frozen, replay
+from tomeval.domains.arena.games import GAMES, get_kind, named_game
+from tomeval.domains.arena.played import frozen, replay
 from tomeval.strategies.templates import Prompts
 
 SMALL = {

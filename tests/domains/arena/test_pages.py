@@ -10,10 +10,9 @@ from arena_runs import played
 from layout import check
 
 from tomeval.domains.arena.domain import ARENA
-from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.figures import points
 from tomeval.domains.arena.records import game_records
-from tomeval.domains.arena.tables import SHOWN, result_rows
+from tomeval.domains.arena.tables import SHOWN, result_rows, run_facts, run_notes
 from tomeval.plots import FIGURES, Options, draw
 from tomeval.report.tables import render
 from tomeval.runs.columns import is_interval

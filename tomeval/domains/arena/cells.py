@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.domains.arena.game import ArenaGame
-from tomeval.domains.arena.named_games import NamedGame
+from tomeval.domains.arena.games import NamedGame
 from tomeval.domains.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
 from tomeval.domains.arena.policy import Policy
 from tomeval.runs.domain import Cell, Player

@@ -8,7 +8,6 @@ from typing import Any
 
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.experiment import ArenaExperiment
-from tomeval.domains.arena.facts import run_facts, run_notes
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.players import together
@@ -16,7 +15,7 @@ from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.scripts import SCRIPTS
 from tomeval.domains.arena.seating import play_one
 from tomeval.domains.arena.storing import SCHEMA, as_block
-from tomeval.domains.arena.tables import ASIDE, result_rows
+from tomeval.domains.arena.tables import ASIDE, result_rows, run_facts, run_notes
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.domains.seated.described import option_names, worded
 from tomeval.domains.seated.play import play_of
@@ -62,7 +61,6 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
 
 
-_PREVIEW = "tomeval.domains.arena.preview"
 _DESCRIBED = "tomeval.domains.arena.described"
 
 ARENA = Domain(
@@ -103,8 +101,8 @@ ARENA = Domain(
         content=_content,
     ),
     describe=Describe(
-        episodes=later(f"{_PREVIEW}:episodes"),
-        example=later(f"{_PREVIEW}:example_cell"),
+        episodes=later(f"{_DESCRIBED}:episodes"),
+        example=later(f"{_DESCRIBED}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
         inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.cells import ASK_AGAIN, POLICIES, ArenaCell, schedule_sha256
-from tomeval.domains.arena.games import all_games, is_game
-from tomeval.domains.arena.named_games import NamedGame, named_game
+from tomeval.domains.arena.games import NamedGame, all_games, is_game, named_game
 from tomeval.domains.arena.players import ArenaPlayer, player_from_table
 from tomeval.domains.seated.experiment import SeatedExperiment, check_name
 from tomeval.domains.seated.players import LLM_DEFAULTS

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
-from tomeval.domains.arena.named_games import game_from
+from tomeval.domains.arena.games import game_from
 from tomeval.domains.arena.play import Table, play_game
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import PLANNER, RANDOM, ArenaPlayer

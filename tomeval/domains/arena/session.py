@@ -10,7 +10,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.printing import Console
 from tomeval.domains.arena.cells import SUBJECT, ArenaCell
-from tomeval.domains.arena.named_games import named_game
+from tomeval.domains.arena.games import named_game
 from tomeval.domains.arena.play import play_game
 from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import RANDOM

@@ -1,14 +1,28 @@
-"""The table of an arena run that people read first: the measures that say most, row by row."""
+"""What people read first of an arena run: the main measures row by row, and facts and notes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import FAILED, VOID
+from tomeval.domains.arena.cells import ASK_AGAIN
 from tomeval.domains.arena.measures import MEASURES
+from tomeval.domains.arena.players import ANYWHERE
 from tomeval.domains.arena.records import GameRecord, Records, Row, game_records, mean, share
-from tomeval.runs.columns import is_interval
+from tomeval.domains.arena.results import ArenaRunCell
+from tomeval.domains.arena.storing import (
+    attainable,
+    cells_without_values,
+    statuses,
+    valued,
+    who_ended,
+)
+from tomeval.domains.seated.described import player_row
+from tomeval.runs.capabilities import Facts
+from tomeval.runs.columns import as_text, is_interval, unique
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
 
@@ -66,3 +80,146 @@ def subject_errors(records: Records) -> Row:
         fatal = [any(e.fatal for e in errors) for errors in by_game]
         row |= share(records, f"{name}_fatal_percent", fatal)
     return row
+
+
+MOST_NAMES = 5
+
+
+def run_facts(run: Run) -> list[Facts]:
+    """Return players with options, games with rules, and line-ups."""
+    cells = _cells(run)
+    players = [_player(data) for cell in cells for data in cell.definition["players"]]
+    games = [_game(cell) for cell in cells]
+    lineups = [_lineup(cell) for cell in cells]
+    return [
+        Facts("Players", [("Players with their options as recorded", _filled(unique(players)))]),
+        Facts("Games", [("Games with their parameters", unique(games))]),
+        Facts("Line-ups", [("Line-ups, the measured player first", unique(lineups))]),
+    ]
+
+
+def _filled(rows: Rows) -> Rows:
+    """Return rows without the columns that are empty in all of them."""
+    kept = [name for name in rows[0] if any(row[name] != "" for row in rows)] if rows else []
+    return [{name: row[name] for name in kept} for row in rows]
+
+
+def run_notes(run: Run) -> list[str]:
+    """Return what a reader must know before any number of the run."""
+    return [*_recorded(run), *_lost_games(run), *_values(run), *_probes(run)]
+
+
+def _cells(run: Run) -> list[ArenaRunCell]:
+    return [cell for cell in run.cells if isinstance(cell, ArenaRunCell)]
+
+
+def _player(data: dict[str, Any]) -> dict[str, Any]:
+    slips = data.get("error_rate", 0.0)
+    more = f"{100 * slips:g} %, {data['error']}" if slips else ""
+    return player_row(data) | {"errors on purpose": more}
+
+
+def _game(cell: ArenaRunCell) -> dict[str, Any]:
+    rules = cell.definition["game"]["rules"]
+    return {
+        "game": cell.table.name,
+        "kind": cell.table.kind.title,
+        "seats": cell.table.game.seats,
+        "parameters": ", ".join(
+            f"{key} {as_text(value)}" for key, value in rules.items() if value != ""
+        ),
+    }
+
+
+def _lineup(cell: ArenaRunCell) -> dict[str, Any]:
+    return {
+        "measured": cell.player,
+        "others": cell.columns["others"],
+        "game": cell.table.name,
+        "a broken rule": cell.definition["on_invalid"].replace("_", " "),
+        "attempts": cell.definition["attempts"],
+    }
+
+
+def _recorded(run: Run) -> list[str]:
+    """Return what is unknown of games played elsewhere."""
+    if not any("matches" in cell.definition for cell in _cells(run)):
+        return []
+    return [
+        "Games played elsewhere: the players' policies are unknown, so there is no ΔFunctional "
+        "and no attainable ToM %; deals are known only as far as they were recorded."
+    ]
+
+
+def _lost_games(run: Run) -> list[str]:
+    """Return how many games count in no measure, and whose answers ended them."""
+    cells = [cell.number for cell in run.cells]
+    counts = statuses(run.store, cells)
+    total, lost = sum(counts.values()), counts.get(VOID, 0) + counts.get(FAILED, 0)
+    if not lost:
+        return []
+    said = _some([f"{name} {count}" for name, count in who_ended(run.store, cells)], ", ")
+    return [
+        f"{lost:,} of {total:,} games are void or failed and count in no measure (answers that "
+        f"ended them: {said}). The other games are not a random sample."
+    ]
+
+
+def _values(run: Run) -> list[str]:
+    """Return where V* and Q* are only bounds, and where they are unknown and why."""
+    notes = []
+    known, bounded = valued(run.store, [cell.number for cell in run.cells])
+    if bounded:
+        notes.append(
+            f"V* and Q* are only bounds for {bounded:,} of {known:,} decisions of measured "
+            "players. ΔFunctional is the mean over the others, which are not a random sample; its "
+            "columns 'at least' and 'at most' bound it over all of them."
+        )
+    without = cells_without_values(run.store)
+    reasons: dict[str, list[str]] = {}
+    for cell in _cells(run):
+        if cell.definition["values"] and cell.number in without:
+            reasons.setdefault(_unknown(cell), []).append(cell.name)
+    for why, names in reasons.items():
+        notes.append(f"No V*, Q* or ΔFunctional, because {why}: {_some(names)}.")
+    return notes
+
+
+def _unknown(cell: ArenaRunCell) -> str:
+    """Return why no decision of a line-up has values."""
+    others = cell.definition["players"][1:]
+    if any(player["model"] for player in others):
+        return "language models sit in other seats"
+    if any(player["kind"] in ANYWHERE for player in others):
+        return "players without a known policy sit in other seats"
+    slips = any(player.get("error_rate") for player in others)
+    if slips and cell.definition["on_invalid"] != ASK_AGAIN:
+        return "other players break rules, and that has consequences"
+    return "they are not computed for this game and these players"
+
+
+def _probes(run: Run) -> list[str]:
+    """Return where the attainable accuracy of predictions is unknown."""
+    rows = attainable(run.store, [cell.number for cell in run.cells])
+    named = {cell.number: cell.name for cell in _cells(run)}
+    without = [named[number] for number, asked, known in rows if asked and not known]
+    partly = [named[number] for number, asked, known in rows if 0 < known < asked]
+    notes = []
+    if without:
+        notes.append(
+            "The accuracy of an exact observer is not computed, so ToM % can be compared only "
+            f"with chance: {_some(without)}."
+        )
+    if partly:
+        notes.append(
+            "The accuracy of an exact observer is computed for some questions only, so ToM % "
+            f"and attainable ToM % cover different questions: {_some(partly)}."
+        )
+    return notes
+
+
+def _some(names: list[str], between: str = "; ") -> str:
+    """Return a few names, and how many more there are."""
+    kept = list(dict.fromkeys(names))
+    more = f" and {len(kept) - MOST_NAMES} more" if len(kept) > MOST_NAMES else ""
+    return between.join(kept[:MOST_NAMES]) + more

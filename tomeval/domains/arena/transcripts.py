@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tomeval.domains.arena.game import ArenaGame, Event, Probe
-from tomeval.domains.arena.replaying import actions_of, first_state, frozen, replayed
+from tomeval.domains.arena.played import actions_of, first_state, frozen, replayed
 from tomeval.domains.arena.results import ArenaRunCell, struck_seats
 from tomeval.domains.arena.solver import Bound
 from tomeval.domains.arena.storing import calls_by_step

@@ -7,8 +7,7 @@ import pytest
 from domains.arena.brute_force import BruteForce
 from domains.arena.codenames.cases import every_action, small_game
 
-from tomeval.domains.arena.games.codenames import KIND, spymaster
-from tomeval.domains.arena.games.codenames.exact import solver
+from tomeval.domains.arena.games.codenames import KIND, solver, spymaster
 from tomeval.domains.arena.games.codenames.operative import colourings
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer, Uniform
 

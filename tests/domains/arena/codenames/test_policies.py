@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Stage
-from tomeval.domains.arena.games.codenames import policies, scores
+from tomeval.domains.arena.games.codenames import policies
+from tomeval.domains.arena.games.codenames import worths as weighing
 from tomeval.domains.arena.games.codenames.board import Board
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer, Uniform
 from tomeval.domains.arena.games.codenames.probes import (
@@ -70,7 +71,7 @@ def test_spymaster_from_the_definition(tmp_path, seed, risk):
 @pytest.mark.parametrize("risk", [0.0, 0.08, 0.15])
 def test_rounded_cosines_leave_the_best_clue_in(monkeypatch, risk):
     """The clue found by way of rounded cosines is that of the table of all exact ones."""
-    monkeypatch.setattr(scores, "_KEPT", 2 * 5362 * 60)  # so that rows are thrown away
+    monkeypatch.setattr(weighing, "_KEPT", 2 * 5362 * 60)  # so that rows are thrown away
     game, player = Codenames(CodenamesRules(number=8)), EmbeddingPlayer(risk=risk)
     for seed in range(6):
         state = game.deal(np.random.default_rng(seed))

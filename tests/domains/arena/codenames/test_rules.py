@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
+from tomeval.domains.arena.games import named_game
 from tomeval.domains.arena.games.codenames import KIND
 from tomeval.domains.arena.games.codenames.board import Board
 from tomeval.domains.arena.games.codenames.clues import TEXTARENA, Bank, clue_fault, conflict
-from tomeval.domains.arena.named_games import named_game
 from tomeval.lexicon.words import shipped_lists
 
 # red: sea, oak, sun; blue: fox, ant; neutral: tax; assassin: ice

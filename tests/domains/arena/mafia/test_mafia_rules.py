@@ -15,8 +15,8 @@ from tomeval.domains.arena.game import Ask, Event, Probe, Stage
 from tomeval.domains.arena.games.mafia import KIND
 from tomeval.domains.arena.games.mafia.answers import PROBES
 from tomeval.domains.arena.games.mafia.policies import MODELS, POLICIES
-from tomeval.domains.arena.games.mafia.polls import most_voted, poll
 from tomeval.domains.arena.games.mafia.positions import Positions
+from tomeval.domains.arena.games.mafia.state import most_voted, poll
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, heard, label, parse, say
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")

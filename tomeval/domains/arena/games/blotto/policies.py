@@ -18,8 +18,7 @@ from tomeval.domains.arena.games.blotto.commander import (
     check_noise,
     freeze,
 )
-from tomeval.domains.arena.games.blotto.equilibrium import MOST, equilibrium
-from tomeval.domains.arena.games.blotto.mixes import Mix
+from tomeval.domains.arena.games.blotto.mixes import MOST, Mix, equilibrium
 from tomeval.domains.arena.games.blotto.planners import Copy, Reply, Shift
 from tomeval.domains.arena.games.blotto.rules import Blotto
 from tomeval.domains.arena.policy import Memory, Policy
@@ -115,7 +114,7 @@ class Mixture(Commander):
 
 @dataclass(frozen=True)
 class Equilibrium(Commander):
-    """Draws from an optimal strategy of one round, see `equilibrium.equilibrium`."""
+    """Draws from an optimal strategy of one round, see `mixes.equilibrium`."""
 
     about: ClassVar[str] = "an optimal strategy of one round, on boards where it can be computed"
     kind: ClassVar[Literal["stationary"]] = "stationary"

@@ -1,11 +1,43 @@
-"""Codenames, the word game of spymasters and operatives."""
+"""Codenames, the word game of spymasters and operatives, and the values of its seats."""
 
-from tomeval.domains.arena.games.codenames.exact import solver
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tomeval.domains.arena.game import ArenaGame, View
+from tomeval.domains.arena.games.codenames.operative import OperativeFollower
 from tomeval.domains.arena.games.codenames.policies import POLICIES
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.games.codenames.state import ENDINGS, CodenamesRules
+from tomeval.domains.arena.games.codenames.spymaster import ClueSearch, SpymasterFollower
+from tomeval.domains.arena.games.codenames.state import ENDINGS, CodenamesRules, CodenamesView
 from tomeval.domains.arena.games.codenames.wording import CodenamesWording
 from tomeval.domains.arena.kinds import Kind
+from tomeval.domains.arena.policy import Policy
+from tomeval.domains.arena.solver import Follower, Solver
+
+
+def solver(game: ArenaGame[Any], seat: int, policies: Mapping[int, Policy]) -> Solver | None:
+    """Return the solver of a seat; None against policies with a memory."""
+    assert isinstance(game, Codenames)
+    if any(policy.remembers for policy in policies.values()):
+        return None
+    return CodenamesSolver(game, seat, policies)
+
+
+class CodenamesSolver(Solver):
+    """Values of a seat against policies without memory."""
+
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+        self.game, self.seat, self.policies = game, seat, policies
+
+    def follow(self, view: View[Any]) -> Follower:
+        """Return a follower of a game."""
+        if self.seat % 2:
+            return OperativeFollower(self.game, self.seat, self.policies)
+        assert isinstance(view, CodenamesView)
+        return SpymasterFollower(ClueSearch(self.game, self.seat, self.policies), view)
+
 
 KIND = Kind(
     name="codenames",

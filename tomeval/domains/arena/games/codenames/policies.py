@@ -18,12 +18,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.codenames.board import members
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.games.codenames.scores import Scores, Words
 from tomeval.domains.arena.games.codenames.state import CLUE, CodenamesView
 from tomeval.domains.arena.games.codenames.worths import (
     FEW,
     ROUGH_ERROR,
     ROUGH_TO,
+    Scores,
+    Words,
     best_clue,
     rough_worth,
     worth,

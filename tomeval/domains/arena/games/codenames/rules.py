@@ -28,7 +28,6 @@ from tomeval.domains.arena.games.codenames.probes import (
     probe_fault,
     true_answer,
 )
-from tomeval.domains.arena.games.codenames.scores import Scores
 from tomeval.domains.arena.games.codenames.state import (
     CLUE,
     GUESS,
@@ -39,6 +38,7 @@ from tomeval.domains.arena.games.codenames.state import (
     State,
     team,
 )
+from tomeval.domains.arena.games.codenames.worths import Scores
 from tomeval.lexicon.words import WordLists, read_lists, read_words
 
 _DIGITS = 9

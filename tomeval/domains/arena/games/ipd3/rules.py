@@ -23,7 +23,6 @@ from tomeval.domains.arena.game import (
     Probe,
     Stage,
 )
-from tomeval.domains.arena.games.ipd3.parameters import Rules, check_dilemma
 from tomeval.domains.arena.games.ipd3.states import (
     DECIDE,
     MOVES,
@@ -31,7 +30,9 @@ from tomeval.domains.arena.games.ipd3.states import (
     PAIRS,
     PLACE,
     Ipd3View,
+    Rules,
     State,
+    check_dilemma,
 )
 from tomeval.domains.arena.games.ipd3.talk import NOTHING, SILENT, kept
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.game import Action, Ask, Event, Form
 from tomeval.domains.arena.games.mafia.answers import DEFAULT, PROBES, MafiaAnswers
-from tomeval.domains.arena.games.mafia.polls import most_voted
 from tomeval.domains.arena.games.mafia.state import (
     DETECTIVE,
     DOCTOR,
@@ -20,6 +19,7 @@ from tomeval.domains.arena.games.mafia.state import (
     NOBODY,
     VILLAGER,
     State,
+    most_voted,
 )
 from tomeval.domains.arena.games.mafia.talk import SILENT, Act, heard
 
