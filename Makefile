@@ -39,7 +39,7 @@ quickstart: $(VENV)/.installed
 	@$(BIN)/tomeval plot quickstart/run --out quickstart/plots > quickstart/plots.txt
 	@$(BIN)/tomeval report quickstart/run -o quickstart/report.html
 	@echo
-	@echo "report: quickstart/report.html, one file: tables, figures, comparisons and every game"
+	@echo "report: quickstart/report.html, one file: tables, figures, comparisons and a few games"
 	@echo "plots:  quickstart/plots/, $$(wc -l < quickstart/plots.txt | tr -d ' ') files; captions.md says what they show"
 	@echo "run:    quickstart/run   (every step: $(BIN)/tomeval export quickstart/run --what steps)"
 	@echo "next:   README.md, 'Five minutes'"
