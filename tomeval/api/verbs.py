@@ -9,12 +9,12 @@ from typing import Any
 
 from tomeval.api.opened import Run
 from tomeval.api.showing import in_notebook, shown_in_notebook
-from tomeval.core.extensions import part
 from tomeval.models.served.limits import Budget
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.shard import parse_shard
 
 
 def run(
@@ -99,7 +99,7 @@ def run(
             concurrency=concurrency,
             budget=budget,
             go_on=go_on,
-            part=None if shard is None else part("portions", "shard")(shard),
+            shard=None if shard is None else parse_shard(shard),
             progress=on_steps,
             on_counts=on_counts,
             live=live,

@@ -41,7 +41,7 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.runner import Part
+    from tomeval.runs.shard import Shard
 
 
 CAUTIOUS = ", by a cautious estimate (--tokenizer counts exactly)"
@@ -56,7 +56,7 @@ def run(
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="Run folder. Default: runs/NAME, with --model runs/NAME-MODEL (a shard: -K-of-N).",
+            help="Run folder. Default: runs/NAME, with --model runs/NAME-MODEL.",
         ),
     ] = None,
     shard: Annotated[
@@ -65,8 +65,7 @@ def run(
             "--shard",
             hidden=True,
             metavar="K/N",
-            help="Play only part K of N, such as 3/16, into a folder of its own; tomeval import "
-            "joins the parts.",
+            help="Play only part K of N, such as 3/16; parts can share the folder.",
         ),
     ] = None,
     workers: Annotated[
@@ -108,13 +107,13 @@ def run(
     2, the input or a model cannot be used, or a cap is reached;
     130 (Ctrl-C) or 143 (TERM), stopped after calls in flight; twice: at once.
     """
-    from tomeval.core import extensions
     from tomeval.core.credentials import trusting
     from tomeval.runs.experiment import load_experiment
+    from tomeval.runs.shard import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
-    part = None if shard is None else extensions.part("portions", "shard")(shard)
+    part = None if shard is None else parse_shard(shard)
     stops = _stops(until, max_episodes)
     loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
     if overrides:
@@ -122,14 +121,14 @@ def run(
 
         tell_notes(own_numbers(loaded, overrides))
     tell_notes(_contexts(loaded))
-    folder = out or str(Path("runs") / (loaded.folder_name + (part.suffix if part else "")))
+    folder = out or str(Path("runs") / loaded.folder_name)
     apart = out is None and loaded.folder_name != loaded.name
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
             folder,
             notes=[f"a run with --model has its own run folder: {folder}"] if apart else [],
-            part=part,
+            shard=part,
             workers=workers,
             engine=engine,
             replicas=replicas,
@@ -169,7 +168,7 @@ def play_into(
     experiment: Experiment,
     out: str | Path,
     *,
-    part: Part | None = None,
+    shard: Shard | None = None,
     workers: int | None = None,
     engine: str | None = None,
     replicas: int | None = None,
@@ -213,7 +212,7 @@ def play_into(
                 workers=1 if workers is None else workers,
                 engine=made,
                 budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
-                part=part,
+                shard=shard,
                 progress=on_steps,
                 live=live,
                 **how,
@@ -227,7 +226,7 @@ def play_into(
     tell_notes(notes)
     for line in live.closing:
         tell(folded(line, sys.stderr))
-    if not _close(Path(out), part):
+    if not _close(Path(out), experiment, shard, how.get("limit")):
         raise typer.Exit(1)
 
 
@@ -242,20 +241,29 @@ def _logger(name: str) -> Any:
     return made
 
 
-def _close(folder: Path, part: Part | None) -> bool:
-    """Print what a run holds, over all sessions; return whether nothing is missing from it."""
+def _close(folder: Path, experiment: Experiment, shard: Shard | None, limit: int | None) -> bool:
+    """Print what a run holds, over all sessions; return whether nothing is missing from it.
+
+    Of a shard: whether it was played.
+    """
     from tomeval.report.facts import verdicts
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
+    from tomeval.runs.runner import is_whole, wanted_of
 
     with Run(folder) as opened:
         close = closing(opened)
-        said = verdicts(opened) if part is None and close.measurable else []
+        said = verdicts(opened) if shard is None and close.measurable else []
+        whole = close.whole
+        if shard is not None:
+            whole = is_whole(opened.store, wanted_of(experiment, shard, limit))
     verb = "table" if close.measurable else "transcript"
-    then = f"next: tomeval {verb} {folder}" if part is None else part.then(str(folder))
+    if shard is not None:
+        tell(f"shard {shard}: {'played' if whole else 'not all of it could be played'}")
+    then = f"next: tomeval {verb} {folder}"
     for line in (*close.lines, *(folded(one, sys.stderr) for one in said), then):
         tell(line)
-    return close.whole
+    return whole
 
 
 def plan(

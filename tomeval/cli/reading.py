@@ -14,7 +14,6 @@ import typer
 from tomeval.cli.options import (
     ModelOption,
     RunFolder,
-    Runs,
     TableFormat,
     WhereOption,
     completing,
@@ -25,25 +24,14 @@ from tomeval.core.printing import show, tell
 
 
 def status(
-    runs: Runs,
+    folder: RunFolder,
     where: WhereOption = None,
     form: TableFormat = "text",
 ) -> None:
     """Show how many episodes of each cell are on disk.
 
-    Of several runs, how far each is and all are together. The exit code is 0 whatever is missing:
-    the runs could be read.
+    The exit code is 0 whatever is missing: the run could be read.
     """
-    from tomeval.core.extensions import part
-    from tomeval.runs.folder import run_folders
-
-    folders = run_folders(runs)
-    if len(folders) > 1:
-        part("portions", "status")(folders, where or (), form)
-        return
-    (folder,) = folders
-    if folder not in runs:  # the only one in the folder that was named
-        tell(f"{folder}:")
     from tomeval.report.tables import DATA
     from tomeval.runs.closing import closing
     from tomeval.runs.results import Run

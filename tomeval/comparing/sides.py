@@ -307,8 +307,7 @@ def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance and by what else differs between them."""
-    typed = [name for name in domain.compare.shares_draws if name in domain.read.schema.cells]
-    always = typed or domain.compare.panel or domain.compare.task[:1]
+    always = domain.compare.named or domain.compare.panel or domain.compare.task[:1]
     columns = tasks[0] if tasks else {}
     varies = {key for key in columns if len({str(task[key]) for task in tasks}) > 1}
     result = []

@@ -27,7 +27,6 @@ KINDS = {
     "lists": "what ``tomeval list`` can list: functions that return rows",
     "commands": "functions with Typer's annotations; ``play DOMAIN`` is what `play` does there",
     "engines": "``run --engine NAME:ADDRESS``: functions of the address and of the options given",
-    "portions": "how parts of an experiment are played and shown",
     "loggers": "``run --log NAME``: functions of a folder and a `Live` that return a context",
     "exporters": "``export --format NAME``: `Exporter`",
     "comparisons": "``compare --what NAME``: `Compared`",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tomeval.core.errors import TomevalError, did_you_mean
 
-STORE = "run.sqlite"
+EXPERIMENT = "experiment.json"
 """The file that makes a folder a run folder."""
 
 _MARKS = {
@@ -64,7 +64,7 @@ def check_ending(path: Path, form: str, endings: Mapping[str, str]) -> None:
 def check_outside(path: Path) -> None:
     """Refuse a place inside a run folder, which holds a run and nothing else."""
     for folder in Path(os.path.realpath(path)).parents:
-        if os.path.lexists(folder / STORE):
+        if os.path.lexists(folder / EXPERIMENT):
             raise TomevalError(f"{path}: lies inside the run folder {folder}; choose another place")
 
 

@@ -121,15 +121,6 @@ EXTENSIONS = {
             comparisons={"regression": f"{_HERE}regression.model:REGRESSION"},
         ),
         Extension(
-            "shards",
-            "experiments in parts (run --shard K/N), their status, and one run of them all",
-            commands={"import shards": f"{_HERE}shards.command:IMPORT"},
-            portions={
-                "shard": f"{_HERE}shards.sharding:parse_shard",
-                "status": f"{_HERE}shards.command:show_parts",
-            },
-        ),
-        Extension(
             "trajectories",
             "games that TextArena played elsewhere, as runs of the arena",
             commands={"import arena": f"{_HERE}trajectories.command:IMPORT"},

@@ -186,7 +186,7 @@ def column_types(run: Run) -> dict[str, str]:
     change them.
     """
     schema = run.domain.read.schema
-    declared = {**schema.cells, **schema.episodes, **schema.steps, **schema.shown}
+    declared = {**schema.episodes, **schema.steps, **schema.shown}
     types = {name: kind.split()[0].upper() for name, kind in declared.items()}
     for name, value in run.cells[0].columns.items():
         types[name] = "INTEGER" if isinstance(value, int) else "TEXT"

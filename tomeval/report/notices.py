@@ -88,7 +88,7 @@ def _serious(run: Run) -> Iterator[str]:
 
 def invalid_rows(run: Run) -> list[dict[str, Any]]:
     """Return, for every cell with invalid answers, its rate in percent and the counts by kind."""
-    outcomes, rates = tallies.own_invalid_answers(run.store), tallies.invalid_rates(run.store)
+    outcomes, rates = tallies.invalid_answers(run.store, own=True), tallies.invalid_rates(run.store)
     cells = [cell for cell in run.cells if any(outcomes.get(cell.number, {}).values())]
     return [
         {

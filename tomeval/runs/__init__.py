@@ -6,10 +6,10 @@ read back as `results.Run`.
 """
 
 from tomeval.runs.capabilities import Compare, Describe, Line, Play, Read, Show
-from tomeval.runs.domain import Block, Cell, Domain, Player, get_domain, register_domain
+from tomeval.runs.domain import Cell, Domain, Player, get_domain, register_domain
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.schema import Schema
+from tomeval.runs.record import Record, Schema
 
 __all__ = ["Compare", "Describe", "Domain", "Play", "Read", "Show"]
-__all__ += ["Block", "Cell", "Line", "Measure", "Player", "Schema", "Totals"]
+__all__ += ["Cell", "Line", "Measure", "Player", "Record", "Schema", "Totals"]
 __all__ += ["get_domain", "register_domain"]

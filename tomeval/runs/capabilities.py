@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from tomeval.models.scripted import Script
     from tomeval.runs.cell import RunCell
     from tomeval.runs.columns import Table
-    from tomeval.runs.domain import Block
     from tomeval.runs.measures import Measure
+    from tomeval.runs.record import Record, Schema
     from tomeval.runs.results import Run
-    from tomeval.runs.schema import Schema
     from tomeval.runs.store import Store
     from tomeval.strategies.recording import Overheard
 
@@ -102,10 +101,10 @@ class Play:
     """
 
     episode: Callable[
-        [Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Block]
+        [Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Record]
     ]
     together: Callable[[Any], int] = lambda cell: 0
-    many: Callable[[Any, int, int], Block] | None = None
+    many: Callable[[Any, int, int], list[Record]] | None = None
 
 
 def parameters(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -120,6 +119,19 @@ def _run_cell(store: Store, number: int, definition: dict[str, Any]) -> RunCell:
     return RunCell(store, number, definition)
 
 
+def _step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
+    typed = store.domain.read.schema.steps
+    for number, definition in store.cells():
+        about = {**store.domain.read.columns(definition), "cell": number}
+        for record in store.records(number) if number in cells else ():
+            columns = zip(*(record.column(name) for name in typed), strict=True)
+            for step, values in enumerate(columns, 1):
+                own = {"episode": record.episode, "step": step, **record.own}
+                yield (
+                    about | own | dict(zip(typed, values, strict=True)) | {"status": record.status}
+                )
+
+
 @dataclass(eq=False)
 class Read:
     """How runs are stored and read back.
@@ -131,6 +143,9 @@ class Read:
         What tells a cell from others in tables; default: its parameters.
     cell : function of store, number, definition
         A cell of a run, which reads its episodes when they are first used.
+    step_records : function of store, cells
+        Yields everything known of every step of some cells, by column, for exports. Default: the
+        columns of the cell, of the step and of the episode.
     measured : function of run
         The domain's own measures that a run has data for; None: all.
     references : tuple of str
@@ -143,6 +158,7 @@ class Read:
     schema: Schema
     columns: Callable[[Mapping[str, Any]], dict[str, str | int]] = parameters
     cell: Callable[[Store, int, dict[str, Any]], RunCell] = _run_cell
+    step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]] = _step_records
     measured: Callable[[Run], Mapping[str, Measure]] | None = None
     references: tuple[str, ...] = ("",)
     data: Mapping[str, Callable[[Store], bool]] = field(default_factory=dict)
@@ -216,9 +232,9 @@ class Show:
         that each can show.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
-        `tomeval.runs.columns`, a condition on the view ``asked`` that says over which questions.
+        `tomeval.runs.columns`, what tells of a seat and a question whether they count.
     own_seat : str
-        The seat of the view ``asked`` that is measured, whose answers rates are of; empty: all.
+        The seat that is measured, whose answers rates are of; empty: all.
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
     notes : function of run
@@ -246,7 +262,7 @@ class Show:
     first_figures: tuple[str, ...] = ("forest",)
     figures_by: tuple[str, ...] = ()
     figures_of_curves: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    rates: Callable[[Run], Mapping[str, str]] = _empty
+    rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = _empty
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = _nothing
     notes: Callable[[Run], list[str]] = _nothing
@@ -291,6 +307,8 @@ class Compare:
     shares_draws : tuple of str
         Columns of `task` in which cells must agree for episodes of one seed and number to have met
         the same chance, so that they are one sampling unit.
+    named : tuple of str
+        What tasks are named by, besides what differs between them; default: `panel`.
     drawn : str
         What an episode draws (`RunCell.which`), as a word of a sentence.
     parts : Parts or None
@@ -320,6 +338,7 @@ class Compare:
     unit: str = "episode"
     baseline: str = "baseline"
     shares_draws: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     drawn: str = "partner"
     parts: Parts | None = None
     words: Callable[[Mapping[str, Any]], str] = _words

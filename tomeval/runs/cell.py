@@ -90,16 +90,13 @@ class RunCell:
         Default: the domain's columns of steps by name, each of shape (E, T), with T the steps of
         the longest episode: numbers with NaN, words with None after an episode's end.
         """
-        typed = self.domain.read.schema.steps
-        sql = f"SELECT {', '.join(('episode', 'step', *typed))} FROM steps WHERE cell = ?"
-        row_of = {episode: row for row, episode in enumerate(self.episodes.tolist())}
-        rows = [row for row in self.store.query(sql, (self.number,)) if row[0] in row_of]
-        shape = len(row_of), max((row[1] for row in rows), default=0)
+        records = list(self.store.records(self.number, complete=True))
+        shape = len(records), max((record.steps for record in records), default=0)
         arrays: dict[str, NDArray[Any]] = {}
-        for column, (name, kind) in enumerate(typed.items(), 2):
+        for name, kind in self.domain.read.schema.steps.items():
             arrays[name] = np.full(shape, None if kind.startswith("TEXT") else np.nan)
-            for row in rows:
-                arrays[name][row_of[row[0]], row[1] - 1] = row[column]
+            for row, record in enumerate(records):
+                arrays[name][row, : record.steps] = record.column(name)
         return arrays
 
     def judged(self) -> Mapping[str, Sequence[Any]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import both_ends, in_line, wrapped
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
-from tomeval.runs.folder import Share
 from tomeval.runs.notes import copies_notes, enforced_notes, stop_notes, unanswered_notes
 from tomeval.runs.replies import advice, last_unread
 from tomeval.runs.results import Run
@@ -43,11 +43,6 @@ def closing(run: Run) -> Closing:
     cells = [cell.number for cell in run.cells]
     others = [cell.number for cell in run.cells if not cell.wanted(1)]
     total = sum((Counter(count) for count in counts.values()), Counter[str]())
-    share = run.share
-    if share is not None:
-        if not any(share.wanted):
-            return Closing([_nothing(share.part)], False, True)
-        cells = [cell for cell in cells if share.wanted[cell] or cell in counts or cell in others]
     without = [cell for cell in cells if not counts.get(cell, {}).get(COMPLETE)]
     empty = [cell for cell in without if cell not in others]
     partly = [cell for cell in cells if cell in stops and cell not in empty]
@@ -56,7 +51,6 @@ def closing(run: Run) -> Closing:
         max(0, (run.wanted(cell) or 0) - sum(counts.get(cell.number, {}).values())) for cell in mine
     )
     lines = [
-        *([] if share is None else [_of_part(share, run)]),
         f"episodes: {_counted(total)}" + (f"; {lacks:,} not played" if lacks else ""),
         *_reasons(store, total),
         f"cells: {len(cells) - len(without):,} with complete episodes, {len(without):,} without",
@@ -95,23 +89,6 @@ def nothing_measured(runs: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-def _nothing(part: str) -> str:
-    """Say that a part is empty."""
-    return wrapped(
-        f"{part} is empty: the experiment has no episodes for it; merge it or leave it out"
-    )
-
-
-def _of_part(share: Share, run: Run) -> str:
-    """Say how much of the experiment the share of a folder is."""
-    cells = sum(map(bool, share.wanted))
-    episodes = "episode" if sum(share.wanted) == 1 else "episodes"
-    return (
-        f"{share.part}: its share is {sum(share.wanted):,} {episodes} in {cells:,} of "
-        f"{len(run.cells):,} cells"
-    )
-
-
 def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
     """Yield the commonest reason why episodes are void, and why they failed."""
     reasons = {VOID: Counter[str](), FAILED: Counter[str]()}
@@ -133,8 +110,8 @@ def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
 
 def _to_do(store: Store, cells: Sequence[int]) -> Iterator[str]:
     """Yield what may help to read the first reply that ended an episode of these cells."""
-    ends = store.query(f"SELECT cell, episode FROM episodes WHERE status = '{VOID}'")
-    first = min((end for end in ends if end[0] in cells), default=None)
+    ends = ((cell, episode) for cell in cells for episode in store.episodes(cell, VOID))
+    first = min(ends, default=None)
     if first and (reply := last_unread(store, *first)):
         yield wrapped(f"-> {advice(reply)}", 2)
 
@@ -146,9 +123,13 @@ def _unread(store: Store) -> list[int]:
         seats = []
         if any(count.values()):  # one readable answer is enough
             seats = tallies.seats_without_valid_answer(store, cell)
-        each = [tallies.answers(store, [cell], f"seat = '{seat}'")[cell] for seat in seats]
+        each = [tallies.answers(store, [cell], partial(_of_seat, seat))[cell] for seat in seats]
         unread += [cell] if any(0 < said.asked == said.invalid for said in each) else []
     return unread
+
+
+def _of_seat(mine: str, seat: str, question: str) -> bool:
+    return seat == mine
 
 
 def _named(

@@ -22,7 +22,7 @@ from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
 from tomeval.runs.measures import Measure, guarded
 from tomeval.runs.outside import LOADED, adopt_added
-from tomeval.runs.schema import Schema
+from tomeval.runs.record import Schema
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -36,7 +36,6 @@ DOMAINS: dict[str, str] = {
 
 reserve("domains", DOMAINS)
 
-Row = tuple[Any, ...]
 Rows = list[dict[str, Any]]
 
 
@@ -118,26 +117,6 @@ class Cell(ABC):
         A cell in which nothing is drawn has as many as it has partners, whatever is planned.
         """
         return planned
-
-
-@dataclass
-class Block:
-    """Finished episodes of one cell, as rows of the store.
-
-    Attributes
-    ----------
-    episodes : list of (episode, status, steps, *domain's)
-    steps : iterable of (episode, step, *domain's)
-    answers : list of (episode, step, seat, question, outcome, attempts, value, raw)
-        What was asked and is not in the step's own columns; `value` is JSON or None.
-    calls : list of (episode, step, seat, form, record)
-        Every model call; `record` is a JSON-ready dict.
-    """
-
-    episodes: list[Row]
-    steps: Iterable[Row]
-    answers: list[Row] = field(default_factory=list)
-    calls: list[tuple[int, int, str, str, dict[str, Any]]] = field(default_factory=list)
 
 
 @dataclass(eq=False)

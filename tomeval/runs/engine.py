@@ -26,9 +26,10 @@ from tomeval.models.base import (
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, RememberingModel, side_by_side
-from tomeval.runs.domain import Block, Cell, Domain
+from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.engines import run_loop
 from tomeval.runs.live import ModelCount
+from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
 
@@ -59,7 +60,7 @@ class Watch(Protocol):
     ) -> None:
         """Note what came of a question to a model after all attempts, and its last call."""
 
-    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+    def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
         """Take an episode of a cell that is over; `on_step` counted `under_way` of its steps.
 
         `unusable` says what was wrong with a reply that came and could not be used; else empty.
@@ -70,7 +71,7 @@ class Watch(Protocol):
 
 
 class Keeper(Protocol):
-    """Keeps the replies of unfinished episodes: a `Store`, or who passes them on to one."""
+    """Keeps the replies of unfinished episodes: a store, or who passes them on to one."""
 
     @property
     def domain(self) -> Domain:
@@ -232,19 +233,19 @@ class _Playing:
         """
         while job := await self.schedule.begin():
             self.watch.begun(*job)
-            episode, block = _Episode(self, job), None
+            episode, record = _Episode(self, job), None
             try:
-                block = await episode.play()
+                record = await episode.play()
             except Stopped as stopped:
                 return stopped
             except ContextExceeded as error:
                 self.watch.too_long(*job, episode.steps, error)
             finally:
                 self.watch.over(*job)
-                if block is None:
+                if record is None:
                     self.schedule.ended(*job)
-            if block is not None:
-                self.watch.done(job[0], block, episode.steps, episode.unusable)
+            if record is not None:
+                self.watch.done(job[0], record, episode.steps, episode.unusable)
         return None
 
 
@@ -255,7 +256,7 @@ class _Episode:
         self.playing, self.job = playing, job
         self.steps, self.unusable = 0, ""
 
-    async def play(self) -> Block:
+    async def play(self) -> Record:
         """Play it to its end."""
         cell = self.playing.cells[self.job[0]]
         keys = {seat: spec_key(spec) for seat, spec in cell.models.items()}

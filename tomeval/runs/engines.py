@@ -21,13 +21,13 @@ from concurrent.futures import (
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import named, part
-from tomeval.runs.domain import Block, Cell, Domain
+from tomeval.runs.domain import Cell, Domain
+from tomeval.runs.record import Record
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -68,8 +68,8 @@ class Workers:
     def play(self, filler: Filler) -> None:
         """Play the cells that ask no model."""
         tasks = play_all(filler.domain, filler.cells, filler.stretches(), self._count)
-        for (number, _, _), block in tasks:
-            filler.together(number, block)
+        for (number, _, _), records in tasks:
+            filler.together(number, records)
             filler.stopping.check()
 
     def recall(self, cell: int, then: Callable[[int], None]) -> None:
@@ -134,7 +134,7 @@ Task = tuple[int, int, int]
 
 def play_all(
     domain: Domain, cells: Sequence[Cell], tasks: Sequence[Task], workers: int
-) -> Iterator[tuple[Task, Block]]:
+) -> Iterator[tuple[Task, list[Record]]]:
     """Yield every task's episodes; with several workers in any order."""
     if workers == 1 or len(tasks) < 2:
         for task in tasks:
@@ -149,7 +149,7 @@ def play_all(
     # in memory.
     todo = iter(tasks)
     with ProcessPoolExecutor(count, context, _share, (domain, cells)) as pool:
-        waiting: set[Future[tuple[Task, Block]]] = set()
+        waiting: set[Future[tuple[Task, list[Record]]]] = set()
         try:
             waiting |= {pool.submit(_worker, task) for task in itertools.islice(todo, 2 * count)}
             while waiting:
@@ -165,11 +165,11 @@ def play_all(
             pool.shutdown(cancel_futures=True)
 
 
-def play_stretch(domain: Domain, cell: Cell, first: int, count: int) -> Block:
+def play_stretch(domain: Domain, cell: Cell, first: int, count: int) -> list[Record]:
     """Play consecutive episodes: together if the domain can, else the one that is asked for."""
     if domain.play.many and domain.play.together(cell):
         return domain.play.many(cell, first, count)
-    return run_loop(domain.play.episode(cell, first, {}, lambda: None))
+    return [run_loop(domain.play.episode(cell, first, {}, lambda: None))]
 
 
 _SHARED: list[tuple[Domain, Sequence[Cell]]] = []
@@ -190,11 +190,10 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _worker(task: Task) -> tuple[Task, Block]:
+def _worker(task: Task) -> tuple[Task, list[Record]]:
     """Play one task in a worker process."""
     domain, cells = _SHARED[0]
-    block = play_stretch(domain, cells[task[0]], task[1], task[2])
-    return task, replace(block, steps=list(block.steps))  # a generator cannot be sent
+    return task, play_stretch(domain, cells[task[0]], task[1], task[2])
 
 
 T = TypeVar("T")

@@ -14,17 +14,17 @@ from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
 from tomeval.runs import tallies
-from tomeval.runs.domain import Block, cell_names
+from tomeval.runs.domain import cell_names
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
+from tomeval.runs.record import Record
 from tomeval.runs.replies import Unread, explained, last_unread
-from tomeval.runs.rows import Rows
 from tomeval.runs.schedule import Job, Schedule, without
 from tomeval.runs.stopping import Stopping
-from tomeval.runs.store import Store
 from tomeval.runs.unread import FIRST, FirstQuestions, UnreadError
+from tomeval.runs.writing import WritableStore
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Filler:
 
     def __init__(
         self,
-        store: Store,
+        store: WritableStore,
         experiment: Experiment,
         stopping: Stopping,
         told: Told,
@@ -263,11 +263,11 @@ class Filler:
         self.again += 1
         self._tell_counts()
 
-    def done(self, number: int, block: Block | Rows, under_way: int, unusable: str) -> None:
+    def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
         """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
         self.under_way -= under_way
-        self._store(number, block)
-        ((episode, status, *_),) = block.episodes
+        self._store(number, [record])
+        episode, status = record.episode, record.status
         if status == VOID and (call := last_unread(self.store, number, episode)):
             self.unread[number, episode] = call
         if status == FAILED and unusable:
@@ -333,22 +333,22 @@ class Filler:
 
     # What is stored and told
 
-    def together(self, number: int, block: Block | Rows) -> None:
+    def together(self, number: int, records: Sequence[Record]) -> None:
         """Store episodes of a cell without a model that were played at once."""
-        self.live.remaining.together(number, len(block.episodes))
-        self._store(number, block)
+        self.live.remaining.together(number, len(records))
+        self._store(number, records)
 
-    def _store(self, number: int, block: Block | Rows) -> None:
+    def _store(self, number: int, records: Sequence[Record]) -> None:
         """Store episodes that are over, and count them."""
-        self.store.add(number, block)
-        self.played += len(block.episodes)
-        self.steps_done += len(block.episodes) * self.cells[number].length
-        self.ended.update(row[1] for row in block.episodes)
-        again = self.failed & {(number, row[0]) for row in block.episodes}
+        self.store.add(number, records)
+        self.played += len(records)
+        self.steps_done += len(records) * self.cells[number].length
+        self.ended.update(record.status for record in records)
+        again = self.failed & {(number, record.episode) for record in records}
         self.ended[FAILED] -= len(again)
         self.failed -= again
         for key in set(self.keys[number].values()):
-            self.count_of(key).ended += sum(row[1] != FAILED for row in block.episodes)
+            self.count_of(key).ended += sum(r.status != FAILED for r in records)
         self._tell_steps()
         self._tell_counts()
 

@@ -12,14 +12,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import filelock
 
@@ -28,26 +28,17 @@ from tomeval.core.extensions import named as named_parts
 from tomeval.core.extensions import part
 from tomeval.core.files import check_outside, write_text
 from tomeval.core.resources import shipped_experiments
-from tomeval.runs.checksums import read_signed, signed
-from tomeval.runs.journal import PROBE
-from tomeval.runs.store import (
-    BEGUN,
-    EXPERIMENT,
-    HOLDER,
-    LOCK,
-    SESSIONS,
-    STORE,
-    Store,
-)
-from tomeval.runs.stored import identity_sha256
-from tomeval.runs.writer import has_locks, named, writer_of
+from tomeval.runs.holder import HOLDER, LOCK, has_locks, holder_of, named, of_part
+from tomeval.runs.signed import read_signed, signed
+from tomeval.runs.store import EXPERIMENT, identity_sha256
+from tomeval.runs.writing import WritableStore
 
 logger = logging.getLogger(__name__)
 
 DECIDING = ("tomeval", "numpy", "scipy", "nashpy", "torch", "transformers")
 """The libraries that can decide a number."""
 
-PART = "part.json"
+SESSIONS = "sessions.json"
 EPISODES = "episodes"
 """The key of sessions for how many episodes a cell was to have."""
 LIMIT = "limit"
@@ -64,11 +55,10 @@ def make_folder(folder: Path) -> None:
     check_outside(folder)
     if folder.exists() and not folder.is_dir():
         raise TomevalError(f"{folder}: is a file, not a run folder")
-    if folder.is_dir() and not (folder / STORE).exists():
+    if folder.is_dir() and not (folder / EXPERIMENT).exists():
         # A run that was killed at its very start leaves some of these files.
-        drafts = {f".{name}.new" for name in (EXPERIMENT, HOLDER)}
-        names = {path.name for path in folder.iterdir()} - {*BEGUN, *drafts}
-        others = {name for name in names if not name.startswith(PROBE)}
+        names = {path.name for path in folder.iterdir()}
+        others = [name for name in names if not _OURS.fullmatch(name)]
         if others:
             raise TomevalError(
                 f"{folder}: is not empty and not a run folder (it holds {sorted(others)[0]!r}); "
@@ -78,6 +68,10 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TomevalError(f"{folder}: cannot be created ({error.strerror})") from None
+
+
+_OURS = re.compile(r"\.?(experiment|sessions|run|episodes|calls|replies)\b[\w.-]*")
+"""Names of files of a run."""
 
 
 def located(folder: Path) -> Path:
@@ -101,8 +95,8 @@ def located(folder: Path) -> Path:
 
 def _a_file(path: Path) -> TomevalError:
     """Return the error for a file given as a run folder: what it is, and what takes it."""
-    if path.name.startswith(STORE):
-        said = f"is the store of a run, not a run folder; name its folder: {path.parent}"
+    if (path.parent / EXPERIMENT).exists():
+        said = f"is a file of a run, not a run folder; name its folder: {path.parent}"
     elif path.suffix == ".toml":
         said = f"is a TOML file, not a run folder; `tomeval run {path}` plays an experiment"
     elif path.suffix in (".csv", ".jsonl"):
@@ -116,15 +110,15 @@ def _missing(folder: Path) -> TomevalError:
     """Return the error for a missing run folder, with what may have been meant."""
     name, said = folder.name, "not a run folder (no such folder)"
     played, alone = Path("runs") / name, len(folder.parts) == 1
-    if alone and (played / STORE).exists():
+    if alone and (played / EXPERIMENT).exists():
         return TomevalError(f"{folder}: {said}; did you mean {played}?")
     if alone and name in shipped_experiments():
         return TomevalError(
             f"{folder}: is an experiment, not a run folder; `tomeval run {name}` plays it, then "
             f"name {played}"
         )
-    beside = [path.parent for path in folder.parent.glob(f"*/{STORE}")]
-    beside += [path.parent for path in Path("runs").glob(f"*/{STORE}")]
+    beside = [path.parent for path in folder.parent.glob(f"*/{EXPERIMENT}")]
+    beside += [path.parent for path in Path("runs").glob(f"*/{EXPERIMENT}")]
     names = {path.name: str(path) for path in beside}
     names |= {one: f"the run {one!r}" for one in named_parts("runs") if alone}
     if near := difflib.get_close_matches(name, names, 1, cutoff=0.7):
@@ -141,18 +135,36 @@ def _copy(name: str) -> Path:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a run folder; refuse a second process and a folder that cannot be written."""
+def locked(folder: Path, part: str = "") -> Iterator[None]:
+    """Hold a run folder, or a part of it; refuse a second process and one that cannot be written.
+
+    Parts, such as ``.3-of-16``, are held beside each other, but not beside the whole.
+    """
     try:
-        with _system_lock(folder / LOCK), named(folder):
+        with _system_lock(folder / of_part(LOCK, part)), named(folder, part):
+            for other in _parts(folder):
+                if "" in (part, other) and other != part and holder_of(folder, other).there:
+                    raise _busy(folder, other)
             yield
     except filelock.Timeout:
-        raise TomevalError(
-            f"{folder}: another process is running in this folder{_writer_in(folder)}; wait for "
-            "it, stop it, or choose another folder with --out"
-        ) from None
+        raise _busy(folder, part) from None
     except OSError as error:
         raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
+
+
+def _parts(folder: Path) -> list[str]:
+    """Return the parts of a folder that processes have held; empty: the whole."""
+    stem, ending = HOLDER.split(".")
+    names = (path.name for path in folder.glob(f"{stem}*.{ending}"))
+    return [name.removeprefix(stem).removesuffix(f".{ending}") for name in names]
+
+
+def _busy(folder: Path, part: str) -> TomevalError:
+    who = holder_of(folder, part).who
+    return TomevalError(
+        f"{folder}: another process is running in this folder{f' ({who})' if who else ''}; wait "
+        "for it, stop it, or choose another folder with --out"
+    )
 
 
 @contextmanager
@@ -168,43 +180,12 @@ def _system_lock(path: Path) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def at_rest(folder: Path) -> Iterator[None]:
-    """Hold a run folder that is only read; refuse one that a process runs in.
-
-    One that cannot be written, or that nothing ever ran in, is read without that.
-    """
-    lock, writer = folder / LOCK, writer_of(folder)  # before this process holds the lock
-    busy = bool(writer.there)
-    with ExitStack() as held:
-        try:
-            if lock.exists():
-                held.enter_context(filelock.FileLock(lock, timeout=0))
-        except filelock.Timeout:
-            busy = True
-        except OSError:
-            pass  # it can only be read
-        if busy:
-            raise TomevalError(
-                f"{folder}: a process is running in this folder{_writer_in(folder)}; wait "
-                "for it, or leave the folder out"
-            )
-        yield
-
-
-def _writer_in(folder: Path) -> str:
-    """Return who writes a folder, in brackets; empty if that is not known."""
-    who = writer_of(folder).who
-    return f" ({who})" if who else ""
-
-
 def begin_or_resume(
-    store: Store,
+    store: WritableStore,
     folder: Path,
     identity: dict[str, Any],
     wanted: int,
     apart: Container[int] = (),
-    part: str = "",
     limit: int | None = None,
 ) -> int:
     """Begin a new store, or check that it holds the same experiment; write `EXPERIMENT`.
@@ -212,36 +193,27 @@ def begin_or_resume(
     Returns how many episodes a cell is to have: `wanted`, or more if the folder holds more. A
     `limit` cuts both what is wanted and the cells' own numbers, and never what the folder holds.
 
-    The `store` is open for writing, and is closed if it holds another experiment; `identity` is
-    `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are
-    the cells that have other numbers, see `Experiment.apart`; `part` is the part of the experiment
-    that the folder is for, see `tomeval.runs.folder`; empty: all of it.
+    The `store` is closed if it holds another experiment; `identity` is `Experiment.identity`,
+    `wanted` the number of episodes that a cell is to have, and `apart` are the cells that have
+    other numbers, see `Experiment.apart`.
     """
     sha256 = identity_sha256(identity)
-    meta = store.meta()
-    if "sha256" not in meta:
-        # First the file: no store stands without the one that says which experiment it is of.
-        write_experiment(folder, store.domain.name, identity, limited(wanted, limit), limit)
-        store.begin(identity, sha256, **({"part": part} if part else {}))
-    elif meta["sha256"] != sha256:
+    if store.meta().get("sha256", sha256) != sha256:
         words = differing_words(store.identity(), identity)
         store.close()
         raise TomevalError(
             f"{folder}: holds another experiment ({words}); nothing was changed. "
             "Choose another folder with --out"
         )
-    elif (held := meta.get("part", "")) != part:
-        store.close()
-        whole = "the whole"
-        raise TomevalError(
-            f"{folder}: holds {held or whole} of this experiment, not {part or whole}; nothing was "
-            "changed. Choose another folder with --out"
-        )
+    before = planned(folder) or 0
     finished = store.most_finished().items()
-    counts = {n: last + 1 if part else count for n, (count, last) in finished}
+    counts = {n: last + 1 if store.part else count for n, (count, last) in finished}
     most = max([limited(wanted, limit), *(count for n, count in counts.items() if n not in apart)])
+    most = max(most, before) if store.part else most
     limit = limit and max([limit, *counts.values()])
+    # First the file: no store stands without the one that says which experiment it is of.
     write_experiment(folder, store.domain.name, identity, most, limit)
+    store.begin(identity, sha256)
     return most
 
 
@@ -308,9 +280,10 @@ def add_session(
 ) -> None:
     """Note when, with which versions and from which commit the run was started or resumed.
 
-    And how many `episodes` a cell was to have, if it is played here: see `raised`.
+    And how many `episodes` a cell was to have, if it is played here: see `raised`. Every part has
+    a file of its own.
     """
-    path = folder / SESSIONS
+    path = folder / of_part(SESSIONS, part)
     sessions = read_list(path)
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -319,10 +292,15 @@ def add_session(
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
-        **({"part": part} if part else {}),
         **({} if episodes is None else {EPISODES: episodes}),
     }
     write_text(path, json.dumps([*sessions, signed(session)], indent=1), own=True)
+
+
+def sessions_of(folder: Path) -> list[list[dict[str, Any]]]:
+    """Return the sessions of a run folder, a list for each of its parts."""
+    lists = map(read_json, sorted(folder.glob(SESSIONS.replace(".", "*."))))
+    return [sessions for sessions in lists if isinstance(sessions, list)]
 
 
 def versions() -> dict[str, str]:
@@ -344,13 +322,11 @@ def raised(folder: Path) -> tuple[int, ...]:
     Whoever raised them could have looked at the run before; empty: nobody did. Parts of an
     experiment are played beside each other, so that each is looked at alone.
     """
-    sessions = read_json(folder / SESSIONS)
-    counts: dict[str, list[int]] = {}
-    for session in sessions if isinstance(sessions, list) else ():
-        if isinstance(number := session.get(EPISODES), int):
-            counts.setdefault(str(session.get("part", "")), []).append(number)
-    grown = [mine for mine in counts.values() if any(b > a for a, b in pairwise(mine))]
-    return tuple(number for number, _ in groupby(grown[0])) if grown else ()
+    for sessions in sessions_of(folder):
+        counts = [one[EPISODES] for one in sessions if isinstance(one.get(EPISODES), int)]
+        if any(later > earlier for earlier, later in pairwise(counts)):
+            return tuple(number for number, _ in groupby(counts))
+    return ()
 
 
 def differing_words(old: Any, new: Any, where: str = "") -> str:
@@ -380,26 +356,6 @@ def _commit(folder: Path) -> str | None:
     return done.stdout.strip() or None
 
 
-class Share(NamedTuple):
-    """What a folder says of itself: the name of its part, and how many episodes of each cell."""
-
-    part: str
-    wanted: Sequence[int]
-
-
-def note_share(folder: Path, share: Share) -> None:
-    """Write what the share of a run folder is, unless it says so already."""
-    if share_of(folder) != share:
-        data = signed({"part": share.part, "wanted": list(share.wanted)})
-        write_text(folder / PART, json.dumps(data), own=True)
-
-
-def share_of(folder: Path) -> Share | None:
-    """Return the share of a run folder; None if it holds a whole run."""
-    said = read_json(folder / PART)
-    return Share(str(said["part"]), list(said["wanted"])) if isinstance(said, dict) else None
-
-
 def run_folders(given: Iterable[str | Path]) -> list[Path]:
     """Return the run folders that are meant: each given one, those in a folder, those of a pattern.
 
@@ -411,8 +367,8 @@ def run_folders(given: Iterable[str | Path]) -> list[Path]:
     folders: list[Path] = []
     for one in given:
         path = Path(one)
-        if path.is_dir() and not (path / STORE).exists():
-            inside = sorted(p.parent for p in path.glob(f"*/{STORE}"))
+        if path.is_dir() and not (path / EXPERIMENT).exists():
+            inside = sorted(p.parent for p in path.glob(f"*/{EXPERIMENT}"))
             folders += inside or [path]
         elif glob.has_magic(str(one)) and not path.exists():
             inside = sorted(p for p in map(Path, glob.glob(str(one))) if p.is_dir())

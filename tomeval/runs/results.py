@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -19,11 +21,12 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import ANSWER, REASK, filled, flat, in_order
-from tomeval.runs.folder import LIMIT, Share, limited, located, planned, raised, share_of
+from tomeval.runs.folder import LIMIT, limited, located, planned, raised
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
+from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
-from tomeval.runs.store import EXPERIMENT, Store
+from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
 from tomeval.statistics.estimates import SEQUENCE
 
@@ -73,12 +76,6 @@ class Run:
         self._where = parse_where(where) if where else []
         self.store = Store(self.folder)
         self.domain: Domain = self.store.domain
-        if not (self.folder / EXPERIMENT).exists():
-            logger.warning(
-                "%s: missing, so the planned number of episodes is unknown (run the same "
-                "experiment into the folder again to restore it)",
-                self.folder / EXPERIMENT,
-            )
 
     def __enter__(self) -> Self:
         """Return the run."""
@@ -147,15 +144,8 @@ class Run:
         looked = interval == AUTO and any(cell.sequential for cell in self.cells)
         return SEQUENCE if looked else interval
 
-    @cached_property
-    def share(self) -> Share | None:
-        """Which part of the experiment the folder is to hold; None: all of it."""
-        return share_of(self.folder)
-
     def wanted(self, cell: RunCell) -> int | None:
         """Return how many episodes of a cell the folder is to hold; None if it does not say."""
-        if self.share is not None:
-            return self.share.wanted[cell.number]
         if told := self._stopping.get(str(cell.number)):
             return cell.wanted(told["episodes"])
         return limited(cell.wanted(self._planned), self._limit) if self._planned else None
@@ -318,7 +308,6 @@ class Run:
             episodes) come last.
         """
         self.check_reference(reference)
-        answered = tallies.rates(self.store)
         own = self.domain.show.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
         verdict = self.domain.show.verdict
@@ -327,12 +316,13 @@ class Run:
         for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
-            row |= answered.get(cell.number) or tallies.NO_ANSWERS
+            estimates = flat(shown, cell.estimate(shown, interval, reference, resamples))
+            row |= tallies.rates_of(self.store, cell.number)
             if not cell.knows_attempts:
                 row |= tallies.NOT_RECORDED
             for name, where in own.items():
                 row[name] = tallies.invalid_rate(self.store, [cell.number], where)
-            row |= flat(shown, cell.estimate(shown, interval, reference, resamples))
+            row |= estimates
             end: dict[str, Any] = {}
             if names is None and answer and self.scores:
                 end[ANSWER] = answer(cell, interval)
@@ -493,8 +483,7 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
     if what == "steps":
         return _step_rows(run, mine)
     if what == "answers":
-        columns, rows = run.store.asked(mine)
-        return columns, run.publicly(rows)
+        return _asked_rows(run)
     if what == "cells":
         cells = run.rows()
         return list(cells[0]), (tuple(row[name] for name in cells[0]) for row in cells)
@@ -503,7 +492,13 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
 def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return every step as it is stored, and what it is worth, see `RunCell.judged`."""
-    columns, stored = run.store.step_records(numbers)
+    records = run.domain.read.step_records(run.store, numbers)
+    first = next(records, None)
+    columns = list(first or ("cell", "episode", "step", "status"))
+    stored = (
+        tuple(_plain(row[name]) for name in columns)
+        for row in itertools.chain(filter(None, [first]), records)
+    )
     cell_at, status_at = columns.index("cell"), columns.index("status")
     cells = {cell.number: cell for cell in run.cells}
     judged = run.cells[0].judged() if run.cells else {}
@@ -521,6 +516,25 @@ def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tu
             yield *row, *own
 
     return [*columns, *names], rows() if names else run.publicly(stored)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a table has it: no list or object, and 0 or 1 for a truth."""
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return int(value) if isinstance(value, bool) else value
+
+
+def _asked_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Return every question and what became of it."""
+    names = ("episode", *ASKED)
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for cell in run.cells:
+            for row in run.store.read("asked", names, cell.number):
+                yield cell.number, *row
+
+    return ["cell", *names], run.publicly(rows())
 
 
 def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
@@ -545,7 +559,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 if status == COMPLETE:
                     said = [float(values[name][index]) for name in names]
                     index += 1
-                own_columns = cell.shown_episode(own_number)
+                own_columns = map(_plain, cell.shown_episode(own_number))
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
                 named = (*cell.columns.values(), *(cell.definition[key] for key in _SET))
                 own = (cell.number, *named, episode, *match[: len(called)])

@@ -1,12 +1,12 @@
 """Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
 
 An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
-number of episodes. This module opens the run folder (`folder.py`, `writer.py`) and its store
-(`store.py`), and finds what is not played yet. `filling.py` hands that out: an engine
+number of episodes. This module opens the run folder (`folder.py`, `holder.py`) and its store
+(`writing.py`), and finds what is not played yet. `filling.py` hands that out: an engine
 (`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
-`schedule.py`. An episode is a `Block`, stored as `rows.py` in one transaction with its checksum
-(`checksums.py`); replies of unfinished ones are kept, so that a run goes on where it was killed.
-`results.Run` reads a store (`stored.py`, `tallies.py`) as cells (`cell.py`) with measures.
+`schedule.py`. An episode is a `record.Record`, stored as one line (`lines.py`); replies of
+unfinished ones are kept, so that a run goes on where it was killed. `results.Run` reads a store
+(`store.py`, `tallies.py`) as cells (`cell.py`) with measures.
 """
 
 from __future__ import annotations
@@ -15,56 +15,37 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.core.files import check_outside
 from tomeval.models import Ahead, all_backends, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.domain import Block, Cell, Domain, get_domain
+from tomeval.runs.domain import Cell, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler, How, Told
 from tomeval.runs.folder import (
-    LIMIT,
-    Share,
     add_session,
     begin_or_resume,
     limited,
     locked,
     make_folder,
-    note_share,
-    planned,
 )
 from tomeval.runs.live import Live, OnCounts, Progress
+from tomeval.runs.record import Record
 from tomeval.runs.schedule import without
+from tomeval.runs.shard import Shard
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 from tomeval.runs.until import Looks
-
-
-class Part(Protocol):
-    """Says which episodes of an experiment one folder is to hold."""
-
-    @property
-    def name(self) -> str:
-        """What the part is called, for good, such as ``shard 3/16``."""
-
-    @property
-    def suffix(self) -> str:
-        """What follows the experiment's name in that of its folder, unless one is named."""
-
-    def among(self, cell: int, episodes: Iterable[int], together: int = 1) -> list[int]:
-        """Return which episodes of a cell are of this part; so many are played at once."""
-
-    def then(self, folder: str) -> str:
-        """Say in a line what to do with the folder once it is played."""
+from tomeval.runs.writing import WritableStore
 
 
 def run_experiment(
@@ -77,7 +58,7 @@ def run_experiment(
     budget: Budget | None = None,
     prefix_reuse: bool = True,
     limit: int | None = None,
-    part: Part | None = None,
+    shard: Shard | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
     live: Live | None = None,
@@ -102,8 +83,8 @@ def run_experiment(
     limit : int, optional
         Play only the first so many episodes of every cell, also of those with a number of their
         own; without it the folder is extended later. Default: all.
-    part : Part, optional
-        Play only this part of the experiment, which is all that the folder is to hold.
+    shard : Shard, optional
+        Play only this part of the experiment, into files of its own.
     live : Live, optional
         Is kept up to date, for a display that reads it.
     go_on : bool
@@ -112,7 +93,7 @@ def run_experiment(
     Raises
     ------
     TomevalError
-        The folder holds another experiment, another part of it or other files, is in use or cannot
+        The folder holds another experiment, other shards of it or other files, is in use or cannot
         be written; or the engine cannot do what it is asked for.
     UnreadError
         None of the first questions to a model could be read.
@@ -121,9 +102,11 @@ def run_experiment(
     for name, number in counts.items():
         if number is not None and number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
-    if experiment.until and (part or limit):
-        why = "which episodes are played depends on all of them" if part else "use max_episodes"
-        raise TomevalError(f"until cannot be combined with --{'shard' if part else 'limit'}: {why}")
+    if experiment.until and (shard or limit):
+        why = "which episodes are played depends on all of them" if shard else "use max_episodes"
+        raise TomevalError(
+            f"until cannot be combined with --{'shard' if shard else 'limit'}: {why}"
+        )
     # A model that cannot be opened must not leave a folder.
     _check_caps(experiment.cells, budget, known_models(experiment))
     if missing := lacks(experiment):
@@ -136,15 +119,17 @@ def run_experiment(
         engine.prepare(experiment, prefix_reuse, concurrency)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
-        stack.enter_context(locked(folder))
-        store = Store(folder, get_domain(experiment.domain))
+        part = shard.part if shard else ""
+        if shard:
+            shard.check(folder)
+        stack.enter_context(locked(folder, part))
+        store = WritableStore(folder, get_domain(experiment.domain), part)
         looks = None
         try:
-            of = part.name if part else ""
-            most = begin_or_resume(
-                store, folder, identity, experiment.per_cell, experiment.apart, of, limit
-            )
-            add_session(folder, experiment.stop_after_voids, of, None if experiment.until else most)
+            apart = experiment.apart
+            most = begin_or_resume(store, folder, identity, experiment.per_cell, apart, limit)
+            played_to = None if experiment.until else most
+            add_session(folder, experiment.stop_after_voids, part, played_to)
             looks = Looks(experiment, store) if experiment.until else None
             told = Told(live, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
@@ -154,12 +139,11 @@ def run_experiment(
             played, before = 0, None
             while True:
                 each = None if looks is None else looks.episodes
-                wanted = _wanted(store, experiment, part, limit, counts=each)
+                wanted = wanted_of(experiment, shard, limit, counts=each)
                 if wanted == before and not (looks and looks.look(_whole(store, wanted))):
                     return played
                 if wanted == before:
                     continue
-                _note_share(store, experiment, part, most)
                 filler = Filler(store, experiment, stopping, told, wanted, before, go_on)
                 if looks is None and any(map(len, filler.missing)):
                     store.note_until({})  # of an earlier session with a condition
@@ -192,27 +176,31 @@ def _check_caps(cells: Sequence[Cell], budget: Budget | None, known: Mapping[str
             raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
 
 
-def _wanted(
-    store: Store,
+def wanted_of(
     experiment: Experiment,
-    part: Part | None,
-    limit: int | None,
-    most: int | None = None,
+    shard: Shard | None = None,
+    limit: int | None = None,
     counts: Sequence[int] | None = None,
 ) -> list[Sequence[int]]:
-    """Return which episodes each cell is to have here, by what is known so far.
+    """Return which episodes each cell is to have, by what is known so far.
 
     `counts` has those of cells in place of the number that all have.
     """
-    planned = counts or [most or experiment.per_cell] * len(experiment.cells)
+    planned = counts or [experiment.per_cell] * len(experiment.cells)
     each = zip(experiment.cells, planned, strict=True)
     wanted = [without(range(limited(cell.wanted(count), limit))) for cell, count in each]
-    if part is None:
+    if shard is None:
         return wanted
+    together = get_domain(experiment.domain).play.together
     return [
-        without(part.among(number, episodes, store.domain.play.together(cell)))
+        without(shard.among(number, episodes, together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, wanted, strict=True))
     ]
+
+
+def is_whole(store: Store, wanted: Sequence[Sequence[int]]) -> bool:
+    """Tell whether a store holds all the episodes that it is to have."""
+    return all(_whole(store, wanted))
 
 
 def _whole(store: Store, wanted: Sequence[Sequence[int]]) -> list[bool]:
@@ -220,14 +208,6 @@ def _whole(store: Store, wanted: Sequence[Sequence[int]]) -> list[bool]:
     return [
         not len(without(episodes, store.finished_of(cell))) for cell, episodes in enumerate(wanted)
     ]
-
-
-def _note_share(store: Store, experiment: Experiment, part: Part | None, most: int) -> None:
-    """Let the folder of a part say how many episodes of each cell are its own."""
-    if part is not None:
-        folder = store.path.parent
-        wanted = _wanted(store, experiment, part, planned(folder, LIMIT), most)
-        note_share(folder, Share(part.name, [len(episodes) for episodes in wanted]))
 
 
 def known_models(experiment: Experiment) -> dict[str, Ahead]:
@@ -257,17 +237,17 @@ class Recorded(NamedTuple):
 
     Attributes
     ----------
-    cells : list of (dict, Block)
+    cells : list of (dict, list of Record)
         The definition of every cell, as `Cell.definition` has it, and its episodes.
     notes : list of str
         What was read and left out, in lines for the user.
     revisions : mapping of str to str
         The revision of every language model that is known, by its name.
     until : mapping
-        The condition that they were stopped by, see `tomeval.runs.store.Store.note_until`.
+        The condition that they were stopped by, see `tomeval.runs.store.Store.until`.
     """
 
-    cells: list[tuple[dict[str, Any], Block]]
+    cells: list[tuple[dict[str, Any], list[Record]]]
     notes: list[str]
     revisions: Mapping[str, str] = {}
     until: Mapping[str, Any] = {}
@@ -310,13 +290,13 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
 def write_games(domain: Domain, folder: Path, recorded: Recorded, name: str = "") -> None:
     """Write recorded games into an empty folder, as a run of this name."""
     identity = {"name": name, "cells": [definition for definition, _ in recorded.cells]}
-    store = Store(folder, domain)
+    store = WritableStore(folder, domain)
     try:
         begin_or_resume(store, folder, identity, 0)  # nothing remains to be played
         for model, revision in recorded.revisions.items():
             store.check_revision(model, revision)
-        for number, (_, block) in enumerate(recorded.cells):
-            store.add(number, block)
+        for number, (_, records) in enumerate(recorded.cells):
+            store.add(number, records)
         store.note_until(recorded.until)
     finally:
         store.close()

@@ -1,254 +1,512 @@
-"""The store of a run, the same for every domain: cells, episodes, steps, answers, model calls.
+"""The store of a run: a folder of JSON lines, one an episode, the same for every kind of game.
 
-Analysis reads nothing else. Finished episodes are written in one transaction, so a run that is
-killed keeps every episode that was finished.
+===================== ==========================================================================
+`EXPERIMENT`          the experiment: its name, its cells, how many episodes a cell has
+``episodes*.jsonl``   a head with the experiment's digest; then a line per finished episode, and
+                      notes, such as the revision of a model
+``calls*.jsonl.gz``   every model call, a gzip member per episode; its line says where it is
+``replies*.jsonl``    the replies of episodes that are not finished
+===================== ==========================================================================
+
+A file has one writer (`tomeval.runs.writing`): that of a shard is named for it, such as
+``episodes.3-of-16.jsonl``. Readers take all files of the folder. Each line has a checksum
+(`tomeval.runs.lines`). Analysis reads nothing else.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 import re
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.core import files
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import FAILED
-from tomeval.runs.checksums import (
-    SEAL,
-    SUMMED,
-    Place,
-    check,
-    of_rows,
-    read_seal,
-    read_signed,
-    seal,
-    write_mark,
-    write_sums,
-)
-from tomeval.runs.database import Database, NothingPlayed
-from tomeval.runs.domain import Block, Domain
-from tomeval.runs.rows import Rows
-from tomeval.runs.schema import SCHEMA_VERSION, pack, schema_sql
-from tomeval.runs.stored import Stored, own_domain
+from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, UNFINISHED, VALID
+from tomeval.runs.calls import read_calls
+from tomeval.runs.domain import Domain, get_domain
+from tomeval.runs.lines import Line, body_of, read_lines
+from tomeval.runs.record import Record
+from tomeval.runs.signed import read_signed
+from tomeval.runs.spent import Spent, total
 
-STORE = files.STORE
-EXPERIMENT, SESSIONS, HOLDER = "experiment.json", "sessions.json", "run.pid"
-LOCK = "run.lock"
+logger = logging.getLogger(__name__)
 
-BEGUN = (LOCK, HOLDER, EXPERIMENT, SEAL)
-"""What a run writes before its store, or at the same moment."""
+EXPERIMENT = files.EXPERIMENT
+FORMAT = 8
+"""The version of the files."""
+
+RESTORE = "restore the folder from a copy, or play the experiment into another one"
+NOT_OVER = (FAILED, UNFINISHED)
+"""The statuses of episodes that a later line may replace."""
+
+KEPT = 200_000
+"""Steps of a cell whose records are kept until another cell is read."""
+
+_EPISODE = re.compile(rb'\{"cell":(\d+),"episode":(\d+),"status":"(\w+)","steps":(\d+)[,}]')
+_REPLY = re.compile(rb'\{"cell":(\d+),"episode":(\d+),')
+
+Table = tuple[list[str], Iterator[tuple[Any, ...]]]
+"""Names of columns, and rows."""
 
 
-def strange(folder: Path, meta: Mapping[str, Any]) -> str:
-    """Say that a store, which says this of itself, is of another experiment than `EXPERIMENT`.
+class Damaged(TomevalError):
+    """Something in a run folder is not what was written."""
 
-    Empty: it is of the same one, or the file cannot tell because it is missing or damaged.
+
+class NothingPlayed(TomevalError):
+    """A folder's run was stopped before it had begun."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder}: nothing was played yet, as the run was stopped at its start; run the same "
+            "experiment again"
+        )
+
+
+class Place(NamedTuple):
+    """Where the line of an episode is, and what an index must know of it."""
+
+    file: int
+    offset: int
+    size: int
+    status: str
+    steps: int
+
+
+class Summary(NamedTuple):
+    """What a cell's episodes come to.
+
+    Attributes
+    ----------
+    asked : dict of str to Counter
+        How often what was asked, see `Record.counts`, by status of the episode.
+    spent : dict of (str, bool) to Spent
+        By seat and whether the episode failed.
     """
-    path = folder / EXPERIMENT
-    try:
-        with path.open("rb") as file:
-            head = _HEAD.match(file.read(100))
-    except OSError:
-        return ""
-    if head and head[1].decode() == meta.get("sha256"):
-        return ""  # and thousands of cells need not be read
-    beside = read_signed(path)
-    if not isinstance(beside, dict) or beside.get("sha256") == meta.get("sha256"):
-        return ""
-    one, other = (f"{said.get('name')!r} ({said.get('domain')})" for said in (meta, beside))
-    other = "another one with this name" if one == other else other
-    return (
-        f"{folder}: {STORE} belongs to the experiment {one}, but {EXPERIMENT} to {other}; put back "
-        f"the right file. If {STORE} is right, delete {EXPERIMENT} and run its experiment into the "
-        "folder again to restore it"
-    )
+
+    asked: dict[str, Counter[tuple[str, str, str, int]]]
+    spent: dict[tuple[str, bool], Spent]
 
 
-_HEAD = re.compile(rb'\{\s*"sha256": "([0-9a-f]{64})"')
+def identity_sha256(identity: Mapping[str, Any]) -> str:
+    """Return the hash of what makes an experiment itself: its name and its cells."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-class Store(Stored):
-    """The SQLite store of one run.
+class Store:
+    """What a run folder holds, open for reading: as it was at the first look.
 
     Parameters
     ----------
     folder : Path
-        The run folder.
-    domain : Domain, optional
-        Open for writing a run of this domain, in a new store if there is none. Default: open for
-        reading.
+
+    Attributes
+    ----------
+    domain : Domain
+    path : Path
+        The experiment's file.
+    changing : bool
+        Whether it is open for writing.
 
     Raises
     ------
     TomevalError
-        There is no run, or it is damaged, of another version or domain, or not permitted; or the
-        store is of another run than the folder's `EXPERIMENT`.
+        There is no run; or its experiment or the head of a file is damaged, of another version or
+        of another experiment; or two files disagree about an episode. Any other damaged line is
+        warned of, and its episode counts as not played.
     """
 
-    def __init__(self, folder: Path, domain: Domain | None = None) -> None:
-        self.path = folder / STORE
-        if not self.path.is_file():
-            if domain is None:
-                begun = any((folder / name).exists() for name in BEGUN)
-                missing = TomevalError(f"{folder}: not a run folder (no {STORE} in it)")
-                raise NothingPlayed(folder) if begun else missing
-        elif not self.path.stat().st_size:
-            # A run that was killed at its very start may leave an empty store, but no session.
-            if (folder / SESSIONS).exists():
-                raise TomevalError(
-                    f"{self.path}: damaged, as it is empty although {SESSIONS} lists a run; "
-                    "restore it from a copy or start again in another folder"
-                )
-        elif domain is not None:
-            _check(folder, domain)
-        sealed = read_seal(folder)
-        if domain is None:
-            db = Database(self.path, SCHEMA_VERSION)
-        else:
-            db = Database(self.path, SCHEMA_VERSION, schema_sql(domain.read.schema))
-        super().__init__(db)
-        self.read_from = db.read_from  # a copy, where readers copy first
-        self.changing = domain is not None
-        with ExitStack() as unless_opened:
-            unless_opened.callback(self._db.close)
-            if domain is None:
-                self.domain = own_domain(self._db)
-                check(self._db, sealed)
+    changing = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.path = folder, folder / EXPERIMENT
+        experiment = read_signed(self.path)
+        if not self.path.exists():
+            raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
+        if not isinstance(experiment, dict):
+            raise Damaged(
+                f"{self.path}: damaged; run the same experiment into the folder again to restore it"
+            )
+        self._begin(experiment)
+        if not self._seeds:
+            raise NothingPlayed(folder)
+        self.domain: Domain = get_domain(str(experiment.get("domain")), str(self.path))
+
+    def _begin(self, experiment: Mapping[str, Any]) -> None:
+        """Read what there is of an experiment; empty: of whichever the files say that it is."""
+        self._experiment = experiment
+        self._files: list[Path] = []
+        self._seeds: dict[int, int] = {}
+        self._open: dict[int, FileIO] = {}
+        self._index: dict[int, dict[int, Place]] = {}
+        self._summaries: dict[int, Summary] = {}
+        self._recent: tuple[int, list[Record]] | None = None
+        self._held: dict[str, frozenset[int]] = {}
+        self._notes: list[dict[str, Any]] = []
+        self._wrong: dict[Path, list[Line]] = {}
+        for path in sorted(self.folder.glob("episodes*.jsonl")):
+            self._read_file(path)
+        for path, lines in self._wrong.items():
+            numbers = ", ".join(str(line.number) for line in lines[:5])
+            logger.warning(
+                "%s: %s not what was written: line %s%s; what stood there counts as not played: "
+                "run the same experiment into the folder again to play it",
+                *(path, "is" if len(lines) == 1 else "are", numbers, ", ..." * (len(lines) > 5)),
+            )
+
+    # Files
+
+    def _read_file(self, path: Path) -> None:
+        number = len(self._files)
+        self._files.append(path)
+        for line in read_lines(path):
+            if line.torn:
+                if line.number > 1:
+                    self._torn(path, line)
+            elif line.number == 1:
+                self._seeds[number] = self._read_head(path, line)
+            elif line.body is None:
+                self._wrong.setdefault(path, []).append(line)
+            elif (head := _EPISODE.match(line.body)) is None:
+                self._notes.append(self._decode(path, line.body))
             else:
-                self.domain = domain
-            if domain is None and (why := strange(folder, self.meta())):
-                raise TomevalError(why)
-            self._db.renew_views(self.domain.read.schema.views)
-            unless_opened.pop_all()
+                place = Place(number, line.offset, line.size, head[3].decode(), int(head[4]))
+                self._enter(int(head[1]), int(head[2]), place)
+
+    def _torn(self, path: Path, line: Line) -> None:
+        """Pass over a line without an end: it is being written, or its writer was killed."""
+
+    def _read_head(self, path: Path, line: Line) -> int:
+        """Check the head of a file; return what its other lines' checksums begin with."""
+        if line.body is None:
+            raise Damaged(f"{path}: damaged, its first line is not what was written; {RESTORE}")
+        head = self._decode(path, line.body)
+        if (version := head.get("tomeval")) != FORMAT:
+            older = "an earlier" if isinstance(version, int) and version < FORMAT else "another"
+            raise TomevalError(
+                f"{path}: written by {older} version of tomeval (format {version}, this one has "
+                f"{FORMAT}); read it with that version, or play the experiment into another folder"
+            )
+        known = self._experiment.get("sha256", head["experiment"])
+        if head["experiment"] != known:
+            names = [f"{said.get('name')!r}" for said in (head, self._experiment)]
+            raise TomevalError(
+                f"{path}: is of the experiment {names[0]}, but {EXPERIMENT} of "
+                f"{'another one with this name' if names[0] == names[1] else names[1]}; one of the "
+                "two is not of this folder: put back the right one"
+            )
+        about = {"name": head.get("name"), "domain": head.get("domain"), "sha256": known}
+        self._experiment = about | dict(self._experiment)
+        return zlib.crc32(line.body)
+
+    def _decode(self, path: Path, body: bytes) -> dict[str, Any]:
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise Damaged(f"{path}: damaged, not readable ({error}); {RESTORE}") from None
+        assert isinstance(data, dict), "the form of a line"
+        return data
+
+    def _enter(self, cell: int, episode: int, place: Place) -> None:
+        """Enter where an episode is; what was over before must be the same."""
+        mine = self._index.setdefault(cell, {})
+        before = mine.get(episode)
+        if before is not None and before.status not in NOT_OVER:
+            if place.status in NOT_OVER:
+                return
+            one, other = (_content(self._data(p)) for p in (before, place))
+            if one != other:
+                where = " and ".join(self._files[p.file].name for p in (before, place))
+                raise Damaged(
+                    f"{self.folder}: episode {episode} of cell {cell} stands there twice, and "
+                    f"differs (in {where}); leave one of the two out"
+                )
+            return
+        mine[episode] = place
+
+    def _data(self, place: Place) -> dict[str, Any]:
+        """Return what the line of an episode holds."""
+        path = self._files[place.file]
+        try:
+            if place.file not in self._open:
+                self._open[place.file] = path.open("rb", buffering=0)
+            file = self._open[place.file]
+            file.seek(place.offset)
+            line = file.read(place.size) or b""
+        except OSError as error:
+            raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
+        if (body := body_of(line, self._seeds[place.file])) is None:
+            raise Damaged(f"{path}: has changed while it was read; {RESTORE}")
+        return self._decode(path, body)
 
     def close(self) -> None:
-        """Close the store, and seal it if it was open for writing."""
-        self._db.close()
-        if self.changing:
-            seal(self.path)
+        """Close its files."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()
 
-    @contextmanager
-    def _writing(self, small: bool = False) -> Iterator[sqlite3.Connection]:
-        """Do all or nothing; `small` tells that one of the small tables is written."""
-        assert self.changing, "open for reading"
-        with self._db.reporting(), self._db.transaction() as db:
-            yield db
-            if small:
-                write_mark(db)
+    def damaged(self, why: object) -> Damaged:
+        """Return the error for a store whose content cannot be trusted."""
+        return Damaged(f"{self.folder}: damaged, not readable as a tomeval run ({why}); {RESTORE}")
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Write all that is written in the block in one transaction, which is faster.
+    # The experiment
 
-        An error inside undoes all of it, unless it is caught inside: then what raised it alone. The
-        block must not wait for anything: what others write meanwhile would be part of it.
+    def meta(self) -> dict[str, Any]:
+        """Return name, domain and ``sha256`` of the experiment; empty if none was begun."""
+        known = {name: self._experiment.get(name) for name in ("name", "domain", "sha256")}
+        return known if self._seeds else {}
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes its experiment itself, see `Experiment.identity`."""
+        return {name: self._experiment.get(name) for name in ("name", "cells")}
+
+    @cached_property
+    def _cells(self) -> list[tuple[int, dict[str, Any]]]:
+        cells = self._experiment.get("cells")
+        if identity_sha256(self.identity()) != self._experiment.get("sha256"):
+            raise self.damaged("its cells differ from those it was started with")
+        return list(enumerate(cells or ()))
+
+    def cells(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return number and definition of every cell; definitions must not be changed."""
+        return list(self._cells)
+
+    def revisions(self) -> dict[str, str]:
+        """Return the revision of every model that was used; empty if unknown."""
+        known: dict[str, str] = {}
+        for note in self._notes:
+            if note.get("note") == "revision":
+                before = known.get(note["model"], "")
+                if before and note["revision"] and note["revision"] != before:
+                    raise TomevalError(
+                        f"{self.folder}: {note['model']} was used at revision {before} and at "
+                        f"{note['revision']}: these episodes are no sample of one player"
+                    )
+                known[note["model"]] = note["revision"] or before
+        return known
+
+    def stops(self) -> dict[int, str]:
+        """Return why cells were stopped, by number."""
+        stops: dict[int, str] = {}
+        for note in self._notes:
+            if note.get("note") == "stopped":
+                stops |= {int(cell): str(reason) for cell, reason in note["cells"].items()}
+        return {cell: reason for cell, reason in stops.items() if reason}
+
+    def until(self) -> dict[str, Any]:
+        """Return what is known of the condition that the run stops by; empty: it has none.
+
+        ``condition``, and by number ``cells`` with ``episodes``, how many each is to have, and why
+        it was ``stopped``; see `tomeval.runs.until.Looks`.
         """
-        with self._writing():
-            yield
+        said: list[dict[str, Any]] = [n["is"] for n in self._notes if n.get("note") == "until"]
+        return said[-1] if said else {}
 
-    def begin(self, identity: Mapping[str, Any], sha256: str, **more: str) -> None:
-        """Write the cells of a new run, once; `more` is noted beside its name."""
-        meta = {"sha256": sha256, "name": identity["name"], "domain": self.domain.name} | more
-        with self._writing(small=True) as db:
-            rows = [(key, json.dumps(value)) for key, value in meta.items()]
-            db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-            for number, cell in enumerate(identity["cells"]):
-                self._insert_cell(db, number, cell)
+    # Which episodes there are
 
-    def _insert_cell(self, db: sqlite3.Connection, number: int, cell: Mapping[str, Any]) -> None:
-        row = self._cell_row(number, cell)
-        db.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(row))})", row)
+    def statuses(self, cell: int) -> dict[int, str]:
+        """Return how the episodes of a cell ended, by episode, in order."""
+        return {episode: place.status for episode, place in self._sorted(cell)}
 
-    def _cell_row(self, number: int, cell: Mapping[str, Any]) -> tuple[Any, ...]:
-        columns = {**cell, **self.domain.read.columns(cell)}
-        typed = [columns[name] for name in self.domain.read.schema.cells]
-        return number, cell["seed"], cell["on_invalid"], json.dumps(cell), *typed
+    def _sorted(self, cell: int) -> list[tuple[int, Place]]:
+        return sorted(self._index.get(cell, {}).items())
 
-    def add(self, cell: int, played: Block | Rows) -> None:
-        """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
-        given = played if isinstance(played, Rows) else Rows.of(cell, played)
-        assert given.cell == cell, f"rows of cell {given.cell}, not of {cell}"
-        keys = {(cell, row[0]) for row in given.episodes}
-        done = {(cell, row[0]) for row in given.episodes if row[1] != FAILED}
-        rows = given.tables()
-        with self._writing() as db:
-            earlier = sorted(keys & _present(db, "episodes", keys))
-            for name in reversed(SUMMED):  # an episode's own row last
-                db.executemany(f"DELETE FROM {name} WHERE cell = ? AND episode = ?", earlier)
-                if rows[name]:
-                    marks = ",".join("?" * len(rows[name][0]))
-                    db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-            write_sums(db, keys)
-            # The replies to a failed episode serve the next attempt.
-            served = sorted(done & _present(db, "answered", keys))
-            db.executemany("DELETE FROM answered WHERE cell = ? AND episode = ?", served)
+    def played_cells(self) -> list[int]:
+        """Return the cells with any episode, in order."""
+        return sorted(self._index)
 
-    def check_revision(self, model: str, revision: str) -> None:
-        """Note the revision of a model; refuse another one, unless the first was unknown."""
-        before = self.revisions().get(model)
-        if before not in (None, "", revision):
-            raise TomevalError(
-                f"{self.path}: {model} was used at revision {before}, but is now "
-                f"{revision or 'of unknown revision'}; use another folder"
+    def lengths(self, cell: int) -> Iterator[tuple[str, int]]:
+        """Yield status and number of steps of each episode of a cell."""
+        return ((place.status, place.steps) for place in self._index.get(cell, {}).values())
+
+    def episodes(self, cell: int, status: str = "") -> list[int]:
+        """Return the stored episodes of a cell, in order; with a status those that have it."""
+        return [e for e, place in self._sorted(cell) if status in ("", place.status)]
+
+    def status(self, cell: int, episode: int) -> str | None:
+        """Return how an episode ended; None if it is not stored."""
+        place = self._index.get(cell, {}).get(episode)
+        return None if place is None else place.status
+
+    def finished_of(self, cell: int) -> Iterator[int]:
+        """Yield the episodes of a cell that need not be played, in order; void ones included."""
+        return (e for e, place in self._sorted(cell) if place.status != FAILED)
+
+    def most_finished(self) -> dict[int, tuple[int, int]]:
+        """Return by cell how many episodes need not be played, and the last of them."""
+        finished = {cell: list(self.finished_of(cell)) for cell in self._index}
+        return {cell: (len(mine), mine[-1]) for cell, mine in finished.items() if mine}
+
+    def failed(self) -> set[tuple[int, int]]:
+        """Return cell and episode of those that got no reply and will be played again."""
+        return {
+            (cell, episode)
+            for cell, mine in self._index.items()
+            for episode, place in mine.items()
+            if place.status == FAILED
+        }
+
+    # What was played
+
+    def record(self, cell: int, episode: int) -> Record:
+        """Return an episode."""
+        return self._record(self._index[cell][episode])
+
+    def _record(self, place: Place) -> Record:
+        schema = self.domain.read.schema
+        try:
+            return Record.of_line(self._data(place), schema.episodes, schema.steps)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self.damaged(repr(error)) from None
+
+    def records(self, cell: int, complete: bool = False) -> Iterator[Record]:
+        """Yield the episodes of a cell, in order; `complete` ones alone if asked for."""
+        every: Iterator[Record]
+        if self._recent and self._recent[0] == cell:
+            every = iter(self._recent[1])
+        elif sum(place.steps for place in self._index.get(cell, {}).values()) <= KEPT:
+            self._recent = cell, list(self._parsed(cell))
+            every = iter(self._recent[1])
+        else:
+            every = self._parsed(cell)
+        return (one for one in every if one.status == COMPLETE) if complete else every
+
+    def _parsed(self, cell: int) -> Iterator[Record]:
+        """Yield the episodes of a cell as they are read; with the last its summary is known."""
+        known, asked = cell in self._summaries, dict[str, Counter[Any]]()
+        spent: dict[tuple[str, bool], list[Any]] = {}
+        for _, place in self._sorted(cell):
+            record = self._record(place)
+            if not known:
+                counts = record.counts(self.domain.read.schema.asked)
+                asked.setdefault(record.status, Counter()).update(counts)
+                for seat, parts in record.spent.items():
+                    spent.setdefault((seat, record.status == FAILED), []).append(parts)
+            yield record
+        if not known:
+            totals = {key: total(parts) for key, parts in spent.items()}
+            self._summaries[cell] = Summary(asked, totals)
+
+    def cells_with(self, text: str) -> frozenset[int]:
+        """Return the cells of which a line holds a text, such as ``"reactions":`` for a column.
+
+        It is found without parsing, so that what only some runs have is soon looked up.
+        """
+        if text not in self._held:
+            pattern = text.encode()
+            heads = (
+                _EPISODE.match(line.body)
+                for number, path in enumerate(self._files)
+                for line in read_lines(path)
+                if number in self._seeds and line.body and pattern in line.body
             )
-        if before != revision:
-            with self._writing(small=True) as db:
-                db.execute("INSERT OR REPLACE INTO revisions VALUES (?, ?)", (model, revision))
+            self._held[text] = frozenset(int(head[1]) for head in heads if head)
+        return self._held[text]
 
-    def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
-        """Keep a reply of an episode that is not finished, so that it is never asked for again."""
-        self.keep_replies([(cell, episode, seat, request, pack(reply))])
+    def summary(self, cell: int) -> Summary:
+        """Return what a cell's episodes come to."""
+        if cell not in self._summaries:
+            for _ in self.records(cell):
+                pass
+        return self._summaries[cell]
 
-    def keep_replies(self, replies: Iterable[tuple[int, int, str, str, bytes]]) -> None:
-        """Keep many replies, as cell, episode, seat, request and packed reply; see `keep_reply`."""
-        last = {row[:4]: row for row in replies}
-        with self._writing() as db:
-            rows = [(*row, of_rows([row])) for row in last.values()]
-            db.executemany("INSERT OR REPLACE INTO answered VALUES (?, ?, ?, ?, ?, ?)", rows)
+    def read(
+        self,
+        table: str,
+        names: Sequence[str],
+        cell: int,
+        episode: int | None = None,
+        complete: bool = False,
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield columns of a cell's episodes, steps or answers, in order.
 
-    def note_stops(self, reasons: Mapping[int, str]) -> None:
-        """Keep why cells play no more for now; an empty reason: the cell is tried again."""
-        before = self.stops()
-        noted = {cell: reason for cell, reason in {**before, **reasons}.items() if reason}
-        if noted != before:
-            rows = [("stopped", json.dumps(noted))] if noted else []
-            with self._writing(small=True) as db:
-                db.execute("DELETE FROM meta WHERE key = 'stopped'")
-                db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+        Parameters
+        ----------
+        table : {"episodes", "steps", "answers", "asked"}
+            ``asked`` holds every question, that for a move included, and what became of it.
+        names : sequence of str
+            Columns; ``details/record/game`` is a value inside one, ``episodes.partner`` a column of
+            the row's episode, and ``steps.round`` one of the step that an answer is of.
+        episode : int, optional
+            Of this one alone.
+        complete : bool
+            Of complete episodes alone.
+        """
+        asked = self.domain.read.schema.asked
+        if episode is None:
+            for record in self.records(cell, complete):
+                yield from record.rows(table, names, asked)
+        elif episode in self._index.get(cell, {}):
+            record = self.record(cell, episode)
+            if not complete or record.status == COMPLETE:
+                yield from record.rows(table, names, asked)
 
-    def note_until(self, said: Mapping[str, Any]) -> None:
-        """Keep what is known of the condition that a run stops by; empty: it has none."""
-        if said != self.until():
-            rows = [("until", json.dumps(said))] if said else []
-            with self._writing(small=True) as db:
-                db.execute("DELETE FROM meta WHERE key = 'until'")
-                db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+    def steps(self, cell: int, episode: int) -> dict[str, list[Any]]:
+        """Return the domain's columns of an episode's steps, in order."""
+        record = self.record(cell, episode)
+        return {name: record.column(name) for name in self.domain.read.schema.steps}
+
+    def last_unread(self, cell: int, episode: int) -> str:
+        """Return the outcome of an episode's last answer that is not valid; empty: none."""
+        said = self.record(cell, episode).asked(self.domain.read.schema.asked)
+        bad = [(step, outcome) for step, _, _, outcome, _ in said if outcome not in _FINE]
+        return max(bad, key=lambda one: one[0])[1] if bad else ""
+
+    def calls(self, cell: int, episode: int) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
+        """Yield step, seat, form and record of every model call of an episode, in order."""
+        place = self._index.get(cell, {}).get(episode)
+        where = self._data(place).get("calls") if place else None
+        if place is None or where is None:
+            return iter(())
+        path = self._files[place.file]
+        name = f"calls{path.name.removeprefix('episodes')}.gz"
+        try:
+            return iter(read_calls(path.with_name(name), *where))
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise Damaged(
+                f"{path.with_name(name)}: damaged, the calls of episode {episode} of cell {cell} "
+                f"are not what was written ({error}); {RESTORE}"
+            ) from None
+
+    @cached_property
+    def replies(self) -> dict[tuple[int, int], dict[tuple[str, str], str]]:
+        """The kept replies by episode that is not over, then by seat and request."""
+        kept: dict[tuple[int, int], dict[tuple[str, str], str]] = {}
+        for number, path in enumerate(self._files):
+            beside = path.with_name(f"replies{path.name.removeprefix('episodes')}")
+            seed = self._seeds.get(number, 0)
+            for line in read_lines(beside, seed) if seed and beside.exists() else ():
+                if line.body is None:
+                    if not line.torn:
+                        logger.warning(
+                            "%s: line %d is not what was written; what it kept is asked for again",
+                            *(beside, line.number),
+                        )
+                elif (head := _REPLY.match(line.body)) is not None:
+                    key = int(head[1]), int(head[2])
+                    if self.status(*key) in (None, *NOT_OVER):
+                        data = self._decode(beside, line.body)
+                        replies = kept.setdefault(key, {})
+                        replies[data["seat"], data["request"]] = data["reply"]
+        return kept
+
+    def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
+        """Return the kept replies to a seat of an unfinished episode, by request."""
+        mine = self.replies.get((cell, episode), {})
+        return {request: reply for (whose, request), reply in mine.items() if whose == seat}
 
 
-def _check(folder: Path, domain: Domain) -> None:
-    """Check a store before it is opened for writing, which would blur what is damaged in it."""
-    try:
-        store = Store(folder)
-    except NothingPlayed:
-        return
-    try:
-        if store.domain.name != domain.name:
-            raise TomevalError(
-                f"{folder}: holds a run of the domain {store.domain.name!r}, but the experiment is "
-                f"of {domain.name!r}; nothing was changed. Choose another folder with --out"
-            )
-    finally:
-        store.close()
+_FINE = (VALID, NOT_ASKED)
 
 
-def _present(db: sqlite3.Connection, table: str, keys: set[Place]) -> set[Place]:
-    """Return episodes that a table has rows of; all of these keys, which are of one cell."""
-    if not keys:
-        return set()
-    sql = f"SELECT DISTINCT cell, episode FROM {table} WHERE cell = ? AND episode BETWEEN ? AND ?"
-    (cell, first), (_, last) = min(keys), max(keys)
-    return set(db.execute(sql, (cell, first, last)))
+def _content(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an episode without what its record says of the machine."""
+    return {name: value for name, value in data.items() if name not in ("calls", "spent")}

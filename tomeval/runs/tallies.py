@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import NamedTuple, TypeVar
 
 from tomeval.core.once import once_each
@@ -22,7 +22,7 @@ from tomeval.core.outcomes import (
 )
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
-from tomeval.runs.rows import Spent, spent_in, total
+from tomeval.runs.spent import Spent, total
 from tomeval.runs.store import Store
 
 T = TypeVar("T")
@@ -39,92 +39,57 @@ def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
 @_once
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
-    counts: dict[int, dict[str, int]] = {}
-    sql = "SELECT cell, status, COUNT(*) FROM episodes GROUP BY cell, status"
-    for cell, status, count in store.query(sql):
-        counts.setdefault(cell, {})[status] = count
-    return counts
+    return {
+        cell: dict(Counter(status for status, _ in store.lengths(cell)))
+        for cell in store.played_cells()
+    }
 
 
 @_once
 def steps(store: Store) -> dict[tuple[int, str], int]:
     """Return how many steps the episodes of each cell and status have."""
-    sql = "SELECT cell, status, SUM(steps) FROM episodes GROUP BY cell, status"
-    return {(cell, status): int(count) for cell, status, count in store.query(sql)}
+    counts: dict[tuple[int, str], int] = {}
+    for cell in store.played_cells():
+        for status, length in store.lengths(cell):
+            counts[cell, status] = counts.get((cell, status), 0) + length
+    return counts
 
 
 def seats(store: Store) -> dict[int, int]:
     """Return how many seats of each cell have model calls."""
-    return dict(store.query("SELECT cell, COUNT(DISTINCT seat) FROM calls GROUP BY cell"))
+    seats_of = {cell: {seat for seat, _ in spent} for cell, spent in _spent(store).items()}
+    return {cell: len(seats) for cell, seats in seats_of.items() if seats}
+
+
+Kinds = Counter[tuple[str, str, str, int]]
+"""How often there was a question, by seat, question, outcome and attempts (0: not known, 2: more).
+"""
+
+
+def _asked(store: Store, cell: int) -> Kinds:
+    """Return what was asked in the episodes of a cell."""
+    return sum(store.summary(cell).asked.values(), Counter())
 
 
 def seats_without_valid_answer(store: Store, cell: int) -> list[str]:
     """Return the seats of a cell that were asked and none of whose answers could be read."""
-    valid = f"SELECT 1 FROM asked WHERE cell = ? AND seat = ? AND outcome = '{VALID}' LIMIT 1"
-    seats = store.query("SELECT DISTINCT seat FROM asked WHERE cell = ?", (cell,))
-    return [seat for (seat,) in seats if not store.query(valid, (cell, seat))]
+    asked = _asked(store, cell)
+    valid = {seat for seat, _, outcome, _ in asked if outcome == VALID}
+    return [seat for seat in dict.fromkeys(key[0] for key in asked) if seat not in valid]
 
 
-@_once
-def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
-    """Return how many answers were invalid in each way, those of void episodes included."""
-    return _invalid_answers(store, _odd(store))
+def invalid_answers(store: Store, own: bool = False) -> dict[int, dict[str, int]]:
+    """Return how many answers were invalid in each way, those of void episodes included.
 
-
-@_once
-def own_invalid_answers(store: Store) -> dict[int, dict[str, int]]:
-    """Return the same of the measured seat's answers, see `Show.own_seat`."""
-    return _invalid_answers(store, _odd_own(store))
-
-
-def _invalid_answers(store: Store, odd: Odd) -> dict[int, dict[str, int]]:
-    counts = {
-        cell: dict.fromkeys(INVALID_REASONS, 0)
-        for (cell,) in store.query("SELECT DISTINCT cell FROM episodes")
-    }
-    for cell, rows in odd.items():
-        for outcome, count, _, _ in rows:
-            if outcome in INVALID_REASONS:
-                counts[cell][outcome] += count
+    `own` counts those of the measured seat alone, see `Show.own_seat`.
+    """
+    counts = {cell: dict.fromkeys(INVALID_REASONS, 0) for cell in store.played_cells()}
+    whose = store.domain.show.own_seat if own else ""
+    for cell, count in counts.items():
+        for (seat, _, outcome, _), number in _asked(store, cell).items():
+            if outcome in count and whose in ("", seat):
+                count[outcome] += number
     return counts
-
-
-_ODD = f"outcome != '{VALID}' OR attempts != 1"
-
-Odd = dict[int, list[tuple[str, int, int, int]]]
-"""By cell the answers that were not valid at once: those of each outcome.
-
-Their number, how many were asked for again, and of how many that is not known. Nearly all answers
-are valid at once: counting the others is far cheaper than testing every one.
-"""
-
-
-@_once
-def _odd(store: Store) -> Odd:
-    """Return the answers of all seats that were not valid at once."""
-    return _not_at_once(store, "1")
-
-
-@_once
-def _odd_own(store: Store) -> Odd:
-    """Return those of the measured seat."""
-    return _not_at_once(store, own) if (own := _own(store)) != "1" else _odd(store)
-
-
-def _not_at_once(store: Store, where: str) -> Odd:
-    odd: Odd = {}
-    sql = f"SELECT cell, {_COUNTS} FROM asked WHERE ({_ODD}) AND ({where}) GROUP BY cell, outcome"
-    for cell, *row in store.query(sql):
-        odd.setdefault(cell, []).append(tuple(row))
-    return odd
-
-
-def _own(store: Store) -> str:
-    """Return SQL over the view ``asked``: the measured seat's answers."""
-    return f"seat = '{store.domain.show.own_seat}'" if store.domain.show.own_seat else "1"
-
-
-_COUNTS = "outcome, COUNT(*), SUM(attempts > 1), SUM(attempts = 0)"
 
 
 def void_reasons(store: Store) -> Counter[str]:
@@ -132,27 +97,24 @@ def void_reasons(store: Store) -> Counter[str]:
 
     Earlier ones ended nothing: questions asked aside, for example.
     """
-    ends = (
-        "SELECT cell, episode, MAX(step) AS step FROM asked JOIN episodes USING (cell, episode) "
-        f"WHERE status = '{VOID}' GROUP BY cell, episode"
-    )
-    rows = store.query(
-        f"SELECT outcome, COUNT(*) FROM asked JOIN ({ends}) USING (cell, episode, step) "
-        f"WHERE outcome != '{VALID}' GROUP BY outcome"
-    )
     known = set(INVALID_REASONS) - {BACKEND_ERROR}
-    return Counter({outcome: count for outcome, count in rows if outcome in known})
+    reasons: Counter[str] = Counter()
+    for cell in store.played_cells():
+        for episode in store.episodes(cell, VOID):
+            asked = list(store.read("asked", ("step", "outcome"), cell, episode))
+            last = max((step for step, _ in asked), default=0)
+            reasons.update(why for step, why in asked if step == last and why in known)
+    return reasons
 
 
 def unanswered(store: Store) -> Counter[str]:
     """Return how many questions of each form got no reply in episodes that went on without it."""
-    rows = store.query(
-        "SELECT question, COUNT(*) FROM asked JOIN episodes USING (cell, episode) "
-        f"WHERE status = '{COMPLETE}' AND asked.outcome = '{BACKEND_ERROR}' GROUP BY question"
-    )
     by_form: Counter[str] = Counter()
-    for question, count in rows:
-        by_form[question.partition(" ")[0]] += count
+    for cell in store.played_cells():
+        asked = store.summary(cell).asked.get(COMPLETE, Counter())
+        for (_, question, outcome, _), count in asked.items():
+            if outcome == BACKEND_ERROR:
+                by_form[question.partition(" ")[0]] += count
     return by_form
 
 
@@ -182,46 +144,36 @@ NO_ANSWERS = dict.fromkeys((INVALID.name, REASK.name, LENIENT_RATE.name), math.n
 """The rates of a cell without answers."""
 
 
-@_once
-def rates(store: Store) -> dict[int, dict[str, float]]:
-    """Return by cell the rates of the measured seat's answers, see `Answers.rates`, and `LENIENT`.
+def rates_of(store: Store, cell: int) -> dict[str, float]:
+    """Return the rates of the measured seat's answers, see `Answers.rates`, and `LENIENT`.
 
-    Cells without answers are left out.
+    `NO_ANSWERS` where nothing was answered.
     """
-    loose = _lenient(store)
-    odd = {*_odd_own(store), *loose}
-    counted = answers(store, sorted(odd), _own(store))
-    by_cell = {
-        cell: said.rates() | _lenient_share(said, loose.get(cell, 0))
-        for cell, said in counted.items()
-        if said.asked
-    }
-    # In all other cells, by far the most, one answer is enough to know: none need be counted.
-    one = "SELECT 1 FROM asked WHERE cell = ? LIMIT 1"
-    plain = [cell for (cell,) in store.query("SELECT cell FROM cells") if cell not in odd]
-    usual = Answers(asked=1).rates() | {LENIENT_RATE.name: 0.0}
-    return by_cell | {cell: dict(usual) for cell in plain if store.query(one, (cell,))}
+    said = answers(store, [cell], _own(store))[cell]
+    if not said.asked:
+        return dict(NO_ANSWERS)
+    loose = math.nan if said.recorded else _lenient(store, cell) / said.asked
+    return said.rates() | {LENIENT_RATE.name: loose}
 
 
-def _lenient(store: Store) -> dict[int, int]:
-    """Return how many of the measured seat's answers were read leniently, where any was."""
-    by_cell: dict[int, int] = {}
-    if not store.query("SELECT 1 FROM calls LIMIT 1"):
-        return by_cell
-    for (cell, seat, _), said in _spent(store).items():
-        if said.lenient and seat == (store.domain.show.own_seat or seat):
-            by_cell[cell] = by_cell.get(cell, 0) + said.lenient
-    return by_cell
+def rates(store: Store) -> dict[int, dict[str, float]]:
+    """Return `rates_of` by cell, without cells that have no answers."""
+    of = {cell: rates_of(store, cell) for cell in store.played_cells()}
+    return {cell: some for cell, some in of.items() if not math.isnan(some[INVALID.name])}
+
+
+def _lenient(store: Store, cell: int) -> int:
+    """Return how many of the measured seat's answers were read leniently."""
+    whose, spent = store.domain.show.own_seat, store.summary(cell).spent
+    return sum(said.lenient for (seat, _), said in spent.items() if whose in ("", seat))
 
 
 def enforced_cells(store: Store) -> dict[int, int]:
     """Return how many replies the server held to a form, by cell, where there is any."""
-    held: dict[int, int] = {}
-    if store.query("SELECT 1 FROM calls LIMIT 1"):
-        for (cell, _, _), said in _spent(store).items():
-            if said.enforced:
-                held[cell] = held.get(cell, 0) + said.enforced
-    return held
+    held = {
+        cell: sum(said.enforced for said in spent.values()) for cell, spent in _spent(store).items()
+    }
+    return {cell: count for cell, count in held.items() if count}
 
 
 def invalid_rates(store: Store) -> dict[int, float]:
@@ -229,13 +181,9 @@ def invalid_rates(store: Store) -> dict[int, float]:
     return {cell: of_cell[INVALID.name] for cell, of_cell in rates(store).items()}
 
 
-def invalid_rate(store: Store, cells: Sequence[int], where: str) -> float:
+def invalid_rate(store: Store, cells: Sequence[int], among: Among) -> float:
     """Return the share of invalid answers of some cells and questions; NaN without answers."""
-    return pooled(store, cells, where)[INVALID.name]
-
-
-def _lenient_share(said: Answers, loose: int) -> dict[str, float]:
-    return {LENIENT_RATE.name: math.nan if said.recorded else loose / said.asked}
+    return pooled(store, cells, among)[INVALID.name]
 
 
 def lenient_rate(store: Store, cells: Sequence[int]) -> float:
@@ -244,53 +192,59 @@ def lenient_rate(store: Store, cells: Sequence[int]) -> float:
     asked = sum(one.asked for one in counted)
     if not asked or any(one.recorded for one in counted):
         return math.nan
-    loose = _lenient(store)
-    return sum(loose.get(cell, 0) for cell in cells) / asked
+    return sum(_lenient(store, cell) for cell in cells) / asked
 
 
-def pooled(store: Store, cells: Sequence[int], where: str) -> dict[str, float]:
+def pooled(store: Store, cells: Sequence[int], among: Among) -> dict[str, float]:
     """Return the rates of some cells and questions taken together, see `Answers.rates`."""
-    counted = answers(store, cells, where).values()
+    counted = answers(store, cells, among).values()
     return Answers(*(sum(counts) for counts in zip(*counted, strict=True))).rates()
 
 
-def answers(store: Store, cells: Sequence[int], where: str = "1") -> dict[int, Answers]:
-    """Return by cell what `Answers` counts.
+Among = Callable[[str, str], bool]
+"""Tells of a seat and a question whether its answers count."""
 
-    `where` narrows the questions: SQL over the view ``asked``.
-    """
+
+def _all(seat: str, question: str) -> bool:
+    return True
+
+
+def _own(store: Store) -> Among:
+    """Return what tells the measured seat's answers."""
+    own = store.domain.show.own_seat
+    return (lambda seat, question: seat == own) if own else _all
+
+
+def answers(store: Store, cells: Sequence[int], among: Among = _all) -> dict[int, Answers]:
+    """Return by cell what `Answers` counts, of the questions that `among` tells."""
     by_cell = {}
-    every = _odd(store) if where == "1" else None
     for cell in cells:
-        here = f"FROM asked WHERE cell = ? AND ({where})"
-        asked, bad, again = store.query(f"SELECT COUNT(*) {here}", (cell,))[0][0], 0, 0
-        recorded = 0
-        sql = f"SELECT {_COUNTS} {here} AND ({_ODD}) GROUP BY outcome"
-        rows = store.query(sql, (cell,)) if every is None else every.get(cell, [])
-        for outcome, count, repeated, unknown in rows:
-            if outcome == VALID or (outcome in INVALID_REASONS and outcome != BACKEND_ERROR):
+        bad = again = asked = recorded = 0
+        for (seat, question, outcome, attempts), count in _asked(store, cell).items():
+            answered = outcome == VALID or outcome in INVALID_REASONS
+            if answered and outcome != BACKEND_ERROR and among(seat, question):
+                asked += count
                 bad += count * (outcome != VALID)
-                again += repeated
-                recorded += unknown
-            else:
-                asked -= count
+                again += count * (attempts > 1)
+                recorded += count * (attempts == 0)
         by_cell[cell] = Answers(bad, again, asked, recorded)
     return by_cell
 
 
-_spent = _once(spent_in)
-
-
 @_once
-def _waiting(store: Store) -> dict[tuple[int, str], Spent]:
-    """Return what the replies came to that are kept for episodes that are not finished."""
-    fields = ("usage.prompt", "usage.completion", "usage.cached", "details.cost")
-    sums = ", ".join(f"SUM(json_extract(said, '$.{field}'))" for field in fields)
-    rows = store.query(
-        f"SELECT cell, seat, COUNT(*), COUNT(said), {sums} FROM "
-        "(SELECT cell, seat, readable(reply) AS said FROM answered LIMIT -1) GROUP BY cell, seat"
-    )
-    return {(cell, seat): Spent(*counts) for cell, seat, *counts in rows}
+def _spent(store: Store) -> dict[int, dict[tuple[str, bool], Spent]]:
+    """Return what calls came to by cell, then by seat and whether the episode failed."""
+    return {cell: store.summary(cell).spent for cell in store.played_cells()}
+
+
+def _waiting(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
+    """Yield what the replies came to that are kept for episodes that are not finished."""
+    for (cell, _), replies in store.replies.items():
+        for (seat, _), text in replies.items():
+            reply = json.loads(text)
+            usage, cost = reply.get("usage") or {}, (reply.get("details") or {}).get("cost")
+            prompt, completion, cached = map(usage.get, ("prompt", "completion", "cached"))
+            yield (cell, seat), Spent(1, 1, prompt, completion, cached, cost)
 
 
 def _by(parts: Iterable[tuple[T, Spent]]) -> dict[T, Spent]:
@@ -303,7 +257,7 @@ def _by(parts: Iterable[tuple[T, Spent]]) -> dict[T, Spent]:
 
 def usage(store: Store) -> dict[int, dict[str, float]]:
     """Return the logged model calls, their tokens, and their cost if prices were given."""
-    return _usage((cell, part) for (cell, _, _), part in _spent(store).items())
+    return _usage((cell, part) for cell, spent in _spent(store).items() for part in spent.values())
 
 
 def paid(store: Store) -> dict[int, dict[str, float]]:
@@ -317,10 +271,11 @@ def paid(store: Store) -> dict[int, dict[str, float]]:
 
 def _replied(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
     """Yield by cell and seat what replies came to, each of which counts once."""
-    for (cell, seat, failed), part in _spent(store).items():
-        if not failed:
-            yield (cell, seat), part
-    yield from _waiting(store).items()
+    for cell, spent in _spent(store).items():
+        for (seat, failed), part in spent.items():
+            if not failed:
+                yield (cell, seat), part
+    yield from _waiting(store)
 
 
 def _usage(parts: Iterable[tuple[int, Spent]]) -> dict[int, dict[str, float]]:
@@ -391,14 +346,9 @@ def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
     }
 
 
-@_once
 def unfinished(store: Store) -> dict[int, int]:
     """Return how many episodes were begun and have not ended: broken off, or still under way."""
-    sql = (
-        "SELECT cell, COUNT(DISTINCT episode) FROM answered a WHERE NOT EXISTS (SELECT 1 FROM "
-        "episodes e WHERE e.cell = a.cell AND e.episode = a.episode) GROUP BY cell"
-    )
-    return dict(store.query(sql))
+    return dict(Counter(cell for cell, e in store.replies if store.status(cell, e) is None))
 
 
 def failures(store: Store) -> Counter[str]:
@@ -417,27 +367,24 @@ def faults(store: Store) -> Counter[str]:
 
 def _said_in_calls(store: Store, status: str, name: str) -> Iterator[str]:
     """Yield a text of the calls of episodes that ended so, where it is there."""
-    # Read here, not by SQLite: a reason may hold half a surrogate pair, which its texts cannot.
-    rows = store.query(
-        "SELECT unpacked(record) FROM episodes CROSS JOIN calls USING (cell, episode) "
-        "WHERE status = ? AND json_type(readable(record), ?) = 'text'",
-        (status, f"$.{name}"),
-    )
-    return (str(json.loads(record)[name]) for (record,) in rows)
+    for cell in store.played_cells():
+        for episode in store.episodes(cell, status):
+            for *_, record in store.calls(cell, episode):
+                if isinstance(said := record.get(name), str):
+                    yield said
 
 
 def lenient_replies(store: Store, most: int) -> dict[int, tuple[int, str]]:
     """Return (episode, reply): each cell's longest that was read leniently, the longest first."""
     replies = {}
-    for cell in _lenient(store):
-        ((episode, record, _),) = store.query(
-            "SELECT episode, unpacked(record), "
-            "MAX(LENGTH(json_extract(readable(record), '$.reply.text'))) FROM calls "
-            f"WHERE cell = ? AND {_own(store)} "
-            f"AND json_type(readable(record), '$.{LENIENT}') = 'true'",
-            (cell,),
+    for cell in filter(partial(_lenient, store), store.played_cells()):
+        found = (
+            (episode, str(record["reply"]["text"]))
+            for episode in store.episodes(cell)
+            for _, seat, _, record in store.calls(cell, episode)
+            if record.get(LENIENT) is True and _own(store)(seat, "")
         )
-        replies[cell] = episode, str(json.loads(record)["reply"]["text"])
+        replies[cell] = max(found, key=lambda one: len(one[1]))
     longest = sorted(replies, key=lambda cell: (-len(replies[cell][1]), cell))[:most]
     return {cell: replies[cell] for cell in longest}
 
@@ -447,5 +394,10 @@ def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int
 
     `cells` are those to count in; default: all.
     """
-    counted = [said for (cell, *_), said in _spent(store).items() if cells is None or cell in cells]
-    return sum(said.low for said in counted), sum(said.scored for said in counted)
+    of = [
+        part
+        for c, spent in _spent(store).items()
+        if cells is None or c in cells
+        for part in spent.values()
+    ]
+    return sum(said.low for said in of), sum(said.scored for said in of)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
     from tomeval.runs.measures import FloatArray, Measure
     from tomeval.runs.store import Store
+    from tomeval.runs.writing import WritableStore
 
 FORMS = "width(MEASURE) < NUMBER or decided(A, B)"
 AT_MOST = 10
@@ -237,12 +238,12 @@ class Looks:
     ----------
     experiment : Experiment
         With a condition, which was checked.
-    store : Store
-        Of the run, open for writing. What was found is kept in it, so that a run that was killed
+    store : WritableStore
+        Of the run. What was found is kept in it, so that a run that was killed
         goes on from the last look.
     """
 
-    def __init__(self, experiment: Experiment, store: Store) -> None:
+    def __init__(self, experiment: Experiment, store: WritableStore) -> None:
         self._store, self._goals, self._text = store, goals(experiment), experiment.until
         self._batch, self._most = experiment.episodes, most_episodes(experiment)
         before = store.until()

@@ -14,7 +14,7 @@ from tomeval.domains.arena.players import together
 from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.scripts import SCRIPTS
 from tomeval.domains.arena.seating import play_one
-from tomeval.domains.arena.storing import SCHEMA, as_block
+from tomeval.domains.arena.storing import SCHEMA, as_record, step_records
 from tomeval.domains.arena.tables import ASIDE, result_rows, run_facts, run_notes
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.domains.seated.described import option_names, worded
@@ -68,11 +68,12 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    play=play_of(play_one, as_block),
+    play=play_of(play_one, as_record),
     read=Read(
         SCHEMA,
         columns=_columns,
         cell=ArenaRunCell,
+        step_records=step_records,
         data={"games": lambda store: True},
     ),
     show=Show(
@@ -95,6 +96,7 @@ ARENA = Domain(
         panel=("game", "others"),
         unit="deal",
         shares_draws=("game",),
+        named=("game",),
         drawn="seating",
         words=_words,
         worded=_worded,

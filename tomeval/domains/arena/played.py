@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -248,9 +247,9 @@ def replay(
 
 
 def actions_of(rows: Iterable[tuple[Any, ...]]) -> dict[int, dict[int, Action]]:
-    """Return actions by stage and seat from rows of (stage, seat, JSON or None)."""
+    """Return actions by stage and seat from rows of (stage, seat, action as stored or None)."""
     by_stage: dict[int, dict[int, Action]] = {}
     for stage, seat, action in rows:
         if action is not None:
-            by_stage.setdefault(stage, {})[seat] = frozen(json.loads(action))
+            by_stage.setdefault(stage, {})[seat] = frozen(action)
     return by_stage

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -190,7 +189,7 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
     for episode, status, deal, ending, rounds, *lists in cell.store.read(
         "episodes", _GAME, cell.number
     ):
-        seats, roles, teams, rewards, wins, marks = map(json.loads, lists)
+        seats, roles, teams, rewards, wins, marks = lists
         players = [""] * len(seats)
         for slot, seat in enumerate(seats):
             players[seat] = names[slot]
@@ -220,7 +219,7 @@ def _error(row: tuple[Any, ...], policy: str, marks: Sequence[Any]) -> ErrorReco
     last = stage >= len(marks) - 1
     return ErrorRecord(
         seat,
-        json.loads(tries)[-1][0] if tries else "backend",
+        tries[-1][0] if tries else "backend",
         fatal=fatal,
         decided=fatal and (verdict == "invalid" or policy == "forfeit" or last),
         repaired=outcome == VALID,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -159,7 +158,7 @@ def _read(cell: ArenaRunCell) -> Played:
     mine = [row for row in rows if row[2] == 0]
     answer = ("episode", "step", "outcome", "value")
     probes = list(store.read("answers", answer, number, complete=True))
-    told = [json.loads(row[3]) for row in probes]
+    told = [row[3] for row in probes]
     asked = {(row[0], row[1]) for row in probes}
 
     def column(index: int, kind: type = np.int64) -> Any:

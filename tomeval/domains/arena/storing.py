@@ -1,18 +1,19 @@
-"""Played games as rows of the store, and its columns and views."""
+"""Played games as records of the store, and back."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, LENIENT
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.played import Decision, PlayedGame, Probed
 from tomeval.domains.arena.solver import Bound
-from tomeval.runs.domain import Block
-from tomeval.runs.schema import Schema
+from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
 
 _BOUNDS = ("best", "chosen", "regret", "tom_regret")
@@ -20,32 +21,32 @@ _VALUES = [f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")]
 _PAYOFFS = ("step_payoff", "step_best", "step_reply")
 
 _EPISODES = {
-    "deal": "INTEGER NOT NULL",
-    "role": "TEXT NOT NULL",
+    "deal": "INTEGER",
+    "role": "TEXT",
     "reward": "REAL",
     "won": "REAL",
-    "rounds": "INTEGER NOT NULL",
-    "ending": "TEXT NOT NULL",
-    "seats": "TEXT NOT NULL",
-    "roles": "TEXT NOT NULL",
-    "teams": "TEXT NOT NULL",
-    "rewards": "TEXT NOT NULL",
-    "wins": "TEXT NOT NULL",
-    "marks": "TEXT NOT NULL",
+    "rounds": "INTEGER",
+    "ending": "TEXT",
+    "seats": "TEXT",
+    "roles": "TEXT",
+    "teams": "TEXT",
+    "rewards": "TEXT",
+    "wins": "TEXT",
+    "marks": "TEXT",
 }
 """`deal` groups games that share a deal; `role`, `reward` and `won` are the subject's; `seats` is
 the seat of every player, the subject first; the lists after it are by seat."""
 
 _STEPS = {
-    "stage": "INTEGER NOT NULL",
-    "round": "INTEGER NOT NULL",
-    "seat": "INTEGER NOT NULL",
-    "slot": "INTEGER NOT NULL",
-    "kind": "TEXT NOT NULL",
+    "stage": "INTEGER",
+    "round": "INTEGER",
+    "seat": "INTEGER",
+    "slot": "INTEGER",
+    "kind": "TEXT",
     "action": "TEXT",
-    "verdict": "TEXT NOT NULL",
-    "outcome": "TEXT NOT NULL",
-    "attempts": "INTEGER NOT NULL",
+    "verdict": "TEXT",
+    "outcome": "TEXT",
+    "attempts": "INTEGER",
     "error": "TEXT",
     "tries": "TEXT",
     **dict.fromkeys(_VALUES, "REAL"),
@@ -56,69 +57,72 @@ _STEPS = {
 """One row per decision of any seat. `action` is JSON, null if nothing counted; `tries` are the
 refused attempts as [error, words]; `error` is the type of the last one if there was no other."""
 
-_SLOT = f"CASE slot WHEN 0 THEN '{SUBJECT}' ELSE 'other_' || slot END"
 
-_VIEWS = f"""
-CREATE VIEW step_records AS
-SELECT c.game, c.player, c.others, c.seed, c.on_invalid,
-       json_extract(c.definition, '$.players[0].model') AS model,
-       json_extract(c.definition, '$.players[0].strategy') AS strategy,
-       json_extract(c.definition, '$.templates') AS templates_sha256,
-       s.cell, s.episode, e.status, e.deal, e.ending, s.step, s.stage, s.round, s.seat, s.slot,
-       json_extract(c.definition, '$.players[' || s.slot || '].name') AS name,
-       json_extract(e.roles, '$[' || s.seat || ']') AS role,
-       s.kind, s.action, s.verdict, s.outcome, s.attempts, s.error, s.tries,
-       {", ".join(f"s.{name}" for name in _VALUES)}, s.reply,
-       {", ".join(f"s.{name}" for name in _PAYOFFS)},
-       (SELECT json_group_object(question, json(value)) FROM answers p WHERE p.cell = s.cell
-        AND p.episode = s.episode AND p.step = s.step) AS probes,
-       json_extract(s.details, '$.{LENIENT}') AS lenient, s.details
-FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
-CREATE VIEW asked AS
-SELECT cell, episode, step, {_SLOT} AS seat, kind AS question, outcome, attempts FROM steps
-UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
-"""
-
-SCHEMA = Schema(
-    cells=dict.fromkeys(("player", "game", "others"), "TEXT NOT NULL"),
-    episodes=_EPISODES,
-    steps=_STEPS,
-    views=_VIEWS,
-)
+def _asked(record: Record) -> list[tuple[Column, ...]]:
+    """Return what was asked for each decision."""
+    seats = [_slot_name(slot) for slot in record.column("slot")]
+    names = ("kind", "outcome", "attempts")
+    return [(seats, *(record.columns.get(name) for name in names))]
 
 
-def as_block(games: Sequence[PlayedGame]) -> Block:
-    """Return played games as the rows that are stored."""
-    return Block(
-        [_episode(game) for game in games],
-        [_step(game.index, decision) for game in games for decision in game.decisions],
-        answers=[row for game in games for row in _answers(game)],
-        calls=[
-            (game.index, number, _slot_name(slot), form, record)
-            for game in games
-            for number, slot, form, record in game.calls
-        ],
-    )
+SCHEMA = Schema(episodes=_EPISODES, steps=_STEPS, asked=_asked)
+
+_FIRST = ("stage", "round", "seat", "slot")
+_LAST = ("kind", "action", "verdict", "outcome", "attempts", "error", "tries", *_VALUES, "reply")
 
 
-def _episode(game: PlayedGame) -> tuple[Any, ...]:
+def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield all of every decision of some cells, by column."""
+    for number, definition in store.cells():
+        if number not in cells:
+            continue
+        told, players = store.domain.read.columns(definition), definition["players"]
+        about: dict[str, Any] = {name: told[name] for name in ("game", "player", "others")}
+        about |= {name: definition[name] for name in ("seed", "on_invalid")}
+        about |= {name: players[0].get(name) for name in ("model", "strategy")}
+        about["templates_sha256"] = definition.get("templates")
+        for record in store.records(number):
+            own = {"cell": number, "episode": record.episode, "status": record.status}
+            own |= {name: record.own[name] for name in ("deal", "ending")}
+            probes: dict[int, dict[str, Any]] = {}
+            for answer in record.answers:
+                probes.setdefault(answer[0], {})[answer[2]] = answer[5]
+            columns = (record.column(name) for name in _STEPS)
+            for step, values in enumerate(zip(*columns, strict=True), 1):
+                row = dict(zip(_STEPS, values, strict=True))
+                said = {"step": step} | {name: row[name] for name in _FIRST}
+                said["name"] = players[row["slot"]]["name"]
+                said["role"] = record.own["roles"][row["seat"]]
+                said |= {name: row[name] for name in (*_LAST, *_PAYOFFS)}
+                said["probes"] = json.dumps(probes.get(step, {}), separators=(",", ":"))
+                said["lenient"] = (row["details"] or {}).get(LENIENT)
+                yield about | own | said | {"details": row["details"]}
+
+
+def as_record(game: PlayedGame) -> Record:
+    """Return a played game as it is stored."""
     seat = game.seats[0]
-    lists = (game.seats, game.roles, game.teams, game.rewards, game.wins, game.record)
-    return (
-        game.index,
-        game.status,
-        len(game.decisions),
-        game.deal,
-        game.roles[seat],
-        game.rewards[seat] if game.rewards else None,
-        game.wins[seat] if game.wins else None,
-        game.rounds,
-        game.ending,
-        *map(json.dumps, lists),
-    )
+    own = {
+        "deal": game.deal,
+        "role": game.roles[seat],
+        "reward": game.rewards[seat] if game.rewards else None,
+        "won": game.wins[seat] if game.wins else None,
+        "rounds": game.rounds,
+        "ending": game.ending,
+        "seats": game.seats,
+        "roles": game.roles,
+        "teams": game.teams,
+        "rewards": game.rewards,
+        "wins": game.wins,
+        "marks": game.record,
+    }
+    rows = [_step(decision) for decision in game.decisions]
+    columns = {name: [row[name] for row in rows] for name in _STEPS}
+    calls = [(number, _slot_name(slot), form, call) for number, slot, form, call in game.calls]
+    return Record(game.index, game.status, len(rows), own, columns, list(_answers(game)), calls)
 
 
-def _step(episode: int, row: Decision) -> tuple[Any, ...]:
+def _step(row: Decision) -> dict[str, Any]:
     answer, worth = row.answer, row.worth
     counted = row.verdict in ("valid", "default")
     values: list[float | None] = []
@@ -128,41 +132,28 @@ def _step(episode: int, row: Decision) -> tuple[Any, ...]:
     step = None if worth is None else worth.step
     payoffs = (None,) * 3 if step is None else tuple(map(_number, step))
     replied = worth is not None and worth.tom_regret is not None
-    return (
-        episode,
-        row.number,
-        row.stage,
-        row.round,
-        row.seat,
-        row.slot,
-        row.kind,
-        json.dumps(row.action) if counted else None,
-        row.verdict,
-        answer.outcome,
-        answer.attempts,
-        row.error.error or None if not counted or row.verdict == "default" else None,
-        json.dumps(answer.tries) if answer.tries else None,
-        *values,
-        json.dumps(worth.reply) if replied and worth is not None else None,
-        *payoffs,
-        json.dumps(answer.details) if answer.details else None,
-    )
+    return {
+        **{"stage": row.stage, "round": row.round, "seat": row.seat, "slot": row.slot},
+        "kind": row.kind,
+        "action": row.action if counted else None,
+        "verdict": row.verdict,
+        "outcome": answer.outcome,
+        "attempts": answer.attempts,
+        "error": row.error.error or None if not counted or row.verdict == "default" else None,
+        "tries": answer.tries or None,
+        **dict(zip(_VALUES, values, strict=True)),
+        "reply": worth.reply if replied and worth is not None else None,
+        **dict(zip(_PAYOFFS, payoffs, strict=True)),
+        "details": answer.details or None,
+    }
 
 
 def _answers(game: PlayedGame) -> Iterator[tuple[Any, ...]]:
     for row in game.decisions:
         for probed in row.probed:
-            answer = probed.answer
-            yield (
-                game.index,
-                row.number,
-                _slot_name(row.slot),
-                probed.probe.question,
-                answer.outcome,
-                answer.attempts,
-                json.dumps(_told(probed)),
-                answer.raw,
-            )
+            answer, question = probed.answer, probed.probe.question
+            about = (row.number, _slot_name(row.slot), question, answer.outcome, answer.attempts)
+            yield (*about, _told(probed), answer.raw)
 
 
 def _told(probed: Probed) -> dict[str, Any]:
@@ -184,49 +175,53 @@ def _number(value: float) -> float | None:
 
 def calls_by_step(store: Store, cell: int, episode: int) -> list[int]:
     """Return the steps of a game in which a model was called."""
-    sql = "SELECT DISTINCT step FROM calls WHERE cell = ? AND episode = ?"
-    return [step for (step,) in store.query(sql, (cell, episode))]
+    return sorted({step for step, *_ in store.calls(cell, episode)})
 
 
 def statuses(store: Store, cells: Sequence[int]) -> dict[str, int]:
     """Return how many games have each status."""
-    sql = f"SELECT status, COUNT(*) FROM episodes WHERE {_among(cells)} GROUP BY status"
-    return dict(store.query(sql))
+    return dict(Counter(status for cell in cells for status in store.statuses(cell).values()))
 
 
 def who_ended(store: Store, cells: Sequence[int]) -> list[tuple[str, int]]:
     """Return whose answers ended how many games, most first."""
-    return store.query(
-        "SELECT name, COUNT(DISTINCT cell || '/' || episode) FROM step_records "
-        f"WHERE {_among(cells)} AND status != ? AND verdict = 'invalid' "
-        "GROUP BY name ORDER BY 2 DESC, 1",
-        (COMPLETE,),
-    )
+    ended: Counter[str] = Counter()
+    names = {n: [who["name"] for who in told["players"]] for n, told in store.cells()}
+    for cell in cells:
+        for record in (
+            store.records(cell) if set(store.statuses(cell).values()) > {COMPLETE} else ()
+        ):
+            if record.status != COMPLETE:
+                rows = zip(record.column("slot"), record.column("verdict"), strict=True)
+                ended.update({names[cell][slot] for slot, verdict in rows if verdict == "invalid"})
+    return sorted(ended.items(), key=lambda one: (-one[1], one[0]))
 
 
 def valued(store: Store, cells: Sequence[int]) -> tuple[int, int]:
     """Return how many decisions of subjects have values, and of how many they are only bounded."""
-    [counts] = store.query(
-        "SELECT COUNT(regret_low), COALESCE(SUM(regret_low < regret_high), 0) FROM step_records "
-        f"WHERE {_among(cells)} AND slot = 0 AND status = ?",
-        (COMPLETE,),
-    )
-    return counts[0], counts[1]
+    names = ("slot", "regret_low", "regret_high")
+    ends = [
+        (low, high)
+        for cell in cells
+        for slot, low, high in store.read("steps", names, cell, complete=True)
+        if slot == 0 and low is not None
+    ]
+    return len(ends), sum(low < high for low, high in ends)
 
 
+@once_each
 def cells_without_values(store: Store) -> set[int]:
     """Return the cells with games in which no decision has values."""
-    rows = store.query("SELECT cell FROM steps GROUP BY cell HAVING COUNT(regret_low) = 0")
-    return {cell for (cell,) in rows}
+    return {*store.played_cells()} - store.cells_with('"regret_low":')
 
 
 def attainable(store: Store, cells: Sequence[int]) -> list[tuple[int, int, int]]:
     """Return cell, questions with answers, and those of which what is attainable is known."""
-    return store.query(
-        "SELECT cell, COUNT(*), COUNT(json_extract(value, '$.attainable')) FROM answers "
-        f"WHERE {_among(cells)} AND value IS NOT NULL GROUP BY cell"
-    )
-
-
-def _among(cells: Sequence[int]) -> str:
-    return f"cell IN ({', '.join(map(str, cells))})"
+    found = []
+    for cell in cells:
+        values = [
+            value for (value,) in store.read("answers", ("value",), cell) if value is not None
+        ]
+        known = [value for value in values if value.get("attainable") is not None]
+        found += [(cell, len(values), len(known))] if values else []
+    return found

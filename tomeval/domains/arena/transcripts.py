@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -90,7 +89,7 @@ def retell(store: Store, cell: ArenaRunCell, episode: int) -> Retold:
     """Return a recorded game, played again from its record."""
     [recorded] = store.read("episodes", _GAME, cell.number, episode)
     status, deal, ending, *lists = recorded
-    seats, roles, rewards, wins, marks = map(json.loads, lists)
+    seats, roles, rewards, wins, marks = lists
     steps = store.read("steps", _STEP, cell.number, episode)
     rows = [{**dict(zip(_STEP, row, strict=True)), "probes": []} for row in steps]
     struck, by_step = struck_seats(marks), {row["step"]: row for row in rows}
@@ -147,7 +146,7 @@ def known_to(names: Sequence[str], event: Event) -> str:
 
 def _notes(game: ArenaGame[Any], row: dict[str, Any], silent: bool) -> list[str]:
     """Say what went wrong with a decision, what it was worth and what it predicted."""
-    tries = json.loads(row["tries"] or "[]")
+    tries = row["tries"] or ()
     notes = [f"[refused attempt, {error} error: {why}]" for error, why in tries]
     if row["verdict"] in _VERDICTS:
         notes.append(f"[{_VERDICTS[row['verdict']]}]")
@@ -160,7 +159,7 @@ def _notes(game: ArenaGame[Any], row: dict[str, Any], silent: bool) -> list[str]
 
 def _acted(game: ArenaGame[Any], row: dict[str, Any], name: str) -> str:
     """Return the action or the best reply of a decision in words, or ''."""
-    return "" if row[name] is None else game.acted(row["kind"], frozen(json.loads(row[name])))
+    return "" if row[name] is None else game.acted(row["kind"], frozen(row[name]))
 
 
 def _worth(worth: Mapping[str, Bound], reply: str) -> Iterator[str]:
@@ -183,9 +182,8 @@ def bound_text(value: Bound) -> str:
     return low if value.exact else f"{low} to {value.high:.4g}"
 
 
-def _probe(game: ArenaGame[Any], question: str, outcome: str, value: str) -> str:
+def _probe(game: ArenaGame[Any], question: str, outcome: str, told: Mapping[str, Any]) -> str:
     """Return a prediction, the truth if it showed, and what the exact observer knew."""
-    told = json.loads(value)
     about = question.removeprefix(told["probe"]).removeprefix("_")
     probe, hit = Probe(told["probe"], int(about) if about.isdecimal() else None), told["hit"]
     valid = outcome == "valid"

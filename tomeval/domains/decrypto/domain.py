@@ -18,7 +18,7 @@ from tomeval.domains.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.domains.decrypto.scripts import SCRIPTS
 from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.seats import NAMES, ROLES
-from tomeval.domains.decrypto.storing import SCHEMA, as_block
+from tomeval.domains.decrypto.storing import SCHEMA, as_record, step_records
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.domains.seated.described import option_names, worded
@@ -118,11 +118,12 @@ DECRYPTO = Domain(
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures=MEASURES,
-    play=play_of(play_one, as_block),
+    play=play_of(play_one, as_record),
     read=Read(
         SCHEMA,
         columns=_columns,
         cell=DecryptoRunCell,
+        step_records=step_records,
         measured=_measured,
     ),
     show=Show(

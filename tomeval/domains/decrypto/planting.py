@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -117,11 +116,11 @@ class Planted:
 
 
 def planted_of(
-    details: Sequence[Mapping[str, Any]], hints: Sequence[str], codes: Sequence[Code]
+    details: Sequence[Mapping[str, Any]], hints: Sequence[Sequence[str]], codes: Sequence[Code]
 ) -> Planted:
     """Return what the details of Alice's turns say.
 
-    `details` are the facts about her answers; `hints` what she gave, as JSON; `codes` the turns'.
+    `details` are the facts about her answers; `hints` what she gave; `codes` the turns'.
     """
     told = Planted.nothing(len(codes))
     for turn, (facts, given, code) in enumerate(zip(details, hints, codes, strict=True)):
@@ -132,7 +131,7 @@ def planted_of(
         guesses = {"warned": belief["eve"], "intercepts": facts["draft_eve"]}
         for name, guess in (guesses | {"decodes": facts["draft_bob"]}).items():
             getattr(told, name)[turn] = guess is not None and tuple(guess) == code
-        told.changed[turn] = _plain(json.loads(given)) != _plain(facts["draft"])
+        told.changed[turn] = _plain(given) != _plain(facts["draft"])
     return told
 
 

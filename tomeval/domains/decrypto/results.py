@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,7 +36,7 @@ class DecryptoRunCell(RunCell):
         return replace(played, more=more)
 
     def turns(self, *columns: str) -> list[tuple[Any, ...]]:
-        """Return columns of the turns of all complete games, in order; see `Stored.read`."""
+        """Return columns of the turns of all complete games, in order; see `Store.read`."""
         return list(self.store.read("steps", columns, self.number, complete=True))
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
@@ -80,7 +79,7 @@ class DecryptoRunCell(RunCell):
         """Return hints, codes and guesses turn by turn."""
         columns = ("hints", "code", "bob", "eve")
         rows = list(self.store.read("steps", columns, self.number, episode))
-        hints = [None if row[0] is None else ", ".join(json.loads(row[0])) for row in rows]
+        hints = [None if row[0] is None else ", ".join(row[0]) for row in rows]
         names = ("code", "bob", "eve")
         return {"hints": hints} | {n: [row[i] for row in rows] for i, n in enumerate(names, 1)}
 
@@ -137,14 +136,14 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         raise store.damaged(error) from None
     at = {(row[0], row[1]): index for index, row in enumerate(rows)}
     predicted, believed = _probes(store, cell, at)
-    details = [json.loads(text) if text else {} for text in turns["details"]]
+    details = [facts or {} for facts in turns["details"]]
     alice = [facts.get("encoder", {}) for facts in details]
     try:
         planted = planted_of(alice, turns["hints"], list(map(number_code, code.tolist())))
     except (KeyError, TypeError, ValueError) as error:
         raise store.damaged(f"Alice's planted beliefs: {error!r}") from None
     game = np.array([row_of[episode] for episode in turns["episode"]], dtype=np.int64)
-    keywords = np.array([comparable(json.loads(row[3])) for row in games], dtype=np.str_)
+    keywords = np.array([comparable(row[3]) for row in games], dtype=np.str_)
 
     def said(role: str, *outcomes: str) -> Bools:
         return np.isin(np.array(turns[f"{role}_outcome"], dtype=np.str_), outcomes)
@@ -182,7 +181,7 @@ def _probes(
     for game, turn, question, value in store.read("answers", columns, cell, complete=True):
         if value is None:
             continue
-        row, answer = at[game, turn], json.loads(value)
+        row, answer = at[game, turn], value
         if question in predicted:
             predicted[question][row] = code_number(tuple(answer)) or NONE
         else:

@@ -1,9 +1,8 @@
-"""Played games as rows of the store, and its columns and views."""
+"""Played games as records of the store, and back."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.outcomes import LENIENT
@@ -11,19 +10,19 @@ from tomeval.domains.decrypto.game import Code
 from tomeval.domains.decrypto.play import PlayedGame
 from tomeval.domains.decrypto.probes import PROBED_SEAT, QUESTIONS
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, ROLES
-from tomeval.runs.domain import Block
-from tomeval.runs.schema import Schema
+from tomeval.runs.record import Column, Record, Schema
+from tomeval.runs.store import Store
 
-_OUTCOMES = {f"{role}_outcome": "TEXT NOT NULL" for role in ROLES}
-_ATTEMPTS = {f"{role}_attempts": "INTEGER NOT NULL" for role in ROLES}
+_OUTCOMES = {f"{role}_outcome": "TEXT" for role in ROLES}
+_ATTEMPTS = {f"{role}_attempts": "INTEGER" for role in ROLES}
 _STEP_COLUMNS = {
-    "code": "INTEGER NOT NULL",
+    "code": "INTEGER",
     "hints": "TEXT",
     "bob": "INTEGER",
     "eve": "INTEGER",
     **_OUTCOMES,
     **_ATTEMPTS,
-    "told": "INTEGER NOT NULL",
+    "told": "INTEGER",
     "best": "REAL",
     "details": "TEXT",
 }
@@ -34,57 +33,22 @@ _SHOWN_AS = {
     "bob": "predicted_bob",
     "keywords": "believed_keywords",
 }
-"""Columns of `step_records` whose names are not those of the questions."""
+"""Columns of exported turns whose names are not those of the questions."""
 
 
-def _value(question: str) -> str:
-    """Return SQL for an answer as exports show it: a code as the number that steps have too."""
-    if question not in ENCODER_QUESTIONS:
-        return "value"
-    digits = enumerate((100, 10, 1))
-    return " + ".join(f"{worth} * json_extract(value, '$[{i}]')" for i, worth in digits)
+def _asked(record: Record) -> list[tuple[Column, ...]]:
+    """Return what every seat was asked in each turn."""
+    columns = record.columns
+    return [
+        (role, role, columns.get(f"{role}_outcome"), columns.get(f"{role}_attempts"))
+        for role in ROLES
+    ]
 
-
-_PROBES = ",\n       ".join(
-    f"(SELECT {_value(question)} FROM answers p WHERE p.cell = s.cell AND p.episode = s.episode "
-    f"AND p.step = s.step AND p.seat = '{PROBED_SEAT[question]}' AND p.question = '{question}') "
-    f"AS {_SHOWN_AS.get(question, question)}"
-    for question in QUESTIONS
-)
-_MODELS = ",\n       ".join(
-    f"json_extract(c.definition, '$.players.{role}.model') AS {role}_model" for role in ROLES
-)
-_ASKED = "\nUNION ALL ".join(
-    f"SELECT cell, episode, step, '{role}' AS seat, '{role}' AS question, "
-    f"{role}_outcome AS outcome, {role}_attempts AS attempts FROM steps"
-    for role in ROLES
-)
-_READ = ",\n       ".join(
-    f"json_extract(s.details, '$.{role}.{LENIENT}') AS {role}_lenient" for role in ROLES
-)
-_VIEWS = f"""
-CREATE VIEW step_records AS
-SELECT c.encoder, c.decoder, c.interceptor, json_extract(c.definition, '$.records') AS records,
-       c.seed, c.on_invalid,
-       {_MODELS},
-       json_extract(c.definition, '$.templates') AS templates_sha256,
-       s.cell, s.episode, e.status, e.outcome, e.keywords, s.step, s.code, s.hints, s.bob, s.eve,
-       s.bob != s.code AS miscommunication, s.eve = s.code AS interception,
-       {", ".join(f"s.{name}" for name in (*_OUTCOMES, *_ATTEMPTS))}, s.told, s.best,
-       {_PROBES},
-       {_READ},
-       s.details
-FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell);
-CREATE VIEW asked AS
-{_ASKED}
-UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
-"""
 
 SCHEMA = Schema(
-    cells=dict.fromkeys(ROLES, "TEXT NOT NULL"),
-    episodes={"outcome": "TEXT", "keywords": "TEXT NOT NULL"},
+    episodes={"outcome": "TEXT", "keywords": "TEXT"},
     steps=_STEP_COLUMNS,
-    views=_VIEWS,
+    asked=_asked,
     shown=dict.fromkeys(
         ("miscommunication", "interception", *(_SHOWN_AS[name] for name in ENCODER_QUESTIONS)),
         "INTEGER",
@@ -92,55 +56,83 @@ SCHEMA = Schema(
 )
 
 
-def as_block(games: Sequence[PlayedGame]) -> Block:
-    """Return played games as the rows that are stored."""
-    return Block(
-        [(g.index, g.status, len(g.turns), g.outcome, json.dumps(g.deal.keywords)) for g in games],
-        _steps(games),
-        answers=[
-            (
-                game.index,
-                turn.number,
-                PROBED_SEAT[probed.question],
-                probed.question,
-                probed.outcome,
-                probed.attempts,
-                _json(probed.value),
-                probed.raw,
-            )
-            for game in games
-            for turn in game.turns
-            for probed in turn.probes
-        ],
-        calls=[
-            (game.index, turn, role, str(record["purpose"]), record)
-            for game in games
-            for turn, role, record in game.calls
-        ],
-    )
+def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield all of every turn of some cells, by column."""
+    for number, definition in store.cells():
+        if number not in cells:
+            continue
+        told, players = store.domain.read.columns(definition), definition["players"]
+        about = {role: told[role] for role in ROLES} | {"records": definition.get("records")}
+        about |= {name: definition[name] for name in ("seed", "on_invalid")}
+        about |= {f"{role}_model": players[role].get("model") for role in ROLES}
+        about["templates_sha256"] = definition.get("templates")
+        for record in store.records(number):
+            own = {"cell": number, "episode": record.episode, "status": record.status}
+            probes = {(row[0], row[1], row[2]): row[5] for row in record.answers}
+            columns = (record.column(name) for name in _STEP_COLUMNS)
+            for step, values in enumerate(zip(*columns, strict=True), 1):
+                row = dict(zip(_STEP_COLUMNS, values, strict=True))
+                yield (
+                    about
+                    | own
+                    | record.own
+                    | {"step": step}
+                    | _turn(row)
+                    | _probes({q: probes.get((step, PROBED_SEAT[q], q)) for q in QUESTIONS})
+                    | _lenient(row["details"])
+                )
 
 
-def _steps(games: Sequence[PlayedGame]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the step table."""
-    for game in games:
-        for turn in game.turns:
-            yield (
-                game.index,
-                turn.number,
-                code_number(turn.code),
-                _json(turn.hints),
-                code_number(turn.bob),
-                code_number(turn.eve),
-                *(turn.outcomes[role] for role in ROLES),
-                *(turn.attempts[role] for role in ROLES),
-                int(turn.told),
-                turn.best,
-                _json(turn.details or None),
-            )
+def _turn(row: Mapping[str, Any]) -> dict[str, Any]:
+    code, bob, eve = (row[name] for name in ("code", "bob", "eve"))
+    said = {"code": code, "hints": row["hints"], "bob": bob, "eve": eve}
+    said["miscommunication"] = None if bob is None else bob != code
+    said["interception"] = None if eve is None else eve == code
+    return said | {name: row[name] for name in (*_OUTCOMES, *_ATTEMPTS, "told", "best")}
 
 
-def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False)
+def _probes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return answers as exports show them: a code as the number that turns have too."""
+    return {
+        _SHOWN_AS.get(question, question): code_number(value)
+        if question in ENCODER_QUESTIONS and value is not None
+        else value
+        for question, value in values.items()
+    }
+
+
+def _lenient(details: Mapping[str, Any] | None) -> dict[str, Any]:
+    said = details or {}
+    lenient = {f"{role}_lenient": (said.get(role) or {}).get(LENIENT) for role in ROLES}
+    return lenient | {"details": details}
+
+
+def as_record(game: PlayedGame) -> Record:
+    """Return a played game as it is stored."""
+    turns = game.turns
+    columns: dict[str, Column] = {
+        "code": [code_number(turn.code) for turn in turns],
+        "hints": [turn.hints for turn in turns],
+        "bob": [code_number(turn.bob) for turn in turns],
+        "eve": [code_number(turn.eve) for turn in turns],
+        **{f"{role}_outcome": [turn.outcomes[role] for turn in turns] for role in ROLES},
+        **{f"{role}_attempts": [turn.attempts[role] for turn in turns] for role in ROLES},
+        "told": [int(turn.told) for turn in turns],
+        "best": [turn.best for turn in turns],
+        "details": [turn.details or None for turn in turns],
+    }
+    answers = [
+        (
+            turn.number,
+            PROBED_SEAT[probed.question],
+            *(probed.question, probed.outcome, probed.attempts, probed.value, probed.raw),
+        )
+        for turn in turns
+        for probed in turn.probes
+    ]
+    calls = [(turn, role, str(call["purpose"]), call) for turn, role, call in game.calls]
+    own = {"outcome": game.outcome, "keywords": game.deal.keywords}
+    return Record(game.index, game.status, len(turns), own, columns, answers, calls)
 
 
 def code_number(code: Code | None) -> int | None:

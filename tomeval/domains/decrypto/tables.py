@@ -33,7 +33,6 @@ from tomeval.statistics.shares import Share, clustered_sums
 
 Row = dict[str, Any]
 
-_SEATS = f"question IN ({', '.join(repr(role) for role in ROLES)})"
 _PREDICTED = ("tom", "predicted", "actual")
 
 
@@ -185,9 +184,10 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     row["turns_a_wrong"] = turns_a_wrong(played)
     for status in (VOID, FAILED):
         row[status] = sum(by_status.get(cell, {}).get(status, 0) for cell in cells)
-    row |= tallies.pooled(run.store, cells, _SEATS)
+    row |= tallies.pooled(run.store, cells, lambda _, question: question in ROLES)
     row["lenient_rate"] = tallies.lenient_rate(run.store, cells)
     seat = "interceptor" if what == "beliefs" else "encoder"
-    probes = f"seat = '{seat}' AND NOT {_SEATS}"
-    row["probe_invalid_rate"] = tallies.invalid_rate(run.store, cells, probes)
+    row["probe_invalid_rate"] = tallies.invalid_rate(
+        run.store, cells, lambda whose, question: whose == seat != question
+    )
     return row

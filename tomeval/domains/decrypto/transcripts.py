@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,10 +33,10 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
     for number, code, hints, bob, eve, best, details, *outcomes in store.read(
         "steps", _TURN, cell.number, game
     ):
-        said = ", ".join(json.loads(hints)) if hints else "no hints"
+        said = ", ".join(hints) if hints else "no hints"
         yield Line(number, f"code {shown(number_code(code))}, hints {said}")
         if bob is not None and eve is not None and hints:
-            one, two, three = json.loads(hints)
+            one, two, three = hints
             turn = Turn(number_code(code), (one, two, three), number_code(bob), number_code(eve))
             past.append(turn)
             yield Line(number, result_text(turn))
@@ -50,7 +49,7 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
             yield Line(number, f"[{'; '.join(odd)}]")
         if best is not None:
             yield Line(number, f"best attainable value {best:g}")
-        facts = (json.loads(details) if details else {}).get("encoder", {})
+        facts = (details or {}).get("encoder", {})
         if "belief" in facts:
             yield Line(number, _told(facts))
         given = facts.get("given")
@@ -58,7 +57,7 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
             yield Line(number, f"Alice's own hints, not shown to the listeners: {', '.join(given)}")
         for line in probes.get(number, ()):
             yield Line(number, line)
-    page = board(past, Rules(**cell.definition["rules"]), json.loads(keywords))
+    page = board(past, Rules(**cell.definition["rules"]), keywords)
     for line in page.splitlines()[2:]:
         yield Line(-1, line)
 
@@ -73,6 +72,6 @@ def _told(facts: dict[str, Any]) -> str:
     )
 
 
-def _probe_line(seat: str, question: str, outcome: str, value: str | None) -> str:
-    said = "-".join(map(str, json.loads(value))) if value else outcome
+def _probe_line(seat: str, question: str, outcome: str, value: list[Any] | None) -> str:
+    said = "-".join(map(str, value)) if value else outcome
     return f"probe of {NAMES[seat]}, {question.replace('_', ' ')}: {said}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +24,7 @@ def has_changes(store: Store) -> bool:
     return any(
         (step := table_change(table)) is not None and step <= horizon
         for horizon, tables in read_horizons(store)
-        for table in json.loads(tables or "[]")  # a definition without is found damaged
+        for table in tables
     )
 
 

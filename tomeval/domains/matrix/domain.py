@@ -41,12 +41,13 @@ from tomeval.domains.matrix.steps import REACT
 from tomeval.domains.matrix.storing import (
     SCHEMA,
     SEAT,
-    as_block,
+    as_records,
     has_beliefs,
     has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
+    step_records,
 )
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
 from tomeval.domains.matrix.subjects.llm import LLMSubject
@@ -61,8 +62,9 @@ from tomeval.runs.capabilities import (
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
-from tomeval.runs.domain import Block, Domain, Rows
+from tomeval.runs.domain import Domain, Rows
 from tomeval.runs.measures import Measure
+from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 
 STEPS_PER_CHUNK = 100_000
@@ -71,12 +73,12 @@ STEPS_PER_CHUNK = 100_000
 
 async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
-) -> Block:
+) -> Record:
     if isinstance(cell.setup.partners, PartnerPlayer):
         steps = await play_duel(cell.setup, episode, models, on_step)
     else:
         steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
-    return as_block(steps, cell.setup.game)
+    return as_records(steps, cell.setup.game)[0]
 
 
 def _together(cell: MatrixCell) -> int:
@@ -86,8 +88,8 @@ def _together(cell: MatrixCell) -> int:
     return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
 
 
-def _many(cell: MatrixCell, first: int, count: int) -> Block:
-    return as_block(simulate(cell.setup, first, count), cell.setup.game)
+def _many(cell: MatrixCell, first: int, count: int) -> list[Record]:
+    return as_records(simulate(cell.setup, first, count), cell.setup.game)
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -111,10 +113,10 @@ def _measured(run: Run) -> Mapping[str, Measure]:
     return {name: MEASURES[name] for name in names}
 
 
-def _rates(run: Run) -> Mapping[str, str]:
+def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
     """Return the rate of the conditional probe, if it was asked."""
     if has_reactions(run.store):
-        return {REACTION_INVALID.name: f"question LIKE '{REACT} %'"}
+        return {REACTION_INVALID.name: lambda seat, question: question.startswith(f"{REACT} ")}
     return {}
 
 
@@ -224,6 +226,7 @@ MATRIX = Domain(
         SCHEMA,
         columns=_columns,
         cell=MatrixRunCell,
+        step_records=step_records,
         measured=_measured,
         references=REFERENCES,
         data={
@@ -265,6 +268,7 @@ MATRIX = Domain(
         panel=("game", "labels"),
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
+        named=("game", "partners"),
         parts=Parts(
             "delta_functional_per_step",
             {

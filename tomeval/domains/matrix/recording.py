@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,8 @@ from tomeval.domains.matrix.played import ImpossibleError, attribute
 from tomeval.domains.matrix.steps import NONE
 from tomeval.domains.matrix.storing import RECORDED
 from tomeval.report.facts import counted
-from tomeval.runs.domain import Block, get_domain
+from tomeval.runs.domain import get_domain
+from tomeval.runs.record import Record
 from tomeval.runs.runner import Recorded, import_games
 
 _STEP = 600  # bytes of memory that a step takes once it is read, besides its texts
@@ -38,7 +38,7 @@ class _Cell:
     game: MatrixGame
     partners: PartnerSet | None
     rows: dict[str, list[_Row]] = field(default_factory=dict)
-    block: Block = field(default_factory=lambda: Block([], []))
+    records: list[Record] = field(default_factory=list)
 
 
 def import_matches(
@@ -167,9 +167,9 @@ class _Reader:
                 raise CellError("", "", _impossible(name, cell, steps, error.step)) from None
             which = int(posterior.weights.argmax())
             states = posterior.states[which].tolist()
-        episode = len(cell.block.episodes)
-        cell.block.episodes.append((episode, status, len(steps), which))
-        cell.block.steps = [*cell.block.steps, *_stored(cell.game, episode, steps, states)]
+        columns = _columns(cell.game, steps, states)
+        own = {"partner": which}
+        cell.records.append(Record(len(cell.records), status, len(steps), own, columns))
 
     # The run
 
@@ -177,12 +177,12 @@ class _Reader:
         self, cells: list[_Cell], left_out: list[tuple[int, str]], reference: str
     ) -> Recorded:
         """Return the cells of a run, and lines on what was read and left out."""
-        episodes = [episode for cell in cells for episode in cell.block.episodes]
-        void = sum(status == VOID for _, status, *_ in episodes)
+        episodes = [record for cell in cells for record in cell.records]
+        void = sum(record.status == VOID for record in episodes)
         matches = counted(len(episodes), "match", "matches") + f", {void:,} of them void" * (
             void > 0
         )
-        steps = counted(sum(length for *_, length, _ in episodes), "step")
+        steps = counted(sum(record.steps for record in episodes), "step")
         notes = [f"{self.path.name}: {matches}, {steps}, {counted(len(cells), 'cell')}"]
         if left_out:
             notes.append(f"left out: {counted(len(left_out), 'match', 'matches')}")
@@ -196,7 +196,7 @@ class _Reader:
         longest: dict[tuple[str, str], int] = {}
         for cell in cells:
             task = (cell.game.name, cell.definition["partners"]["name"])
-            lengths = [length for _, _, length, _ in cell.block.episodes]
+            lengths = [record.steps for record in cell.records]
             longest[task] = max(longest.get(task, 0), *lengths)
         source = {
             "file": self.path.name,
@@ -212,7 +212,7 @@ class _Reader:
             task = (cell.game.name, cell.definition["partners"]["name"])
             same = {"horizon": longest[task], "seed": 0, "reference": reference}
             same |= {"on_invalid": "void", "source": source}
-            made.append((cell.definition | same, cell.block))
+            made.append((cell.definition | same, cell.records))
         return Recorded(made, notes)
 
 
@@ -239,16 +239,25 @@ def _definition(
     }
 
 
-def _stored(
-    game: MatrixGame, episode: int, steps: list[tuple[Any, ...]], states: list[int]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the steps of a match, in the columns of `tomeval.domains.matrix.storing.SCHEMA`."""
-    both = enumerate(zip(steps, states, strict=True), 1)
-    for number, ((own, partner, predicted, act, predict), state) in both:
-        rewards = [None, None] if own == NONE else game.payoffs[own, partner].tolist()
-        yield (
-            *(episode, number, state, None if own == NONE else own, partner, *rewards),
-            *(None if predicted == NONE else predicted, None, None),
-            *(act, predict, 0, 0),  # a record does not say how often it was asked
-            *(0, None, None, None),
-        )
+def _columns(
+    game: MatrixGame, steps: list[tuple[Any, ...]], states: list[int]
+) -> dict[str, list[Any]]:
+    """Return the steps of a match, in the columns of `tomeval.domains.matrix.storing.SCHEMA`."""
+    own, partner, predicted, act, predict = map(list, zip(*steps, strict=True))
+    unplayed = [None, None]
+    rewards = [
+        unplayed if mine == NONE else game.payoffs[mine, theirs].tolist()
+        for mine, theirs in zip(own, partner, strict=True)
+    ]
+    return {
+        "partner_state": states,
+        "own_action": [None if action == NONE else action for action in own],
+        "partner_action": partner,
+        "own_reward": [reward[0] for reward in rewards],
+        "partner_reward": [reward[1] for reward in rewards],
+        "predicted_action": [None if action == NONE else action for action in predicted],
+        "act_outcome": act,
+        "predict_outcome": predict,
+        # A record does not say how often it was asked.
+        **{name: [0] * len(steps) for name in ("act_attempts", "predict_attempts", "told")},
+    }

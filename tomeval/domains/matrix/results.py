@@ -154,12 +154,11 @@ class MatrixRunCell(RunCell):
         stream = Stream.of(self.seed, "read anew", *map(str, self.columns.values()))
         each = zip(self.episodes.tolist(), lengths.tolist(), strict=True)
         u = [x for episode, length in each for x in stream.episode(episode).random(length)]
-        stated = [text for text, _ in read_stated_probabilities(self.store, self.number)]
-        known = {text: _probabilities(text, self.store) for text in set(stated) if text}
         result = recorded.copy()
-        for step, text in enumerate(stated):
-            if text:
-                result[step] = _choose(known[text], self.reading, int(recorded[step]), u[step])
+        for step, (stated, _) in enumerate(read_stated_probabilities(self.store, self.number)):
+            if stated:
+                probs = np.array(stated, dtype=np.float64)
+                result[step] = _choose(probs, self.reading, int(recorded[step]), u[step])
         return result
 
     @property
@@ -366,13 +365,6 @@ class MatrixRunCell(RunCell):
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
         return curves(self.played, reference or self.reference)
-
-
-def _probabilities(text: str, store: Store) -> FloatArray:
-    try:
-        return np.array(json.loads(text), dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise store.damaged(error) from None
 
 
 def _choose(probs: FloatArray, reading: str, recorded: int, u: float) -> int:

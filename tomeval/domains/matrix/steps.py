@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,11 +64,11 @@ class Steps:
     details: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     # (episode, step, question, outcome, attempts, value, raw) of every reaction and every question
     # asked aside; see `REACT` and `Subject.aside`.
-    asked: list[tuple[int, int, str, str, int, str | None, str]] = field(default_factory=list)
+    asked: list[tuple[int, int, str, str, int, Any, str]] = field(default_factory=list)
     # (episode, step, form, call) of every model call; `form` is what it was for.
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
     # The same of a player in the partner's seat, of all its answers; see `storing.PARTNER`.
-    other_asked: list[tuple[int, int, str, str, int, str | None, str]] = field(default_factory=list)
+    other_asked: list[tuple[int, int, str, str, int, Any, str]] = field(default_factory=list)
     other_calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
 
     def rewards(self, game: MatrixGame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -136,16 +135,15 @@ class _Answers:
 
     def __init__(self, episode: int) -> None:
         self.episode = episode
-        self.asked: list[tuple[int, int, str, str, int, str | None, str]] = []
+        self.asked: list[tuple[int, int, str, str, int, Any, str]] = []
         self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
 
     def ask(self, step: int, question: str, answer: Answer, value: Any) -> None:
-        """Add the answer to a question as a row of the table ``answers``, without its seat."""
+        """Add the answer to a question as one of a record, without its seat."""
         said, raw = VALID, ""
         if isinstance(answer, Invalid):
             said, raw = answer.reason, answer.raw
-        text = None if value is None else json.dumps(value)
-        self.asked.append((self.episode, step, question, said, answer.attempts, text, raw))
+        self.asked.append((self.episode, step, question, said, answer.attempts, value, raw))
 
     def log(self, step: int, form: str, answer: Answer | None) -> None:
         """Keep an answer's calls; one that names its own step and purpose is kept under those."""

@@ -1,26 +1,25 @@
-"""Played steps as rows of the store, and back."""
+"""Played steps as records of the store, and back."""
 
 from __future__ import annotations
 
 import json
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.once import once_each
-from tomeval.core.outcomes import BACKEND_ERROR, COMPLETE, LENIENT, NOT_ASKED, OUTCOMES, VALID
+from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.domains.matrix.games import MatrixGame
 from tomeval.domains.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
-from tomeval.runs.domain import Block
-from tomeval.runs.schema import Schema
+from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
 
 SEAT = "subject"
 """The seat that is measured in tables of cells."""
 
 PARTNER = "partner"
-"""The other seat, where a player sits in it and no table. Its answers are rows of ``answers``: to
+"""The other seat, where a player sits in it and no table. Its answers are among ``answers``: to
 ``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs``, ``told`` and
 ``details``; to other questions as for the subject. The steps hold its action too."""
 
@@ -31,7 +30,7 @@ STATED = f"act_details/{BELIEF}/action"
 """What a subject was told that the partner would do; a name for `Stored.read`."""
 
 _STEP_COLUMNS = {
-    "partner_state": "INTEGER NOT NULL",
+    "partner_state": "INTEGER",
     "own_action": "INTEGER",
     "partner_action": "INTEGER",
     "own_reward": "REAL",
@@ -39,71 +38,30 @@ _STEP_COLUMNS = {
     "predicted_action": "INTEGER",
     "own_probs": "TEXT",
     "predicted_probs": "TEXT",
-    "act_outcome": "TEXT NOT NULL",
-    "predict_outcome": "TEXT NOT NULL",
-    "act_attempts": "INTEGER NOT NULL",
-    "predict_attempts": "INTEGER NOT NULL",
-    "told": "INTEGER NOT NULL",
+    "act_outcome": "TEXT",
+    "predict_outcome": "TEXT",
+    "act_attempts": "INTEGER",
+    "predict_attempts": "INTEGER",
+    "told": "INTEGER",
     "act_details": "TEXT",
     "predict_details": "TEXT",
     "reactions": "TEXT",
 }
 
-_VIEWS = f"""
-CREATE VIEW step_records AS
-SELECT c.subject, c.model, COALESCE(r.revision, '') AS revision, c.strategy, c.game, c.labels,
-       c.partners, c.horizon, c.seed, c.reference, c.on_invalid,
-       json_extract(c.definition, '$.templates') AS templates_sha256,
-       s.cell, s.episode, e.status,
-       json_extract(c.definition, '$.partners.tables[' || e.partner || '].name') AS partner,
-       json_extract(c.definition, '$.partners.tables[' || e.partner || '].sha256')
-           AS partner_sha256,
-       s.step, s.partner_state, s.own_action,
-       json_extract(c.definition, '$.labels.own[' || s.own_action || ']') AS own_label,
-       s.partner_action,
-       json_extract(c.definition, '$.labels.partner[' || s.partner_action || ']') AS partner_label,
-       s.own_reward, s.partner_reward, s.predicted_action,
-       json_extract(c.definition, '$.labels.partner[' || s.predicted_action || ']')
-           AS predicted_label,
-       s.own_probs, s.predicted_probs, s.act_outcome, s.predict_outcome,
-       s.act_attempts, s.predict_attempts, s.told,
-       json_extract(s.act_details, '$.method') AS act_method,
-       json_extract(s.act_details, '$.mass') AS act_mass,
-       json_extract(s.act_details, '$.argmax_is_label') AS act_argmax_is_label,
-       json_extract(s.act_details, '$.{LENIENT}') AS act_lenient,
-       json_extract(s.predict_details, '$.{LENIENT}') AS predict_lenient,
-       json_extract(s.predict_details, '$.method') AS predict_method,
-       json_extract(s.predict_details, '$.mass') AS predict_mass,
-       json_extract(s.predict_details, '$.argmax_is_label') AS predict_argmax_is_label,
-       json_extract(s.act_details, '$.own_order') AS own_order,
-       json_extract(s.act_details, '$.partner_order') AS partner_order, s.reactions,
-       json_extract(s.act_details, '$.{BELIEF}.action') AS stated_action,
-       json_extract(c.definition, '$.labels.partner['
-           || json_extract(s.act_details, '$.{BELIEF}.action') || ']') AS stated_label,
-       json_extract(s.act_details, '$.{BELIEF}.accuracy') AS stated_accuracy,
-       json_extract(s.act_details, '$.{BELIEF}.as') AS stated_as
-FROM steps s JOIN episodes e USING (cell, episode) JOIN cells c USING (cell)
-LEFT JOIN revisions r ON r.model = c.model;
-CREATE VIEW asked AS
-SELECT cell, episode, step, 'subject' AS seat, 'act' AS question, act_outcome AS outcome,
-       act_attempts AS attempts FROM steps
-UNION ALL SELECT cell, episode, step, 'subject', 'predict', predict_outcome, predict_attempts
-FROM steps
-UNION ALL SELECT cell, episode, step, seat, question, outcome, attempts FROM answers
-"""
 
-_STEPS = f"cell, episode, step, {', '.join(_STEP_COLUMNS)}"
+def _asked(record: Record) -> list[tuple[Column, ...]]:
+    """Return what the subject was asked in every step."""
+    columns = record.columns
+    return [
+        (SEAT, form, columns.get(f"{form}_outcome"), columns.get(f"{form}_attempts"))
+        for form in (ACT, PREDICT)
+    ]
+
+
 SCHEMA = Schema(
-    cells={
-        **dict.fromkeys(
-            ("subject", "model", "strategy", "game", "labels", "partners"), "TEXT NOT NULL"
-        ),
-        "horizon": "INTEGER NOT NULL",
-        "reference": "TEXT NOT NULL",
-    },
-    episodes={"partner": "INTEGER NOT NULL"},
+    episodes={"partner": "INTEGER"},
     steps=_STEP_COLUMNS,
-    views=_VIEWS,
+    asked=_asked,
     shown={
         "partner": "TEXT",
         **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
@@ -114,77 +72,155 @@ SCHEMA = Schema(
     },
 )
 
+_OF_CELL = ("subject", "model", "revision", "strategy", "game", "labels", "partners", "horizon")
+_SET = ("seed", "reference", "on_invalid")
+_FACTS = ("method", "mass", "argmax_is_label")
+_ORDERS = ("own_order", "partner_order")
 
-def as_block(steps: Steps, game: MatrixGame) -> Block:
-    """Return played episodes as the rows that are stored."""
+
+def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield all of every step of some cells, by column."""
+    revisions = store.revisions()
+    for number, definition in store.cells():
+        if number not in cells:
+            continue
+        told = store.domain.read.columns(definition)
+        told |= {"revision": revisions.get(str(told["model"]), "")}
+        about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
+        about |= {name: definition[name] for name in _SET}
+        about["templates_sha256"] = definition.get("templates")
+        own, theirs = (definition["labels"][seat] for seat in ("own", "partner"))
+        tables = definition["partners"].get("tables") or []
+        for record in store.records(number):
+            which = record.own["partner"]
+            table = tables[which] if which < len(tables) else {}
+            here = {"cell": number, "episode": record.episode, "status": record.status}
+            here |= {"partner": table.get("name"), "partner_sha256": table.get("sha256")}
+            for step, row in enumerate(_steps(record), 1):
+                yield about | here | {"step": step} | _told(row, own, theirs)
+
+
+def _steps(record: Record) -> Iterator[dict[str, Any]]:
+    columns = (record.column(name) for name in _STEP_COLUMNS)
+    return (dict(zip(_STEP_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+def _told(row: Mapping[str, Any], own: Sequence[str], theirs: Sequence[str]) -> dict[str, Any]:
+    """Return a step as it is exported: actions with their labels, facts about answers apart."""
+    act, predict = (row[f"{form}_details"] or {} for form in (ACT, PREDICT))
+    stated = act.get(BELIEF) or {}
+    said = {name: row[name] for name in ("partner_state", "own_action")}
+    said |= {"own_label": _label(own, row["own_action"]), "partner_action": row["partner_action"]}
+    said["partner_label"] = _label(theirs, row["partner_action"])
+    said |= {name: row[name] for name in ("own_reward", "partner_reward", "predicted_action")}
+    said["predicted_label"] = _label(theirs, row["predicted_action"])
+    said |= {name: row[name] for name in list(_STEP_COLUMNS)[6:13]}
+    said |= {f"act_{fact}": act.get(fact) for fact in _FACTS}
+    said |= {"act_lenient": act.get(LENIENT), "predict_lenient": predict.get(LENIENT)}
+    said |= {f"predict_{fact}": predict.get(fact) for fact in _FACTS}
+    said |= {order: _compact(act.get(order)) for order in _ORDERS} | {"reactions": row["reactions"]}
+    said |= {"stated_action": stated.get("action")}
+    said["stated_label"] = _label(theirs, stated.get("action"))
+    return said | {"stated_accuracy": stated.get("accuracy"), "stated_as": stated.get("as")}
+
+
+def _compact(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, separators=(",", ":"))
+
+
+def _label(labels: Sequence[str], action: int | None) -> str | None:
+    return None if action is None else labels[action]
+
+
+def as_records(steps: Steps, game: MatrixGame) -> list[Record]:
+    """Return played episodes as they are stored."""
     length = steps.own_action.shape[1]
-    pairs = zip(steps.episodes.tolist(), steps.partners.tolist(), strict=True)
-    return Block(
-        [(episode, steps.status, length, partner) for episode, partner in pairs],
-        _rows(steps, steps.rewards(game)),
-        answers=[(episode, step, SEAT, *said) for episode, step, *said in steps.asked]
-        + [(episode, step, PARTNER, *said) for episode, step, *said in steps.other_asked],
-        calls=[(episode, step, SEAT, form, call) for episode, step, form, call in steps.calls]
-        + [(episode, step, PARTNER, form, call) for episode, step, form, call in steps.other_calls],
-    )
-
-
-def _rows(steps: Steps, rewards: tuple[np.ndarray, np.ndarray]) -> list[tuple[Any, ...]]:
-    """Return the rows of the step table, episode after episode."""
-    count, length = steps.own_action.shape
-    texts = [json.dumps(row) for row in steps.book]
-
-    def optional(values: np.ndarray) -> list[Any]:
-        return [None if v == NONE else v for v in values.ravel().tolist()]
-
-    def text(codes: np.ndarray) -> list[str | None]:
-        return [None if c == NONE else texts[c] for c in codes.ravel().tolist()]
-
-    def reward(values: np.ndarray) -> list[float | None]:
-        return [None if v != v else v for v in values.ravel().tolist()]
-
-    def outcome(codes: np.ndarray) -> list[str]:
-        return [OUTCOMES[c] for c in codes.ravel().tolist()]
-
-    return list(
-        zip(
-            np.repeat(steps.episodes, length).tolist(),
-            list(range(1, length + 1)) * count,
-            steps.partner_state.ravel().tolist(),
-            optional(steps.own_action),
-            optional(steps.partner_action),
-            reward(rewards[0]),
-            reward(rewards[1]),
-            optional(steps.predicted_action),
-            text(steps.own_probs),
-            text(steps.predicted_probs),
-            outcome(steps.act_outcome),
-            outcome(steps.predict_outcome),
-            steps.act_attempts.ravel().tolist(),
-            steps.predict_attempts.ravel().tolist(),
-            steps.told.ravel().astype(int).tolist(),
-            *_details(steps),
-            strict=True,
+    columns = {name: of_steps for name, of_steps in _columns(steps, game).items() if of_steps}
+    records = [
+        Record(
+            episode,
+            steps.status,
+            length,
+            {"partner": partner},
+            {name: rows[row] for name, rows in columns.items()},
         )
-    )
+        for row, (episode, partner) in enumerate(
+            zip(steps.episodes.tolist(), steps.partners.tolist(), strict=True)
+        )
+    ]
+    at = {record.episode: record for record in records}
+    for seat, asked, calls in (
+        (SEAT, steps.asked, steps.calls),
+        (PARTNER, steps.other_asked, steps.other_calls),
+    ):
+        for episode, step, *said in asked:
+            at[episode].answers.append((step, seat, *said))
+        for episode, step, form, call in calls:
+            at[episode].calls.append((step, seat, form, call))
+    return records
 
 
-def _details(steps: Steps) -> list[list[str | None]]:
+def _columns(steps: Steps, game: MatrixGame) -> dict[str, list[Any] | None]:
+    """Return the columns of steps, each a list by episode; None where all is null."""
+    own, theirs = steps.rewards(game)
+    details = _details(steps)
+
+    def actions(values: np.ndarray) -> list[Any]:
+        rows: list[Any] = values.tolist()
+        if (values == NONE).any():
+            rows = [[None if v == NONE else v for v in row] for row in rows]
+        return rows
+
+    def rewards(values: np.ndarray) -> list[Any]:
+        rows: list[Any] = values.tolist()
+        if np.isnan(values).any():
+            rows = [[None if v != v else v for v in row] for row in rows]
+        return rows
+
+    def probs(codes: np.ndarray) -> list[Any] | None:
+        if (codes == NONE).all():
+            return None
+        return [[None if c == NONE else steps.book[c] for c in row] for row in codes.tolist()]
+
+    def outcomes(codes: np.ndarray) -> list[Any]:
+        alike = (codes == codes[:, :1]).all(axis=1).tolist()
+        rows = zip(alike, codes.tolist(), strict=True)
+        return [OUTCOMES[row[0]] if same else [OUTCOMES[c] for c in row] for same, row in rows]
+
+    return {
+        "partner_state": steps.partner_state.tolist(),
+        "own_action": actions(steps.own_action),
+        "partner_action": actions(steps.partner_action),
+        "own_reward": rewards(own),
+        "partner_reward": rewards(theirs),
+        "predicted_action": actions(steps.predicted_action),
+        "own_probs": probs(steps.own_probs),
+        "predicted_probs": probs(steps.predicted_probs),
+        "act_outcome": outcomes(steps.act_outcome),
+        "predict_outcome": outcomes(steps.predict_outcome),
+        "act_attempts": steps.act_attempts.tolist(),
+        "predict_attempts": steps.predict_attempts.tolist(),
+        "told": steps.told.astype(int).tolist(),
+        **details,
+    }
+
+
+def _details(steps: Steps) -> dict[str, list[Any] | None]:
     """Return the columns of facts about answers: act, predict, reactions."""
     count, length = steps.own_action.shape
-    columns: list[list[str | None]] = [[None] * (count * length) for _ in range(3)]
-    for (row, index), entry in steps.details.items():
-        for column, key in zip(columns, ("act", "predict", "reactions"), strict=True):
-            if key in entry:
-                column[row * length + index] = json.dumps(entry[key])
+    keys = {"act_details": "act", "predict_details": "predict", "reactions": "reactions"}
+    columns: dict[str, list[Any] | None] = dict.fromkeys(keys)
+    for name, key in keys.items():
+        if any(key in entry for entry in steps.details.values()):
+            rows: list[list[Any]] = [[None] * length for _ in range(count)]
+            for (row, index), entry in steps.details.items():
+                rows[row][index] = entry.get(key)
+            columns[name] = rows
     return columns
 
 
 _NO_REPLY = NONE - 1
-_PREDICTED = (
-    f"COALESCE(predicted_action, CASE predict_outcome WHEN '{NOT_ASKED}' THEN {NONE} "
-    f"WHEN '{BACKEND_ERROR}' THEN {_NO_REPLY} END)"
-)
+_NO_PREDICTION = {NOT_ASKED: NONE, BACKEND_ERROR: _NO_REPLY}
 
 
 def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, Any]:
@@ -194,41 +230,44 @@ def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, An
     step has one) and ``own_reward`` per step. Some steps may have no valid prediction, -1: those of
     recorded games, and those whose question got no reply.
     """
-    episodes = list(store.read("episodes", ("partner", "steps"), cell, complete=True))
+    which, lengths, flat = [], [], []
     try:
-        lengths = np.array([row[1] for row in episodes], dtype=np.int64)
-        which = np.array([row[0] for row in episodes], dtype=np.int64)
+        for record in store.records(cell, complete=True):
+            which.append(record.own["partner"])
+            lengths.append(record.steps)
+            flat.append(_flat(record, recorded))
+        table = np.concatenate([*flat, np.empty((0, 4))])
     except (TypeError, ValueError) as error:
         raise store.damaged(error) from None
-    said = f"COALESCE(predicted_action, {NONE})" if recorded else _PREDICTED
-    columns = f"SELECT own_action, partner_action, {said}, own_reward FROM steps"
-    if store.query(
-        "SELECT 1 FROM episodes WHERE cell = ? AND status != ? LIMIT 1", (cell, COMPLETE)
-    ):
-        sql = f"{columns} JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ?"
-        _, rows = store.iterate(f"{sql} ORDER BY cell, episode, step", (cell, COMPLETE))
-    else:  # to look up no episode takes a quarter less
-        _, rows = store.iterate(f"{columns} WHERE cell = ? ORDER BY cell, episode, step", (cell,))
-    try:
-        flat = np.fromiter(chain.from_iterable(rows), np.float64, 4 * int(lengths.sum()))
-    except (TypeError, ValueError) as error:
-        raise store.damaged(error) from None
-    rest = next(rows, None)
-    table = flat.reshape(-1, 4)
     unasked = table[:, 2] == NONE
     whole = np.isfinite(table).all() and (recorded or unasked.all() or not unasked.any())
-    if rest is not None or not whole:
+    if not whole or len(table) != sum(lengths):
         raise store.damaged("a complete episode lacks steps")
     none = len(table) > 0 and bool((table[:, 2] <= NONE).all())
     extra = _reactions(store, cell) if has_reactions(store) else {}
     return extra | {
-        "which": which,
-        "lengths": lengths,
+        "which": np.array(which, dtype=np.int64),
+        "lengths": np.array(lengths, dtype=np.int64),
         "own": table[:, 0].astype(np.int64),
         "partner": table[:, 1].astype(np.int64),
         "predicted": None if none else np.maximum(table[:, 2], NONE).astype(np.int64),
         "own_reward": table[:, 3].copy(),
     }
+
+
+def _flat(record: Record, recorded: bool) -> np.ndarray:
+    """Return own action, the partner's, the prediction and the own reward of each step, (T, 4)."""
+    predicted = record.column("predicted_action")
+    if None in predicted:
+        outcomes = record.column("predict_outcome")
+        none = {} if recorded else _NO_PREDICTION
+        predicted = [
+            (NONE if recorded else none.get(outcome)) if action is None else action
+            for action, outcome in zip(predicted, outcomes, strict=True)
+        ]
+    names = ("own_action", "partner_action", "own_reward")
+    own, partner, reward = (record.column(name) for name in names)
+    return np.array([own, partner, predicted, reward], dtype=np.float64).T
 
 
 def other_answers(
@@ -250,14 +289,14 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
     names = ("reactions", "partner_state", "episode", "step")
     rows = list(store.read("steps", names, cell, complete=True))
-    stated = [json.loads(row[0]) if row[0] else None for row in rows]
+    stated = [row[0] for row in rows]
     size = next((len(row) for row in stated if row is not None), 0)
     if size == 0:
         return {}
     reactions = np.array([row or [NONE] * size for row in stated], dtype=np.int64)
     drawn = np.zeros(reactions.shape, dtype=np.bool_)
     row_of = {row[2:]: index for index, row in enumerate(rows)}
-    for episode, step, question, outcome, _ in _asked(store, REACT, cell):
+    for episode, step, question, outcome, _ in _own_answers(store, REACT, cell):
         if outcome != VALID and (episode, step) in row_of:
             own = question.removeprefix(f"{REACT} ")
             if not own.isdecimal() or int(own) >= size:
@@ -270,9 +309,9 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     }
 
 
-def _asked(
+def _own_answers(
     store: Store, form: str, cell: int, episode: int | None = None
-) -> list[tuple[int, int, str, str, str | None]]:
+) -> list[tuple[int, int, str, str, Any]]:
     """Return the subject's answers to a numbered question, such as ``draw``; empty: to all.
 
     Each is (episode, step, question, outcome, value).
@@ -291,15 +330,14 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
     None stands for an answer that could not be read.
     """
     by_step: dict[int, list[int | None]] = {}
-    for _, step, _, outcome, value in _asked(store, DRAW, cell, episode):
-        by_step.setdefault(step, []).append(json.loads(value or "") if outcome == VALID else None)
+    for _, step, _, outcome, value in _own_answers(store, DRAW, cell, episode):
+        by_step.setdefault(step, []).append(value if outcome == VALID else None)
     return by_step
 
 
-def read_horizons(store: Store) -> list[tuple[int, str | None]]:
-    """Return the horizons of a run's cells with their partners' tables as JSON, each pair once."""
-    sql = "SELECT DISTINCT horizon, json_extract(definition, '$.partners.tables') FROM cells"
-    return store.query(sql)
+def read_horizons(store: Store) -> list[tuple[int, list[dict[str, Any]]]]:
+    """Return the horizons of a run's cells with their partners' tables."""
+    return [(told["horizon"], told["partners"]["tables"]) for _, told in store.cells()]
 
 
 def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | None, int, int]]:
@@ -308,7 +346,6 @@ def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | N
     return list(store.read("steps", names, cell, episode))
 
 
-_DRAWS = f"question LIKE '{DRAW} %' AND seat = '{SEAT}'"
 _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
 """Kinds of subjects whose probabilities say how they draw, and state nothing."""
 
@@ -316,15 +353,19 @@ _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
 @once_each
 def has_probabilities(store: Store) -> bool:
     """Tell whether any subject of a run states probabilities or was asked for draws."""
-    if store.query(f"SELECT 1 FROM answers WHERE {_DRAWS} LIMIT 1"):
+    kinds = {cell: definition["kind"] for cell, definition in store.cells()}
+    if any(kinds[cell] not in _DRAWING for cell in store.cells_with('"predicted_probs":')):
         return True
-    kinds = store.query("SELECT cell, json_extract(definition, '$.kind') FROM cells")
-    sql = "SELECT 1 FROM steps WHERE cell = ? AND predicted_probs IS NOT NULL LIMIT 1"
-    return any(store.query(sql, (cell,)) for cell, kind in kinds if kind not in _DRAWING)
+    asked = store.cells_with(f'"{DRAW} ')
+    return any(_draws(record) for cell in asked for record in store.records(cell))
+
+
+def _draws(record: Record) -> list[tuple[Any, ...]]:
+    return [row for row in record.answers if row[1] == SEAT and row[2].startswith(f"{DRAW} ")]
 
 
 def read_stated_probabilities(store: Store, cell: int) -> list[tuple[Any, ...]]:
-    """Return the probabilities of each prediction, as JSON or None, and its outcome.
+    """Return the probabilities of each prediction, a list or None, and its outcome.
 
     Of the steps of a cell's complete episodes, in the order of `Played`.
     """
@@ -332,38 +373,34 @@ def read_stated_probabilities(store: Store, cell: int) -> list[tuple[Any, ...]]:
     return list(store.read("steps", names, cell, complete=True))
 
 
-def read_draws(store: Store, cell: int) -> list[tuple[Any, ...]]:
+def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
     """Return the draws of a cell's complete episodes: (which of their steps, outcome, value)."""
-    return store.query(
-        "SELECT place, outcome, value FROM answers JOIN (SELECT episode, step, "
-        "row_number() OVER (ORDER BY episode, step) - 1 AS place FROM steps "
-        "JOIN episodes USING (cell, episode) WHERE cell = ? AND status = ?) USING (episode, step) "
-        f"WHERE cell = ? AND {_DRAWS}",
-        (cell, COMPLETE, cell),
-    )
+    draws, before = [], 0
+    for record in store.records(cell, complete=True):
+        draws += [(before + row[0] - 1, row[3], row[5]) for row in _draws(record)]
+        before += record.steps
+    return draws
 
 
 @once_each
 def has_reactions(store: Store) -> bool:
     """Tell whether any step of the run was asked the conditional probe; looked up once."""
-    return bool(store.query("SELECT 1 FROM steps WHERE reactions IS NOT NULL LIMIT 1"))
+    return bool(store.cells_with('"reactions":'))
 
 
 @once_each
 def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
-    tables = "json_array_length(definition, '$.partners.tables')"
-    return tuple(bool(count) for (count,) in store.query(f"SELECT {tables} FROM cells"))
+    return tuple(bool(definition["partners"]["tables"]) for _, definition in store.cells())
 
 
 @once_each
 def partners_react(store: Store) -> bool:
     """Tell whether the subject's moves can change what any partner does later; looked up once."""
-    sql = "SELECT DISTINCT json_extract(definition, '$.partners.tables') FROM cells"
     moves = (
         np.array(table["next_state"])
-        for (tables,) in store.query(sql)
-        for table in json.loads(tables or "[]")  # a definition without is found damaged
+        for _, definition in store.cells()
+        for table in definition["partners"]["tables"]
     )
     return any(bool((following != following[:, :1]).any()) for following in moves)
 
@@ -371,18 +408,22 @@ def partners_react(store: Store) -> bool:
 @once_each
 def cells_with_beliefs(store: Store) -> frozenset[int]:
     """Return the cells whose subject was given beliefs; looked up once, by one step each."""
-    rows = store.query(
-        "SELECT s.cell FROM cells c JOIN steps s ON s.cell = c.cell AND s.step = 1 AND s.episode = "
-        "(SELECT MIN(episode) FROM episodes e WHERE e.cell = c.cell AND e.status = ?) "
-        f"WHERE json_extract(s.act_details, '$.{BELIEF}') IS NOT NULL",
-        (COMPLETE,),
+    return frozenset(
+        cell
+        for cell in store.cells_with(f'"{BELIEF}":')
+        if (first := next(store.read("steps", (STATED,), cell, complete=True), None)) is not None
+        and first[0] is not None
     )
-    return frozenset(number for (number,) in rows)
 
 
-def cells_told(store: Store) -> set[int]:
-    """Return the cells whose subject was told the partner's move in any step."""
-    return {cell for (cell,) in store.query("SELECT DISTINCT cell FROM steps WHERE told = 1")}
+@once_each
+def cells_told(store: Store) -> frozenset[int]:
+    """Return the cells whose subject was told the partner's move in any step; looked up once."""
+    return frozenset(
+        cell
+        for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
+        if any(1 in record.column("told") for record in store.records(cell))
+    )
 
 
 def has_beliefs(store: Store) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Model, Stopped
 from tomeval.runs.capabilities import Play
-from tomeval.runs.domain import Block
+from tomeval.runs.record import Record
 
 PlayOne = Callable[[Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Any]]
 """Plays one game of a cell, given its number, models by seat, and what to call after each step."""
@@ -20,17 +20,17 @@ GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""
 
 
-def play_of(play_one: PlayOne, as_block: Callable[[Sequence[Any]], Block]) -> Play:
+def play_of(play_one: PlayOne, as_record: Callable[[Any], Record]) -> Play:
     """Return how a domain plays; games without a model are played in chunks, without event loop."""
 
     async def one(
         cell: Any, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
-    ) -> Block:
-        return as_block([await play_one(cell, episode, models, on_step)])
+    ) -> Record:
+        return as_record(await play_one(cell, episode, models, on_step))
 
-    def many(cell: Any, first: int, count: int) -> Block:
+    def many(cell: Any, first: int, count: int) -> list[Record]:
         numbers = range(first, first + count)
-        return as_block([run_now(play_one(cell, number, {}, lambda: None)) for number in numbers])
+        return [as_record(run_now(play_one(cell, number, {}, lambda: None))) for number in numbers]
 
     return Play(one, lambda cell: 0 if cell.models else GAMES_PER_CHUNK, many)
 

@@ -101,19 +101,18 @@ class Driver:
         self._asked[post.replica.ask(method, *given)] = post, then
 
     def _turn(self) -> None:
-        """Commit what has come in one transaction, and ask for more; raise then what is wrong."""
-        with self._filler.store.together():
-            for asked in self._cluster.wait(list(self._asked), TURN):
-                if asked in self._asked:  # else its replica was lost in this turn
-                    post, then = self._asked.pop(asked)
-                    try:
-                        said = self._cluster.result(asked)
-                    except Lost as error:
-                        self._lose(post, str(error))
-                    except (TomevalError, RuntimeError) as error:
-                        self._error = self._error or _told(post, error)
-                    else:
-                        then(post, said)
+        """Commit what has come, and ask for more; raise then what is wrong."""
+        for asked in self._cluster.wait(list(self._asked), TURN):
+            if asked in self._asked:  # else its replica was lost in this turn
+                post, then = self._asked.pop(asked)
+                try:
+                    said = self._cluster.result(asked)
+                except Lost as error:
+                    self._lose(post, str(error))
+                except (TomevalError, RuntimeError) as error:
+                    self._error = self._error or _told(post, error)
+                else:
+                    then(post, said)
         if self._error is not None:
             raise self._error
         for post in self._posts:
@@ -174,14 +173,15 @@ class Driver:
         steps, post.in_vain = post.jobs.pop(job), 0
         if job not in self._stretches:
             filler.over(*job)
-        if said.rows is None:
+        if said.records is None:
             filler.too_long(*job, steps, ContextExceeded(said.too_long))
             filler.schedules[number].ended(*job)
             return
         if job in self._stretches:
-            filler.together(number, said.rows)
+            filler.together(number, said.records)
         else:
-            filler.done(number, said.rows, steps, said.unusable)
+            (record,) = said.records
+            filler.done(number, record, steps, said.unusable)
 
     # What replicas are given
 

@@ -28,12 +28,12 @@ from tomeval.core.outcomes import VALID
 from tomeval.core.plugins import use_plugin
 from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.runs.domain import Block, Cell, Domain, get_domain
+from tomeval.runs.domain import Cell, Domain, get_domain
 from tomeval.runs.engine import play_with_models, spec_key
 from tomeval.runs.engines import play_stretch
 from tomeval.runs.folder import versions
 from tomeval.runs.live import ModelCount
-from tomeval.runs.rows import Rows
+from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.tallies import Asked
@@ -97,12 +97,12 @@ class News(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What an episode became; without rows it was broken off, because a prompt was too long.
+    """What episodes became; without records one was broken off, as a prompt was too long.
 
     `unusable` says what was wrong with a reply that came and could not be used.
     """
 
-    rows: Rows | None
+    records: list[Record] | None
     unusable: str = ""
     too_long: str = ""
     news: News = News({}, {}, 0)
@@ -181,8 +181,7 @@ class Player:
 
     def _stretch(self, cell: int, first: int, count: int) -> Ended:
         with self._one_stretch, self._told_errors(), self._trusting():
-            block = play_stretch(self.domain, self._cells[cell], first, count)
-            return Ended(Rows.of(cell, block))
+            return Ended(play_stretch(self.domain, self._cells[cell], first, count))
 
     def close(self) -> None:
         """End the thread that plays, after what is under way."""
@@ -308,10 +307,9 @@ class Player:
                 self._unread[key] = -1 if outcome == VALID else self._unread[key] + 1
                 self._settled.append(((number, episode), key, outcome, call))
 
-    def done(self, number: int, block: Block, under_way: int, unusable: str) -> None:
+    def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
         """Tell what an episode became."""
-        ((episode, *_),) = block.episodes
-        self._ends((number, episode), Ended(Rows.of(number, block), unusable))
+        self._ends((number, record.episode), Ended([record], unusable))
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
         """Tell that an episode is broken off."""

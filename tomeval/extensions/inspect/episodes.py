@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,15 +16,14 @@ from typing import Any, NamedTuple
 from tomeval.core.outcomes import COMPLETE
 from tomeval.models.base import Model
 from tomeval.runs import tallies
-from tomeval.runs.domain import Block, cell_names, get_domain
+from tomeval.runs.domain import cell_names, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
+from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.runner import Recorded, write_games
 
 INVALID, VOID = "invalid_percent", "void"
 """What is said of an episode beside its measures."""
-
-ROWS = ("episodes", "steps", "answers", "calls")
 
 
 class Measured(NamedTuple):
@@ -47,13 +47,11 @@ def experiment_of(data: Mapping[str, Any], model: str) -> Experiment:
     return _experiment(json.dumps(data), model)
 
 
-async def play(experiment: Experiment, number: int, episode: int, model: Model) -> Block:
+async def play(experiment: Experiment, number: int, episode: int, model: Model) -> Record:
     """Play one episode of a cell, every language model in it being `model`."""
     cell = experiment.cells[number]
     lines = dict.fromkeys(cell.models, model)
-    block = await get_domain(experiment.domain).play.episode(cell, episode, lines, lambda: None)
-    block.steps = list(block.steps)  # which may be read once only
-    return block
+    return await get_domain(experiment.domain).play.episode(cell, episode, lines, lambda: None)
 
 
 def digest(experiment: Experiment) -> str:
@@ -62,40 +60,40 @@ def digest(experiment: Experiment) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def packed(block: Block) -> str:
-    """Return the rows of an episode as JSON."""
-    return json.dumps({name: list(getattr(block, name)) for name in ROWS})
+def packed(record: Record) -> str:
+    """Return an episode as JSON."""
+    return json.dumps(asdict(record))
 
 
-def unpacked(text: str) -> Block:
+def unpacked(text: str) -> Record:
     """Return what `packed` was given."""
-    rows = json.loads(text)
-    return Block(**{name: [tuple(row) for row in rows[name]] for name in ROWS})
+    data = json.loads(text)
+    for name in ("answers", "calls"):
+        data[name] = [tuple(row) for row in data[name]]
+    return Record(**data)
 
 
-def recorded(experiment: Experiment, blocks: Mapping[tuple[int, int], Block]) -> Recorded:
+def recorded(experiment: Experiment, played: Mapping[tuple[int, int], Record]) -> Recorded:
     """Return episodes, by cell and number, as games for a run of the whole experiment."""
     cells = []
     for number, definition in enumerate(experiment.identity()["cells"]):
-        mine = [blocks[key] for key in sorted(blocks) if key[0] == number]
-        rows = {name: [row for one in mine for row in getattr(one, name)] for name in ROWS}
-        cells.append((definition, Block(**rows)))
+        cells.append((definition, [played[key] for key in sorted(played) if key[0] == number]))
     return Recorded(cells, [])
 
 
 @contextmanager
-def run_of(experiment: Experiment, blocks: Mapping[tuple[int, int], Block]) -> Iterator[Run]:
+def run_of(experiment: Experiment, played: Mapping[tuple[int, int], Record]) -> Iterator[Run]:
     """Return episodes as a run, whose folder is gone afterwards."""
     with TemporaryDirectory(prefix="tomeval-") as folder:
-        write_games(get_domain(experiment.domain), Path(folder), recorded(experiment, blocks))
+        write_games(get_domain(experiment.domain), Path(folder), recorded(experiment, played))
         with Run(folder) as run:
             yield run
 
 
-def measure(experiment: Experiment, number: int, block: Block) -> Measured:
+def measure(experiment: Experiment, number: int, record: Record) -> Measured:
     """Return what one episode comes to, measured as in a run."""
-    episode, status = block.episodes[0][:2]
-    with run_of(experiment, {(number, episode): block}) as run:
+    episode, status = record.episode, record.status
+    with run_of(experiment, {(number, episode): record}) as run:
         cell = run.cells[number]
         values = dict.fromkeys(run.measures, math.nan)
         if status == COMPLETE:
@@ -107,7 +105,7 @@ def measure(experiment: Experiment, number: int, block: Block) -> Measured:
         return Measured(values, status, run.store.last_unread(number, episode), text)
 
 
-def estimates(experiment: Experiment, blocks: Mapping[tuple[int, int], Block]) -> dict[str, float]:
+def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) -> dict[str, float]:
     """Return means and ends of 95 % intervals over the complete episodes, by cell and measure.
 
     Names of several cells begin with what tells them apart. Measures without a value are left out,
@@ -116,7 +114,7 @@ def estimates(experiment: Experiment, blocks: Mapping[tuple[int, int], Block]) -
     domain = get_domain(experiment.domain)
     names = cell_names(domain, [cell.definition | {"model": ""} for cell in experiment.cells])
     values: dict[str, float] = {}
-    with run_of(experiment, blocks) as run:
+    with run_of(experiment, played) as run:
         invalid, ended = tallies.invalid_rates(run.store), tallies.episodes(run.store)
         for cell, name in zip(run.cells, names, strict=True):
             before = f"{name}: " if len(run.cells) > 1 else ""

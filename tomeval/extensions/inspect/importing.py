@@ -15,8 +15,9 @@ from tomeval.core.extras import need
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.printing import show, tell
 from tomeval.extensions.inspect import episodes
-from tomeval.runs.domain import Block, get_domain
+from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment
+from tomeval.runs.record import Record
 from tomeval.runs.runner import Recorded, import_games
 
 KEPT = "tomeval"
@@ -69,7 +70,7 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
         experiment = episodes.experiment_of(about["experiment"], model)
     except (TomevalError, TypeError, KeyError, AttributeError) as error:
         raise TomevalError(f"{path}: its experiment cannot be read: {error}") from None
-    blocks: dict[tuple[int, int], Block] = {}
+    played: dict[tuple[int, int], Record] = {}
     revisions: dict[str, str] = {}
     samples = log.samples or ()
     for sample in samples:
@@ -77,23 +78,23 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
         if sample.error is None and kept:
             where = f"{path}: sample {sample.id!r}"
             try:
-                number, block = _episode(experiment, kept)
+                number, record = _episode(experiment, kept)
             except TomevalError as error:
                 raise TomevalError(f"{where}: {error}") from None
             except _DAMAGE as error:
                 raise TomevalError(f"{where}: damaged: {error!r}") from None
-            which = number, block.episodes[0][0]
-            if which in blocks:
+            which = number, record.episode
+            if which in played:
                 raise TomevalError(f"{where}: its episode is in the log twice")
-            blocks[which] = block
+            played[which] = record
             revisions[model] = str(kept["revision"])
-    if not blocks:
+    if not played:
         raise TomevalError(f"{path}: holds no episode that was played to its end")
-    result = episodes.recorded(experiment, blocks)._replace(revisions=revisions)
+    result = episodes.recorded(experiment, played)._replace(revisions=revisions)
     planned = len(log.eval.dataset.sample_ids or samples)
-    if planned > len(blocks):
+    if planned > len(played):
         result.notes.append(
-            f"{planned - len(blocks)} of {planned} samples have an error, met a limit or are "
+            f"{planned - len(played)} of {planned} samples have an error, met a limit or are "
             "missing: left out, as no episode was played"
         )
     return experiment.domain, result
@@ -110,19 +111,16 @@ def _read(path: Path) -> Any:
         raise TomevalError(f"{path}: cannot be read as a log of inspect_ai: {said}") from None
 
 
-def _episode(experiment: Experiment, kept: Mapping[str, Any]) -> tuple[int, Block]:
-    """Return the cell and the rows of an episode, if they can be what a run would have written."""
+def _episode(experiment: Experiment, kept: Mapping[str, Any]) -> tuple[int, Record]:
+    """Return the cell and an episode, if it can be what a run would have written."""
     number = kept["cell"]
     if type(number) is not int or not 0 <= number < len(experiment.cells):
         raise TomevalError(f"cell {number!r} is not a cell of the experiment")
     if kept["digest"] != episodes.digest(experiment):
         raise TomevalError("was played with games, partners or prompts other than those named")
-    block = episodes.unpacked(kept["rows"])
-    ((episode, status, *_),) = block.episodes
+    record = episodes.unpacked(kept["rows"])
+    episode, status = record.episode, record.status
     if type(episode) is not int or not 0 <= episode < 2**31 or status not in (COMPLETE, VOID):
         raise TomevalError(f"episode {episode!r}, {status!r}, is none of a run")
-    for name in episodes.ROWS:
-        if any(row[0] != episode for row in getattr(block, name)):
-            raise TomevalError(f"its {name} are of another episode")
-    episodes.measure(experiment, number, block)  # rows that cannot be stored or read are refused
-    return number, block
+    episodes.measure(experiment, number, record)  # what cannot be stored or read is refused
+    return number, record

@@ -239,12 +239,12 @@ def engine(session: Session) -> Solver:
         number, turn = state.metadata["cell"], state.metadata["episode"]
         experiment = episodes_.experiment_of(session.data, f"inspect:{state.model}")
         model = session.models[str(state.model)]
-        block = await episodes_.play(experiment, number, turn, model)
-        if block.episodes[0][1] == FAILED:
+        record = await episodes_.play(experiment, number, turn, model)
+        if record.status == FAILED:
             raise BackendError(model.last_error or "no reply")
-        rows = {"cell": number, "rows": episodes_.packed(block), "revision": model.revision}
+        rows = {"cell": number, "rows": episodes_.packed(record), "revision": model.revision}
         state.store.set(KEPT, rows | {"digest": episodes_.digest(experiment)})
-        text = episodes_.measure(experiment, number, block).text
+        text = episodes_.measure(experiment, number, record).text
         state.messages = [*state.messages, ChatMessageAssistant(content=text)]
         return state
 
@@ -276,11 +276,11 @@ def cells(data: dict[str, Any]) -> Metric:
     """Means over the complete episodes of every cell, with tomeval's 95 % intervals."""
 
     def estimated(scores: list[SampleScore]) -> Value:
-        blocks, model = {}, NO_MODEL
+        played, model = {}, NO_MODEL
         for about in (one.score.metadata or {} for one in scores):
             if "rows" in about:
-                model, block = about["model"], episodes_.unpacked(about["rows"])
-                blocks[about["cell"], block.episodes[0][0]] = block
-        return episodes_.estimates(episodes_.experiment_of(data, f"inspect:{model}"), blocks)
+                model, record = about["model"], episodes_.unpacked(about["rows"])
+                played[about["cell"], record.episode] = record
+        return episodes_.estimates(episodes_.experiment_of(data, f"inspect:{model}"), played)
 
     return estimated

@@ -17,13 +17,14 @@ from tomeval.core.text import ascii_signs
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.steps import Record
-from tomeval.domains.matrix.storing import answers_of, as_block
+from tomeval.domains.matrix.storing import answers_of, as_records
 from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person
-from tomeval.runs.domain import Block, get_domain
+from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
-from tomeval.runs.store import Store
+from tomeval.runs.record import Record as StoredRecord
+from tomeval.runs.writing import WritableStore
 
 _WORDS = "history: all rounds so far; rules: the rules again; quit: stop (what was played is kept)"
 
@@ -89,7 +90,7 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
     assert isinstance(cell, MatrixCell)
     make_folder(folder)
     with locked(folder):
-        store = Store(folder, get_domain("matrix"))
+        store = WritableStore(folder, get_domain("matrix"))
         try:
             episodes = store.statuses(0)
             left = [episode for episode, status in episodes.items() if status == UNFINISHED]
@@ -104,7 +105,9 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
 class _Match:
     """One person's episode: stored answers are played again, then the person is asked."""
 
-    def __init__(self, cell: MatrixCell, episode: int, console: Console, store: Store) -> None:
+    def __init__(
+        self, cell: MatrixCell, episode: int, console: Console, store: WritableStore
+    ) -> None:
         self.cell, self.episode, self.console, self.store = cell, episode, console, store
         self.given = answers_of(store, 0, episode)
         self.record = Record(episode, int(cell.setup.draw_partners(episode, 1)[0]))
@@ -142,10 +145,10 @@ class _Match:
             self._keep(UNFINISHED)
 
     def _keep(self, status: str) -> None:
-        block = Block([(self.episode, status, 0, self.record.partner)], [])
+        records = [StoredRecord(self.episode, status, 0, {"partner": self.record.partner}, {})]
         if self.record.rows:
-            block = as_block(self.record.steps(status), self.cell.setup.game)
-        self.store.add(0, block)
+            records = as_records(self.record.steps(status), self.cell.setup.game)
+        self.store.add(0, records)
 
     def _ending(self, over: bool) -> str:
         person, length = self.person, self.cell.length

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -81,9 +80,9 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     drawn = read_draws(store, cell)
     for step, outcome, value in drawn:
         if outcome == VALID:
-            if not 0 <= (action := json.loads(value)) < size:
+            if not 0 <= value < size:
                 raise store.damaged(f"cell {cell}: a draw is outside 0..{size - 1}")
-            counts[step, action] += 1
+            counts[step, value] += 1
     draws = counts.sum(axis=1)
     if drawn:
         some, shares = draws >= FEWEST_DRAWS, probs.copy()
@@ -92,8 +91,7 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
         return Stated(probs, shares, draws)
     readable = [step for step, (_, outcome) in enumerate(rows) if outcome == VALID]
     if readable and all(rows[step][0] is not None for step in readable):
-        # As one text: a cell may have hundreds of thousands.
-        probs[readable] = json.loads(f"[{','.join(rows[step][0] for step in readable)}]")
+        probs[readable] = [rows[step][0] for step in readable]
         if not (np.isfinite(probs[readable]).all() and (probs[readable] >= 0).all()):
             raise store.damaged(f"cell {cell}: stated probabilities are not a distribution")
     return Stated(probs, probs, draws)

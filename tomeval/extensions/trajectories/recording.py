@@ -10,7 +10,7 @@ from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.domains.arena.played import PlayedGame
-from tomeval.domains.arena.storing import as_block
+from tomeval.domains.arena.storing import as_record
 from tomeval.extensions.trajectories.file import Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
 from tomeval.report.facts import counted
@@ -56,7 +56,9 @@ def recorded_games(path: Path, subject: str = "") -> Recorded:
     steps = sum(len(game.decisions) for _, games in lineups.values() for game in games)
     counts = (len(matches), "game"), (steps, "decision"), (len(lineups), "line-up")
     note = f"{path.name}: {', '.join(counted(*each) for each in counts)}"
-    return Recorded([(said, as_block(games)) for said, games in lineups.values()], [note])
+    return Recorded(
+        [(said, list(map(as_record, games))) for said, games in lineups.values()], [note]
+    )
 
 
 def _slots(match: Match, sides: Sequence[tuple[int, ...]], subject: str) -> tuple[int, ...]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tomeval.core.errors import TomevalError
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Shard:
-    """One of `count` parts of an experiment, see `tomeval.runs.runner.Part`; the first is 1.
+    """One of `count` parts of an experiment; the first is 1.
 
     Examples
     --------
@@ -27,14 +28,9 @@ class Shard:
     count: int
 
     @property
-    def name(self) -> str:
-        """What the folder calls it, for good."""
-        return f"shard {self}"
-
-    @property
-    def suffix(self) -> str:
-        """What follows the experiment's name in that of its folder."""
-        return f"-{self.number}-of-{self.count}"
+    def part(self) -> str:
+        """What the names of its files end with."""
+        return f".{self.number}-of-{self.count}"
 
     def among(self, cell: int, episodes: Iterable[int], together: int = 1) -> list[int]:
         """Return which episodes of a cell are of this shard; so many are played at once."""
@@ -42,11 +38,15 @@ class Shard:
         mine = self.number - 1
         return [e for e in episodes if (cell + e // size) % self.count == mine]
 
-    def then(self, folder: str) -> str:
-        """Say what makes one run of all shards."""
-        these = folder.removesuffix(self.suffix)
-        where = "FOLDER..." if these == folder else f"{these}-*-of-{self.count}"
-        return f"next, once all shards are played: tomeval import {where}"
+    def check(self, folder: Path) -> None:
+        """Raise if a folder holds shards of another number."""
+        for path in folder.glob("episodes.*-of-*.jsonl"):
+            count = path.name.removesuffix(".jsonl").rpartition("-of-")[2]
+            if count != str(self.count):
+                raise TomevalError(
+                    f"{folder}: holds shards of {count}, not of {self.count} ({path.name}); choose "
+                    "another folder with --out"
+                )
 
     def __str__(self) -> str:
         """Return the shard as `parse_shard` reads it."""

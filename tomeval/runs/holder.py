@@ -23,10 +23,12 @@ from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
-from tomeval.runs.journal import filesystem, shared_by_hosts
-from tomeval.runs.store import HOLDER, LOCK
+from tomeval.runs.mounts import filesystem, shared_by_hosts
 
 logger = logging.getLogger(__name__)
+
+LOCK, HOLDER = "run.lock", "run.pid"
+"""The file that is locked, and the one that names the process; see `of_part`."""
 
 BEAT = 10.0
 """Seconds between two touches of the file."""
@@ -37,7 +39,7 @@ TOUCHED = 90.0
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
-class Writer(NamedTuple):
+class Holder(NamedTuple):
     """The process that a run folder names.
 
     Attributes
@@ -53,6 +55,18 @@ class Writer(NamedTuple):
     who: str
     there: bool | None
     sure: bool
+
+
+def of_part(name: str, part: str) -> str:
+    """Return what a file is called for a part of a run.
+
+    Examples
+    --------
+    >>> of_part("run.lock", ".3-of-16"), of_part("run.lock", "")
+    ('run.3-of-16.lock', 'run.lock')
+    """
+    stem, _, ending = name.partition(".")
+    return f"{stem}{part}.{ending}"
 
 
 def this_process() -> str:
@@ -80,7 +94,7 @@ def has_locks(path: Path) -> bool:
 
 
 @contextmanager
-def named(folder: Path) -> Iterator[None]:
+def named(folder: Path, part: str = "") -> Iterator[None]:
     """Name this process in a folder that it has locked; keep other hosts out that share it.
 
     Raises
@@ -90,7 +104,7 @@ def named(folder: Path) -> Iterator[None]:
     OSError
         The file cannot be written.
     """
-    holder, who, ended = folder / HOLDER, this_process(), threading.Event()
+    holder, who, ended = folder / of_part(HOLDER, part), this_process(), threading.Event()
     touching = threading.Thread(target=_touch, args=(holder, who, ended), daemon=True)
     if shared_by_hosts(filesystem(folder)):
         _take(holder, who)
@@ -118,7 +132,7 @@ def _take(holder: Path, who: str) -> None:
                 return
         except FileExistsError:
             with suppress(FileNotFoundError):
-                other, age = holder.read_text(encoding="utf-8"), _age(holder.parent)
+                other, age = holder.read_text(encoding="utf-8"), _age(holder)
                 # The lock of the system has shown already that no process of this host is there.
                 if age < TOUCHED and other.rpartition(" on ")[2] != host:
                     break
@@ -145,38 +159,38 @@ def _touch(holder: Path, who: str, ended: threading.Event) -> None:
             os.utime(holder)
 
 
-def writer_of(folder: Path) -> Writer:
+def holder_of(folder: Path, part: str = "") -> Holder:
     """Return who writes a run folder.
 
     A process of this host is there if it exists and its lock is held. A lock need not reach from
     one host to another: on a file system that hosts share, or may share, a process of another host
     is there if it touched its files of late.
     """
-    holder = folder / HOLDER
+    holder = folder / of_part(HOLDER, part)
     try:
         who = holder.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Writer("", False, True)
+        return Holder("", False, True)
     except (OSError, ValueError):
-        return Writer("", None, False)
+        return Holder("", None, False)
     process = re.fullmatch(r"process (\d+) on (.*)", who)
     if process is None:
-        return Writer(who, None, False)
-    locked = _locked(folder)
+        return Holder(who, None, False)
+    locked = _locked(folder / of_part(LOCK, part))
     if process[2] == platform.node():
-        return Writer(who, _exists(int(process[1])) and locked is not False, True)
+        return Holder(who, _exists(int(process[1])) and locked is not False, True)
     if locked:
-        return Writer(who, True, True)
+        return Holder(who, True, True)
     kind = filesystem(folder)
     if kind and not shared_by_hosts(kind) and locked is False:
-        return Writer(who, False, True)  # the folder was copied from where it was held
-    return Writer(who, _age(folder) < TOUCHED, False)
+        return Holder(who, False, True)  # the folder was copied from where it was held
+    return Holder(who, _age(holder) < TOUCHED, False)
 
 
-def _age(folder: Path) -> float:
+def _age(holder: Path) -> float:
     """Return how long ago a writer touched its file, in seconds, as far as the clocks agree."""
     try:
-        return time.time() - (folder / HOLDER).stat().st_mtime
+        return time.time() - holder.stat().st_mtime
     except OSError:
         return float("inf")
 
@@ -192,14 +206,14 @@ def _exists(process: int) -> bool:
     return True
 
 
-def _locked(folder: Path) -> bool | None:
-    """Tell whether the lock of a folder is held, as far as this host sees; None: not known."""
+def _locked(lock: Path) -> bool | None:
+    """Tell whether a lock is held, as far as this host sees; None: not known."""
     if sys.platform == "win32":
         return None
     import fcntl
 
     try:
-        with (folder / LOCK).open("rb") as file:
+        with lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -1,0 +1,151 @@
+"""Files of JSON lines, each with its checksum (CRC-32) before it; they only grow.
+
+A line is ``CRC JSON``: eight hexadecimal digits, a blank, an object. The checksum of a file's first
+line, its head, is that of the text; the head's goes into those of all other lines, so that a line
+of another file is told from one that was written here.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tomeval.core.errors import TomevalError
+
+_FORM = re.compile(rb"([0-9a-f]{8}) (\{.*\})\n", re.DOTALL)
+
+SYNC = 1.0
+"""Seconds after which what was written is made to outlive a power cut, and at the end."""
+
+
+class Line(NamedTuple):
+    """A line of a file: its number from 1, where it begins, its bytes, and its JSON.
+
+    `body` is None if the line is not what was written; the last one is `torn` if it has no end.
+    """
+
+    number: int
+    offset: int
+    size: int
+    body: bytes | None
+    torn: bool = False
+
+
+def encode(data: Any, seed: int = 0) -> bytes:
+    r"""Return an object as a line; `seed` is the head's checksum.
+
+    Examples
+    --------
+    >>> encode({"cell": 0})
+    b'X'
+    """
+    try:
+        body = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a pair of surrogates, which UTF-8 does not have
+        body = json.dumps(data, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(body, seed), body)
+
+
+def body_of(line: bytes, seed: int = 0) -> bytes | None:
+    """Return the JSON of a line; None if it is not what was written."""
+    form = _FORM.fullmatch(line)
+    if form is None or int(form[1], 16) != zlib.crc32(form[2], seed):
+        return None
+    return form[2]
+
+
+def read_lines(path: Path, seed: int = 0) -> Iterator[Line]:
+    """Yield the lines of a file: the head first, or with the `seed` of another file's head.
+
+    Raises
+    ------
+    TomevalError
+        It cannot be read.
+    """
+    headed, offset = not seed, 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                torn = not line.endswith(b"\n")
+                body = None if torn else body_of(line, seed)
+                yield Line(number, offset, len(line), body, torn)
+                if headed and number == 1 and body is not None:
+                    seed = zlib.crc32(body)
+                offset += len(line)
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+class Appended:
+    """A file that grows by whole pieces, or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it is missing.
+
+    Raises
+    ------
+    TomevalError
+        It cannot be opened or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            self.size = os.fstat(self._file).st_size
+        except OSError as error:
+            raise self._cannot(error) from None
+        self._synced = 0.0
+
+    def append(self, data: bytes) -> int:
+        """Write at the end; return where that was."""
+        start = self.size
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            self.size += len(data)
+            if time.monotonic() - self._synced > SYNC:
+                self._sync()
+        except OSError as error:
+            self.cut(start)
+            raise self._cannot(error) from None
+        return start
+
+    def cut(self, size: int) -> None:
+        """Drop what is beyond a size."""
+        try:
+            os.ftruncate(self._file, size)
+        except OSError as error:
+            raise self._cannot(error) from None
+        self.size = size
+
+    def close(self) -> None:
+        """Make what was written outlive a power cut, and close."""
+        try:
+            self._sync()
+        except OSError as error:
+            raise self._cannot(error) from None
+        finally:
+            os.close(self._file)
+
+    def _sync(self) -> None:
+        os.fsync(self._file)
+        self._synced = time.monotonic()
+
+    def _cannot(self, error: OSError) -> TomevalError:
+        why = f"cannot be written ({error.strerror or error})"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            why = "the disk is full; free some space and run the same command again"
+        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            why = "cannot be written; is the folder read-only?"
+        return TomevalError(f"{self.path}: {why}")

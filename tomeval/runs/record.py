@@ -1,0 +1,218 @@
+"""One finished episode as it is played, stored, sent and read: the record of every domain.
+
+A record has columns over its steps and over what was asked in them. In a file a column that is the
+same number, word or null throughout stands there once, and one of nulls not at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+from tomeval.runs.spent import by_seat
+
+Column = Any
+"""A list with a value per row, or the one value of all rows."""
+
+ANSWER = ("step", "seat", "question", "outcome", "attempts", "value", "raw")
+"""What is known of an answer that is not in its step's own columns; `value` is JSON-ready."""
+
+ASKED = ("step", "seat", "question", "outcome", "attempts")
+"""What is known of every question."""
+
+
+@dataclass
+class Record:
+    """A finished episode of a cell.
+
+    Attributes
+    ----------
+    episode : int
+    status : str
+        See `tomeval.core.outcomes`.
+    steps : int
+        How many it has.
+    own : dict
+        The domain's columns of the episode, JSON-ready.
+    columns : dict
+        The domain's columns of its steps: a list, one value per step, or the value of all steps.
+        A missing one is null throughout.
+    answers : list of (step, seat, question, outcome, attempts, value, raw)
+        What was asked and is not in the step's own columns; `value` is JSON-ready or None.
+    calls : list of (step, seat, form, record)
+        Every model call; `record` is a JSON-ready dict. Of a stored record empty: they are read
+        with `tomeval.runs.store.Store.calls`.
+    spent : dict
+        What the calls of each seat came to, see `tomeval.runs.spent`; follows from the calls.
+    """
+
+    episode: int
+    status: str
+    steps: int
+    own: dict[str, Any]
+    columns: dict[str, Column]
+    answers: list[tuple[Any, ...]] = field(default_factory=list)
+    calls: list[tuple[int, str, str, dict[str, Any]]] = field(default_factory=list)
+    spent: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.spent = self.spent or by_seat(self.calls)
+
+    def line(self, cell: int) -> dict[str, Any]:
+        """Return the record, but for its calls, as a line of a file has it."""
+        data = {"cell": cell, "episode": self.episode, "status": self.status, "steps": self.steps}
+        data |= self.own
+        data |= _folded(self.columns)
+        if self.answers:
+            columns = zip(*sorted(self.answers, key=lambda row: row[:3]), strict=True)
+            data["answers"] = _folded(dict(zip(ANSWER, columns, strict=True)), keep=ANSWER[:1])
+        if self.spent:
+            data["spent"] = self.spent
+        return data
+
+    @classmethod
+    def of_line(cls, data: Mapping[str, Any], own: Iterable[str], columns: Iterable[str]) -> Record:
+        """Return what `line` gave, with these names of the domain's columns.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            It was not made by `line`.
+        """
+        steps = {name: data[name] for name in columns if name in data}
+        asked = data.get("answers", {})
+        count = len(asked["step"]) if asked else 0
+        rows = zip(*(spread(asked.get(name), count) for name in ANSWER), strict=True)
+        answers = list(rows) if asked else []
+        mine, spent = {name: data.get(name) for name in own}, data.get("spent") or {}
+        shared = data["episode"], data["status"], data["steps"]
+        return cls(*shared, mine, steps, answers, [], spent)
+
+    def column(self, name: str) -> list[Any]:
+        """Return a column of the steps, a value per step."""
+        return list(spread(self.columns.get(name), self.steps))
+
+    def rows(self, table: str, names: Sequence[str], asked: Asked) -> Iterator[tuple[Any, ...]]:
+        """Yield columns of a table, see `tomeval.runs.store.Store.read`."""
+        columns = self._table(table, asked)
+        count = 1 if table == "episodes" else len(columns["step"])
+        each = (spread(self._named(columns, name, count), count) for name in names)
+        return zip(*each, strict=True)
+
+    def _table(self, table: str, asked: Asked) -> dict[str, Column]:
+        if table == "episodes":
+            return {"status": self.status, "steps": self.steps, **_held(self.own)}
+        if table == "steps":
+            return {"step": range(1, self.steps + 1), **self.columns}
+        if table == "answers":
+            known: Iterable[Sequence[Any]] = zip(*self.answers, strict=True) if self.answers else ()
+            return dict(zip(ANSWER, map(list, known), strict=False)) or {"step": []}
+        rows = sorted(self.asked(asked))
+        return {name: [row[place] for row in rows] for place, name in enumerate(ASKED)}
+
+    def _named(self, columns: Mapping[str, Column], name: str, count: int) -> Column:
+        if name == "episode":
+            return self.episode
+        name, *path = name.split("/")
+        source, _, column = name.rpartition(".")
+        if source == "episodes":
+            values: Column = self._table(source, _nothing)[column]
+        elif source == "steps":
+            of_steps = self.column(column)
+            values = [of_steps[step - 1] for step in columns["step"]]
+        else:
+            values = columns.get(name)
+        return [_inside(value, path) for value in spread(values, count)] if path else values
+
+    def asked(self, asked: Asked) -> Iterator[tuple[int, str, str, str, int]]:
+        """Yield step, seat, question, outcome and attempts of every question, in no order."""
+        numbers = range(1, self.steps + 1)
+        for columns in asked(self):
+            yield from zip(numbers, *(spread(c, self.steps) for c in columns), strict=True)
+        for row in self.answers:
+            yield row[0], row[1], row[2], row[3], row[4]
+
+    def counts(self, asked: Asked) -> Counter[tuple[str, str, str, int]]:
+        """Return how many questions there were by seat, question, outcome and attempts.
+
+        Attempts are 0 (not known), 1, or 2 for more.
+        """
+        counts: Counter[tuple[Any, ...]] = Counter()
+        for columns in asked(self):
+            if any(isinstance(column, list) for column in columns):
+                counts.update(zip(*(spread(c, self.steps) for c in columns), strict=True))
+            elif self.steps:
+                counts[columns] += self.steps
+        counts.update(row[1:5] for row in self.answers)
+        few: Counter[tuple[str, str, str, int]] = Counter()
+        for (seat, question, outcome, attempts), count in counts.items():
+            few[seat, question, outcome, min(attempts, 2)] += count
+        return few
+
+
+Asked = Callable[[Record], Iterable[tuple[Column, Column, Column, Column]]]
+"""Gives, of a record's steps, columns of seat, question, outcome and attempts, a tuple for each
+question that every step asks."""
+
+
+def _nothing(record: Record) -> tuple[()]:
+    return ()
+
+
+@dataclass
+class Schema:
+    """A domain's own columns of records, as mappings of name to kind: REAL, INTEGER or TEXT.
+
+    Attributes
+    ----------
+    episodes, steps : mapping
+        Those of `Record.own` and of `Record.columns`. Lists of episodes show the first column of an
+        episode, as `RunCell.shown_episode` gives it.
+    asked : callable
+        See `Asked`. Default: all questions are among the answers.
+    shown : mapping
+        Kinds of columns that only exports have, or have with another kind. All others are text.
+    """
+
+    episodes: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, str] = field(default_factory=dict)
+    asked: Asked = _nothing
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+
+def spread(column: Column, count: int) -> Iterable[Any]:
+    """Return the values of a column of so many rows."""
+    return column if isinstance(column, list | tuple | range) else repeat(column, count)
+
+
+def _held(values: Mapping[str, Any]) -> dict[str, Column]:
+    """Return single values as columns of one row, though a value may be a list."""
+    return {name: [value] for name, value in values.items()}
+
+
+def _inside(value: Any, path: Sequence[str]) -> Any:
+    """Return what stands in objects inside each other; None where one has no such key."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _folded(columns: Mapping[str, Column], keep: Sequence[str] = ()) -> dict[str, Column]:
+    """Return columns without those of nulls, and a plain value that all rows share once."""
+    folded = {}
+    for name, column in columns.items():
+        if isinstance(column, list | tuple) and len(column) and name not in keep:
+            first = column[0]
+            plain = first is None or isinstance(first, str | int | float)
+            if plain and column.count(first) == len(column) and _alike(column):
+                column = first
+        if column is not None:
+            folded[name] = column
+    return folded
+
+
+def _alike(column: Sequence[Any]) -> bool:
+    return len(set(map(type, column))) == 1  # 1, 1.0 and True are equal
