@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import itertools
-import sqlite3
+import json
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,11 +21,10 @@ from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
 from tomeval.domains.matrix.play import Setup
 from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.storing import as_block
+from tomeval.domains.matrix.storing import SCHEMA, as_records
 from tomeval.models.scripted import SCRIPTS, Script
-from tomeval.runs.checksums import damage, of_rows, write_mark, write_sums
-from tomeval.runs.database import Database
-from tomeval.runs.schema import SCHEMA_VERSION, unpacked
+from tomeval.runs.lines import encode, read_lines
+from tomeval.runs.store import Store
 from tomeval.strategies.recording import times_asked
 
 ROOT = Path(__file__).parent.parent
@@ -99,23 +99,30 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
     return Partner(f"{kind}{size}", emissions[keep], number[next_state[keep]])
 
 
-def renew_checksums(folder: Path) -> None:
-    """Give a store that was edited on purpose the checksums of what it holds now."""
-    with closing(sqlite3.connect(folder / "run.sqlite")) as db, db:
-        db.execute("DELETE FROM sums")
-        for number, *row, _ in db.execute("SELECT rowid, * FROM answered").fetchall():
-            checksum = (of_rows([tuple(row)]), number)
-            db.execute("UPDATE answered SET sum = ? WHERE rowid = ?", checksum)
-        write_sums(db, db.execute("SELECT cell, episode FROM episodes").fetchall())
-        write_mark(db)
+def edit(folder: Path, change: Callable[[dict], dict | None], name="episodes.jsonl") -> None:
+    """Change the lines of a run after its head, with checksums of what they then hold.
+
+    `change` is given what a line holds, and returns what it is to hold; None: it goes.
+    """
+    path = folder / name
+    head, *lines = read_lines(folder / "episodes.jsonl")
+    seed = zlib.crc32(head.body)
+    data = encode(json.loads(head.body)) if name == "episodes.jsonl" else b""
+    lines = lines if name == "episodes.jsonl" else read_lines(path, seed)
+    for line in lines:
+        changed = change(json.loads(line.body))
+        data += b"" if changed is None else encode(changed, seed)
+    path.write_bytes(data)
 
 
-def edit(folder: Path, *statements: str) -> None:
-    """Change the store of a run, and give it the checksums of what it holds then."""
-    with closing(sqlite3.connect(folder / "run.sqlite")) as db, db:
-        for statement in statements:
-            db.execute(statement)
-    renew_checksums(folder)
+def with_step(line: dict, step: int, **values) -> dict:
+    """Return the line of an episode with other values in the columns of a step."""
+    for name, value in values.items():
+        column = line.get(name)
+        column = list(column) if isinstance(column, list) else [column] * line["steps"]
+        column[step - 1] = value
+        line[name] = column
+    return line
 
 
 def setup_of(kind, options, game, partners, horizon=16, seed=0, **more) -> Setup:
@@ -200,31 +207,43 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def step_rows(setup, steps) -> list[tuple]:
-    """Return the rows of the step table that played episodes make."""
-    return list(as_block(steps, setup.game).steps)
+    """Return the steps that played episodes make: episode, step, and the domain's columns."""
+    return [
+        (record.episode, *row)
+        for record in as_records(steps, setup.game)
+        for row in record.rows("steps", ("step", *SCHEMA.steps), SCHEMA.asked)
+    ]
 
 
 def dump(folder: Path) -> dict[str, list[tuple]]:
-    """Return every row of every table of a run's store, without its checksums.
+    """Return all that the files of a run hold as rows, whichever wrote it and in whatever order.
 
-    Records and replies are those that were packed.
+    Episodes begin with cell, episode, status and steps; steps with cell, episode and step; answers,
+    calls and kept replies (``answered``) with cell and episode.
     """
-    db = sqlite3.connect(f"{(folder / 'run.sqlite').as_uri()}?mode=ro", uri=True)
+    store, tables = Store(folder), {name: [] for name in ("episodes", "steps", "answers", "calls")}
     try:
-        names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        found = {}
-        for name in set(names) - {"sums", "marks"}:
-            rows = db.execute(f"SELECT * FROM {name}")
-            found[name] = sorted((tuple(map(unpacked, row)) for row in rows), key=repr)
-        return found
+        for cell in store.played_cells():
+            for record in store.records(cell):
+                place, schema = (cell, record.episode), store.domain.read.schema
+                columns = ("step", *schema.steps)
+                tables["episodes"].append(
+                    (*place, record.status, record.steps, *record.own.values(), record.spent)
+                )
+                rows = record.rows("steps", columns, schema.asked)
+                tables["steps"] += [(*place, *row) for row in rows]
+                tables["answers"] += [(*place, *row) for row in record.answers]
+                calls = enumerate(store.calls(*place))
+                tables["calls"] += [
+                    (*place, number, *where, json.dumps(call)) for number, (*where, call) in calls
+                ]
+        kept = sorted((key, sorted(mine.items())) for key, mine in store.replies.items())
+        tables["answered"] = [(*key, *which, text) for key, mine in kept for which, text in mine]
+        tables["cells"] = store.cells()
+        tables["meta"] = [store.revisions(), store.stops(), store.until()]
+        return tables
     finally:
-        db.close()
-
-
-def damage_of(folder: Path) -> list[str]:
-    """Return in words what in a run's store is not what was written; it is read row by row."""
-    with closing(Database(folder / "run.sqlite", SCHEMA_VERSION)) as db:
-        return list(damage(db))
+        store.close()
 
 
 class Typing(io.StringIO):

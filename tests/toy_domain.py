@@ -14,10 +14,10 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID, Invalid
 from tomeval.core.streams import Stream
 from tomeval.models.base import Message, Prompt, Sampling
 from tomeval.runs.capabilities import Compare, Describe, Line, Play, Read, Show
-from tomeval.runs.domain import Block, Cell, Domain, Player, register_domain
+from tomeval.runs.domain import Cell, Domain, Player, register_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.measures import Measure, Totals, registry
-from tomeval.runs.schema import Schema
+from tomeval.runs.record import Record, Schema
 from tomeval.strategies.asking import Asker, Asking
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.recording import Overheard
@@ -68,7 +68,7 @@ async def play(cell, episode, models, on_step):
             said = RULES[cell.guesser](seen, cell.size)
         else:
             said = read(await line.write("guess", "qa", ask(seen, cell), step), cell.size)
-            calls += [(episode, step, "guesser", "guess", call) for call in line.drain()]
+            calls += [(step, "guesser", "guess", call) for call in line.drain()]
         outcome = said.reason if isinstance(said, Invalid) else VALID
         if outcome == "backend_error":
             status, said = FAILED, None
@@ -76,12 +76,13 @@ async def play(cell, episode, models, on_step):
             said = int(rng.integers(cell.size)) + 1
         elif outcome != VALID:
             status, said = VOID, None
-        steps.append((episode, step, number, said))
-        answers.append((episode, step, "guesser", "guess", outcome, 1, None, ""))
+        steps.append((number, said))
+        answers.append((step, "guesser", "guess", outcome, 1, None, ""))
         on_step()
         if status != COMPLETE:
             break
-    return Block([(episode, status, len(steps), start)], steps, answers, calls)
+    columns = dict(zip(("number", "guess"), map(list, zip(*steps, strict=True)), strict=True))
+    return Record(episode, status, len(steps), {"start": start}, columns, answers, calls)
 
 
 def ask(seen, cell):
@@ -142,9 +143,8 @@ TOY = Domain(
     play=Play(play),
     read=Read(
         Schema(
-            cells={"guesser": "TEXT NOT NULL", "size": "INTEGER NOT NULL"},
-            episodes={"start": "INTEGER NOT NULL"},
-            steps={"number": "INTEGER NOT NULL", "guess": "INTEGER"},
+            episodes={"start": "INTEGER"},
+            steps={"number": "INTEGER", "guess": "INTEGER"},
         )
     ),
     show=Show(headline=("loss_per_step", "hit_percent"), lines=lines),
