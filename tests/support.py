@@ -246,6 +246,26 @@ def dump(folder: Path) -> dict[str, list[tuple]]:
         store.close()
 
 
+def stored(run, table: str, *names: str, episode: int | None = None) -> list[tuple]:
+    """Return columns of a table of all cells of a run, see `tomeval.runs.store.Store.read`."""
+    store = getattr(run, "store", run)
+    cells = store.played_cells()
+    return [row for cell in cells for row in store.read(table, names, cell, episode)]
+
+
+def calls_in(run) -> list[tuple]:
+    """Return cell, episode, step, seat, form and record of all model calls of a run."""
+    store = getattr(run, "store", run)
+    places = [(c, e) for c in store.played_cells() for e in store.episodes(c)]
+    return [(*place, *call) for place in places for call in store.calls(*place)]
+
+
+def replies_in(run) -> list[tuple]:
+    """Return cell, episode and kept reply of all unfinished episodes of a run."""
+    kept = getattr(run, "store", run).replies
+    return [(*key, text) for key, mine in kept.items() for text in mine.values()]
+
+
 class Typing(io.StringIO):
     """An input stream that knows what was on the screen when each line was read."""
 

@@ -8,10 +8,10 @@ import every_domain
 import pytest
 from attacks.commands import call
 from support import scripts
+from tomeval.runs.schema import pack, unpack
 
 import tomeval
 from tomeval.runs import rows
-from tomeval.runs.schema import pack, unpack
 
 SAID = "needs more than the memory limit of {} MB for one imported file"
 

@@ -16,6 +16,7 @@ import pytest
 from hostile import NASTY, PLANTED, model_run, says
 from layout import contrast
 from support import ROOT, scripts
+from tomeval.runs.checksums import signed
 from toy_domain import TOY
 
 import tomeval
@@ -30,7 +31,6 @@ from tomeval.report.notices import invalid_rows, notices
 from tomeval.report.table import main_table
 from tomeval.runs import tallies
 from tomeval.runs.capabilities import Facts
-from tomeval.runs.checksums import signed
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment

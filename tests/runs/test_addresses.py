@@ -1,6 +1,7 @@
 """What models are called: no address of a server stands in what is said or leaves a run folder."""
 
 from fake_server import FakeServer
+from support import calls_in
 
 import tomeval
 from tomeval.report import ReportOptions, write_report
@@ -17,8 +18,8 @@ def everything(folder):
 
 
 def steps(run):
-    columns, rows = run.store.iterate("SELECT * FROM step_records ORDER BY cell, episode, step")
-    return [{k: v for k, v in zip(columns, row, strict=True) if k != "model"} for row in rows]
+    rows = run.domain.read.step_records(run.store, run.store.played_cells())
+    return [{name: value for name, value in row.items() if name != "model"} for row in rows]
 
 
 def test_how_a_model_is_run_changes_no_draw(tmp_path):
@@ -49,9 +50,9 @@ def test_the_address_stays_in_the_run_folder(tmp_path):
     with tomeval.Run(tmp_path / "run") as run:
         assert run.rows()[0]["model"] == "openai:toy"
         assert list(run.revisions) == ["openai:toy"]
-        said = run.store.query("SELECT unpacked(record) FROM calls WHERE record IS NOT NULL")
-        assert any("the server" in record for (record,) in said)
-        assert not any(server.url in record for (record,) in said)
+        said = [str(record) for *_, record in calls_in(run)]
+        assert any("the server" in record for record in said)
+        assert not any(server.url in record for record in said)
         for what in ("steps", "episodes", "cells", "answers"):
             export_run(run, what, "csv", out / f"{what}.csv")
         write_report(run, out / "report.html", ReportOptions())

@@ -83,15 +83,10 @@ def play_many(monkeypatch, folder, *subjects, **keys):
 def games(folder, cell=0):
     """Return partner, status, and everything that was played and said, by episode."""
     with Run(folder) as run:
-        partners = run.store.query(
-            "SELECT episode, partner, status FROM episodes WHERE cell = ? ORDER BY episode", (cell,)
-        )
-        steps = run.store.query(
-            "SELECT episode, own_action, partner_action, predicted_action, own_probs, "
-            "predicted_probs, reactions, act_outcome, predict_outcome FROM steps WHERE cell = ? "
-            "ORDER BY episode, step",
-            (cell,),
-        )
+        partners = run.store.read("episodes", ("episode", "partner", "status"), cell)
+        names = ("episode", "own_action", "partner_action", "predicted_action", "own_probs")
+        names += ("predicted_probs", "reactions", "act_outcome", "predict_outcome")
+        steps = list(run.store.read("steps", names, cell))
     return {
         episode: (partner, status, tuple(row[1:] for row in steps if row[0] == episode))
         for episode, partner, status in partners

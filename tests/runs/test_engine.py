@@ -6,7 +6,6 @@ import math
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,7 +18,7 @@ import pytest
 from attacks.commands import call
 from fake_server import FakeServer
 from known import PAIRS, Known, episode_of, fixed, make_setup, play, prompts_in_log, question
-from support import ROOT, dump
+from support import ROOT, calls_in, dump, stored
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import InvalidAnswerError
@@ -78,7 +77,7 @@ def experiment(script, strategies="QA", **options):
 def rows_of(folder):
     """Return all that is stored, without what may differ: latencies."""
     tables = dump(folder)
-    del tables["revisions"]  # of models that differ
+    del tables["meta"]  # revisions of models that differ
     tables["calls"] = [(*row[:-1], _without_latency(row[-1])) for row in tables["calls"]]
     return tables
 
@@ -140,7 +139,7 @@ def run_local(monkeypatch, model, loaded, folder, **options):
 
 def test_scripted_rows_do_not_depend_on_concurrency(tmp_path, monkeypatch):
     loaded = experiment(noisy, NAMES, on_invalid="random", max_attempts=2, conditional=True)
-    stored = []
+    plays = []
     for concurrency in (1, 3, 32):
         for kind in ("served", "local"):
             folder = tmp_path / f"{kind}{concurrency}"
@@ -158,13 +157,13 @@ def test_scripted_rows_do_not_depend_on_concurrency(tmp_path, monkeypatch):
                 for row in tables["calls"]
             ]
             tables["steps"] = [
-                tuple(re.sub('"method": "(local|scripted)"', "", str(x)) for x in row)
+                tuple(re.sub("'method': '(local|scripted)'", "", str(x)) for x in row)
                 for row in tables["steps"]
             ]
             assert tables["answered"] == []
-            stored.append(tables)
-    assert all(tables == stored[0] for tables in stored[1:])
-    outcomes = {row[11] for row in stored[0]["steps"]}
+            plays.append(tables)
+    assert all(tables == plays[0] for tables in plays[1:])
+    outcomes = {row[11] for row in plays[0]["steps"]}
     assert {"valid", "illegal", "unparsable", "truncated"} <= outcomes
 
 
@@ -194,19 +193,19 @@ def test_transformers_rows_do_not_depend_on_the_batch(tmp_path, tiny):
         "model": f"hf:{tiny}",
     }
     loaded = make_experiment(data)
-    stored = []
+    dumps = []
     for concurrency in (1, 3, 32):
         run_experiment(loaded, tmp_path / str(concurrency), concurrency=concurrency)
-        stored.append(dump(tmp_path / str(concurrency)))
-    for tables in stored[1:]:
-        for one, other in zip(stored[0]["steps"], tables["steps"], strict=True):
+        dumps.append(dump(tmp_path / str(concurrency)))
+    for tables in dumps[1:]:
+        for one, other in zip(dumps[0]["steps"], tables["steps"], strict=True):
             assert one[:9] == other[:9]  # states, actions, rewards
             assert one[11:16] == other[11:16]  # outcomes and attempts
             for a, b in zip(one[9:11], other[9:11], strict=True):  # up to rounding
                 assert (a is None) == (b is None)
                 if a is not None:
-                    np.testing.assert_allclose(json.loads(a), json.loads(b), rtol=1e-3)
-        for one, other in zip(stored[0]["calls"], tables["calls"], strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-3)
+        for one, other in zip(dumps[0]["calls"], tables["calls"], strict=True):
             assert one[:5] == other[:5]
             call, call_2 = json.loads(one[-1]), json.loads(other[-1])
             assert call["prompt_rest"] == call_2["prompt_rest"]
@@ -256,13 +255,10 @@ def test_void(tmp_path, purpose, outcome):
     with Run(tmp_path / "run") as run:
         row = run.rows()[0]
         status = run.status()[0]
-        steps = run.store.query(
-            "SELECT step, act_outcome, predict_outcome, act_attempts, predict_attempts, "
-            "own_action, predicted_action FROM steps WHERE episode = 0"
-        )
-        asked = run.store.query(
-            "SELECT form, unpacked(record) FROM calls WHERE episode = 0 AND step = 2"
-        )
+        names = ("step", "act_outcome", "predict_outcome", "act_attempts", "predict_attempts")
+        steps = stored(run, "steps", *names, "own_action", "predicted_action", episode=0)
+        calls = calls_in(run)
+        asked = [(form, json.dumps(r)) for _, e, step, _, form, r in calls if (e, step) == (0, 2)]
     attempts = 1 if outcome == "backend_error" else 4
     failed = outcome == "backend_error"  # nobody's answer: to be played again
     if failed and purpose == "predict":  # which no move needs
@@ -293,8 +289,9 @@ def test_random(tmp_path, outcome):
     run_experiment(experiment(fails("act", 2, outcome), **options), tmp_path / "run")
     with Run(tmp_path / "run") as run:
         status = run.status()[0]
-        drawn = run.store.query("SELECT own_action, act_outcome FROM steps WHERE step = 2")
-        others = run.store.query("SELECT DISTINCT act_outcome FROM steps WHERE step != 2")
+        rows = stored(run, "steps", "own_action", "act_outcome", "step")
+        drawn = [row[:2] for row in rows if row[2] == 2]
+        others = list({row[1:2] for row in rows if row[2] != 2})
     assert {o for _, o in drawn} == {outcome}
     assert others == [("valid",)]
     if outcome == "backend_error":  # never becomes an answer
@@ -337,13 +334,12 @@ def test_asked_again_until_readable(tmp_path):
 
     run_experiment(experiment(script), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        attempts = run.store.query("SELECT DISTINCT act_attempts, predict_attempts FROM steps")
-        assert attempts == [(3, 3)]
+        assert set(stored(run, "steps", "act_attempts", "predict_attempts")) == {(3, 3)}
         assert run.rows()[0]["invalid_rate"] == 0
     count.clear()
     run_experiment(experiment(script, temperature=0.0), tmp_path / "greedy")
     with Run(tmp_path / "greedy") as run:  # the same draw again would say the same
-        assert run.store.query("SELECT DISTINCT act_attempts FROM steps") == [(1,)]
+        assert set(stored(run, "steps", "act_attempts")) == {(1,)}
         assert run.status()[0]["void"] == 3
 
 
@@ -458,8 +454,8 @@ def test_failed_episodes_are_warned_of_and_played_again(tmp_path, caplog):
     assert caplog.text == ""
     with Run(tmp_path / "run") as run:
         assert run.status()[0]["complete"] == 3
-        assert run.store.query("SELECT COUNT(*) FROM answered") == [(0,)]
-        needed = run.store.query("SELECT COUNT(*) FROM calls")[0][0]
+        assert not run.store.replies
+        needed = len(calls_in(run))
     assert len(script.requests) == needed  # nothing that had been answered was asked again
     assert asked < needed
     run_experiment(loaded, tmp_path / "whole")
@@ -534,10 +530,9 @@ def test_a_list_of_replies_starts_anew_in_every_episode(tmp_path):
     loaded = make_experiment(data, base=tmp_path)
     run_experiment(loaded, tmp_path / "run", concurrency=3)
     with Run(tmp_path / "run") as run:
-        found = run.store.query(
-            "SELECT own_action, predicted_action FROM steps ORDER BY cell, episode, step"
+        assert (
+            stored(run, "steps", "own_action", "predicted_action") == [(0, 1), (1, 0), (0, 0)] * 8
         )
-        assert found == [(0, 1), (1, 0), (0, 0)] * 8
 
 
 def test_a_cancelled_episode_leaves_the_batch():
@@ -719,9 +714,7 @@ def test_kill_and_resume(tmp_path):
             process.wait()
             server.gate.set()
             before += server.answered
-        db = sqlite3.connect(tmp_path / "killed" / "run.sqlite")
-        assert db.execute("SELECT COUNT(*) FROM answered").fetchone()[0] > 0
-        db.close()
+        assert (tmp_path / "killed" / "replies.jsonl").stat().st_size > 0
         server.restart()
         resumed = run_command(command)
         assert resumed.returncode == 0, resumed.stderr

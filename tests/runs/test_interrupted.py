@@ -184,7 +184,7 @@ main()
     assert done.stderr.strip() == "tomeval: stopped; run the same command again to go on"
 
 
-@pytest.mark.parametrize("left", [["run.lock"], ["experiment.json"], ["run.sqlite"], ["run.seal"]])
+@pytest.mark.parametrize("left", [["run.lock"], ["experiment.json"], ["episodes.jsonl"]])
 def test_a_run_that_was_stopped_in_its_first_second(tmp_path, left) -> None:
     folder = tmp_path / "run"
     folder.mkdir()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import pytest
 from every_domain import experiment, good
-from support import scripts
+from support import calls_in, scripts, stored
 
 from tomeval.models.base import Reply
 from tomeval.report.notices import invalid_rows, lenient_rows
@@ -47,9 +46,9 @@ def ask(domain, folder, said, **options):
     with scripts(rule=said):
         run_experiment(make_experiment(data), folder)
     with Run(folder) as run:
-        rows = run.store.query("SELECT outcome, attempts FROM asked WHERE seat != 'partner'")
-        calls = run.store.query("SELECT unpacked(record) FROM calls")
-        return Counter(rows), [json.loads(record).get("fault") for (record,) in calls]
+        asked = stored(run, "asked", "outcome", "attempts", "seat")
+        counts = Counter(row[:2] for row in asked if row[2] != "partner")
+        return counts, [record.get("fault") for *_, record in calls_in(run)]
 
 
 @pytest.mark.parametrize("domain", ["matrix", "decrypto"])

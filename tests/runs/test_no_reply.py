@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fake_server import FakeServer
+from support import stored
 
 import tomeval as package
 from tomeval.core.outcomes import BACKEND_ERROR, NOT_ASKED, VALID
@@ -49,7 +50,7 @@ def played(folder, hangs_up, **options):
 def test_play_goes_on_without_what_no_move_needs(tmp_path, tomeval, words, options, lost) -> None:
     with played(tmp_path / "run", words, **options) as run:
         [status], [row] = run.status(), run.rows()
-        outcomes = run.store.query("SELECT act_outcome, predict_outcome FROM steps")
+        outcomes = stored(run, "steps", "act_outcome", "predict_outcome")
     assert (status["complete"], status["void"], status["failed"]) == (EPISODES, 0, 0)
     assert {act for act, _ in outcomes} == {VALID}
     assert [predict for _, predict in outcomes].count(BACKEND_ERROR) == lost.get("predict", 0)
@@ -67,7 +68,8 @@ def test_play_goes_on_without_what_no_move_needs(tmp_path, tomeval, words, optio
 def test_the_question_of_the_move_is_needed(tmp_path) -> None:
     with played(tmp_path / "run", f"{ACT} 2") as run:
         [status] = run.status()
-        outcomes = run.store.query("SELECT act_outcome, predict_outcome FROM steps WHERE step = 2")
+        rows = stored(run, "steps", "act_outcome", "predict_outcome", "step")
+        outcomes = [row[:2] for row in rows if row[2] == 2]
     assert (status["complete"], status["void"], status["failed"]) == (0, 0, EPISODES)
     assert set(outcomes) == {(BACKEND_ERROR, NOT_ASKED)}
 

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,16 +14,17 @@ from pathlib import Path
 import filelock
 import numpy as np
 import pytest
-from support import ROOT, dump, edit, outcome, renew_checksums, setup_of
+from support import ROOT, dump, edit, outcome, setup_of, with_step
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.play import Setup, play_episode, play_episode_async
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.runs import lines
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.store import SCHEMA_VERSION, Store
+from tomeval.runs.store import Store
 
 SMALL = {
     "name": "small",
@@ -79,7 +79,7 @@ def test_a_folder_holds_no_more_than_it_needs_also_once_it_was_read(tmp_path) ->
     with tomeval.Run(tmp_path / "run") as read:
         assert read.rows()
     files = {path.name for path in (tmp_path / "run").iterdir()} - {"run.lock"}
-    assert files == {"run.sqlite", "run.seal", "experiment.json", "sessions.json"}
+    assert files == {"episodes.jsonl", "experiment.json", "sessions.json"}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -123,8 +123,7 @@ def test_a_limit_is_at_least_one(tmp_path, limit) -> None:
 
 
 def test_gaps_are_filled(finished, damaged) -> None:
-    where = "WHERE (cell + episode) % 3 = 1"
-    edit(damaged, *(f"DELETE FROM {table} {where}" for table in ("steps", "episodes")))
+    edit(damaged, lambda line: None if (line["cell"] + line["episode"]) % 3 == 1 else line)
     assert run(damaged) > 0
     assert dump(damaged) == dump(finished)
 
@@ -216,7 +215,7 @@ def uninterrupted(tmp_path_factory) -> dict:
 
 def episodes_in(folder: Path) -> int:
     with contextlib.closing(Store(folder)) as store:
-        return sum(len(episodes) for episodes in store.finished().values())
+        return sum(count for count, _ in store.most_finished().values())
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
@@ -229,9 +228,9 @@ def test_kill_at_random_moments_then_finish(tmp_path, uninterrupted, workers) ->
         process = start(folder, workers, dies_at)
         _, errors = process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL, errors
-        if (folder / "run.sqlite").exists():
+        if (folder / "experiment.json").exists():
             done, message = outcome(lambda: episodes_in(folder))
-            if done is None:  # killed before its tables were made
+            if done is None:  # killed before its first line was written
                 assert "nothing was played yet" in message
                 done = 0
             assert done >= kept, "finished episodes were lost"
@@ -347,120 +346,105 @@ def test_a_folder_that_refuses_writing_is_one_message(tmp_path, monkeypatch) -> 
             run(tmp_path / "run")
 
 
-def test_a_read_only_finished_run_can_be_read(damaged, monkeypatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    before = {p.name for p in damaged.iterdir()}
-    with tomeval.Run(damaged) as opened:
-        assert len(opened.rows()) == 12
-    assert {p.name for p in damaged.iterdir()} == before
-
-
 def test_a_full_disk_keeps_what_was_finished_and_goes_on_later(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "run"
     monkeypatch.setattr("tomeval.domains.matrix.domain.STEPS_PER_CHUNK", 36)
-    begin = Store.begin
+    write, left = os.write, [20_000]
 
-    def tight(self, *args):
-        begin(self, *args)
-        pages = self.query("PRAGMA page_count")[0][0]
-        self.query(f"PRAGMA max_page_count = {pages + 6}")
+    def tight(file, data):
+        if len(data) > left[0]:
+            written = write(file, data[: left[0]]) if left[0] else 0
+            left[0] = 0
+            if not written:
+                raise OSError(28, "No space left on device")
+            return written
+        left[0] -= len(data)
+        return write(file, data)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "begin", tight)
+        patch.setattr(lines.os, "write", tight)
         with pytest.raises(TomevalError, match=r"the disk is full; .*run the same command again"):
             run(folder)
     kept = dump(folder)
     assert 0 < len(kept["episodes"]) < 96
-    # whole episodes only
-    assert len(kept["steps"]) == 12 * len(kept["episodes"])
+    assert (folder / "episodes.jsonl").read_bytes().endswith(b"\n")  # whole episodes only
     run(folder)
     assert len(dump(folder)["episodes"]) == 96
 
 
 @pytest.mark.parametrize("left", ["other text", "half", "nothing"])
-def test_a_store_that_is_none_any_more_is_damage(damaged, left) -> None:
-    path = damaged / "run.sqlite"
+def test_a_store_that_is_none_any_more_is_told(damaged, left, caplog) -> None:
+    path = damaged / "episodes.jsonl"
     data = path.read_bytes()
     other = {"other text": b"these are not the rows\n" * 99, "half": data[: len(data) // 2]}
     path.write_bytes(other.get(left, b""))
-    with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
-        opened.rows()
 
+    def reread():
+        with tomeval.Run(damaged) as opened:
+            return opened.status()
 
-def test_another_programs_database_is_refused_and_not_touched(damaged) -> None:
-    path = damaged / "run.sqlite"
-    path.unlink()
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE wages (name TEXT)")
-    db.commit()
-    db.close()
-    with pytest.raises(TomevalError, match="not a tomeval run"):
-        run(damaged)
-    db = sqlite3.connect(path)
-    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("wages",)]
-    db.close()
+    rows, message = outcome(reread)
+    missing = sum(row["wanted"] - row["complete"] for row in rows or ())
+    assert missing or "damaged" in message or "nothing was played" in message
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_overwritten_bytes_are_found_or_do_not_matter(finished, damaged, seed) -> None:
-    # Whatever is hit: either a clear error, or the same table as before.
+def test_overwritten_bytes_are_found(damaged, caplog, seed) -> None:
+    # Whatever is hit: a clear error, or what was hit is named and counts as not played.
     rng = np.random.default_rng(seed)
-    path = damaged / "run.sqlite"
+    path = damaged / "episodes.jsonl"
     data = bytearray(path.read_bytes())
     for _ in range(int(rng.integers(1, 8))):
         place = int(rng.integers(0, len(data) - 64))
         data[place : place + 64] = rng.integers(0, 256, 64, dtype=np.uint8).tobytes()
     path.write_bytes(bytes(data))
-    with tomeval.Run(finished) as opened:
-        truth = opened.rows()
 
     def reread():
         with tomeval.Run(damaged) as opened:
-            return opened.rows()
+            opened.rows()
+            return opened.status()
 
-    rows, message = outcome(reread)
-    assert "run.sqlite" in message if rows is None else repr(rows) == repr(truth)
+    status, message = outcome(reread)
+    if status is None:
+        assert "episodes.jsonl" in message
+    else:
+        assert "not what was written: line" in caplog.text
+        assert sum(row["complete"] for row in status) < 96
+        run(damaged)
+        assert sum(row["complete"] for row in reread()) == 96
 
 
 @pytest.mark.parametrize(
-    "statement",
+    "change",
     [
-        "UPDATE steps SET own_action = 9 WHERE cell = 0 AND step = 3",
-        "UPDATE steps SET own_action = NULL WHERE cell = 0 AND step = 3",
-        "UPDATE steps SET partner_action = -1 WHERE cell = 0 AND step = 3",
-        "UPDATE steps SET own_reward = own_reward + 0.25 WHERE cell = 0 AND step = 3",
-        "UPDATE steps SET predicted_action = 5 WHERE cell = 0 AND step = 3",
-        "UPDATE steps SET own_action = 'x' WHERE cell = 0 AND step = 3",
-        "DELETE FROM steps WHERE cell = 0 AND step = 3",
-        "UPDATE episodes SET partner = 7 WHERE cell = 0",
-        "UPDATE episodes SET steps = 0 WHERE cell = 0",
-        "UPDATE cells SET definition = '{' WHERE cell = 0",
-        "UPDATE cells SET definition = '{}' WHERE cell = 0",
-        "UPDATE cells SET definition = '[1]' WHERE cell = 0",
+        lambda line: with_step(line, 3, own_action=9),
+        lambda line: with_step(line, 3, own_action=None),
+        lambda line: with_step(line, 3, partner_action=-1),
+        lambda line: with_step(line, 3, own_reward=0.125),
+        lambda line: with_step(line, 3, predicted_action=5),
+        lambda line: with_step(line, 3, own_action="x"),
+        lambda line: line | {"own_action": line["own_action"][:-1]},
+        lambda line: line | {"partner": 7},
+        lambda line: line | {"steps": 0},
     ],
 )
-def test_rows_that_contradict_each_other_are_an_error(damaged, statement) -> None:
-    db = sqlite3.connect(damaged / "run.sqlite")
-    db.execute(statement)
-    db.commit()
-    db.close()
-    with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
-        opened.rows()
-    renew_checksums(damaged)
+def test_rows_that_contradict_each_other_are_an_error(damaged, change) -> None:
+    """As one who means it would write them: with their checksums."""
+    edit(damaged, lambda line: change(line) if line["cell"] == 0 else line)
     with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
         opened.rows()
 
 
-def test_a_newer_version_is_refused_and_not_touched(damaged) -> None:
-    db = sqlite3.connect(damaged / "run.sqlite")
-    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    db.close()
-    content = (damaged / "run.sqlite").read_bytes()
-    with pytest.raises(TomevalError, match="a newer version"):
-        tomeval.Run(damaged)
-    with pytest.raises(TomevalError, match="a newer version"):
-        run(damaged)
-    assert (damaged / "run.sqlite").read_bytes() == content
+@pytest.mark.parametrize("cells", ["[]", "{", '[{"kind": "rmax"}]'])
+def test_an_experiment_that_was_edited_is_an_error(damaged, cells) -> None:
+    path = damaged / "experiment.json"
+    text = path.read_text()
+    path.write_text(text[: text.index('"cells": ')] + f'"cells": {cells}' + "}")
+    for use in (tomeval.Run, run):
+        _, message = outcome(lambda use=use: use(damaged))
+        assert "experiment.json: damaged" in message or use is run
+    with tomeval.Run(damaged) as opened:  # run anew, it is whole again
+        assert len(opened.rows()) == 12
 
 
 # --- own subjects and invalid answers -------------------------------------------------------------

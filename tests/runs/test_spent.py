@@ -6,6 +6,7 @@ import json
 from collections import Counter
 
 import pytest
+from support import replies_in
 
 import tomeval
 from tomeval.core.outcomes import VALID
@@ -54,8 +55,8 @@ def folder(tmp_path):
 def recount(store):
     """Return calls, prompt, completion tokens, cost and invalid answers by cell, call by call."""
     found = {}
-    sql = "SELECT cell, episode, status FROM episodes"
-    for cell, episode, status in store.query(sql):
+    places = [(c, *episode) for c in store.played_cells() for episode in store.statuses(c).items()]
+    for cell, episode, status in places:
         for _, _, _, record in store.calls(cell, episode):
             said = record.get("reply") or record.get("scores") or {}
             usage = said.get("usage", {})
@@ -69,8 +70,7 @@ def recount(store):
             count["cost"] += said.get("details", {}).get("cost") or 0
             count["again"] += (record.get("attempt") or 1) > 1
             count["unreadable"] += record.get("outcome") not in (None, VALID)
-    sql = "SELECT cell, unpacked(reply) FROM answered"
-    for cell, reply in store.query(sql):
+    for cell, _, reply in replies_in(store):
         said = json.loads(reply)
         found[cell]["calls"] += 1
         found[cell]["prompt"] += said["usage"]["prompt"] or 0
@@ -95,11 +95,11 @@ def check(store):
 
 def test_counts_are_those_of_the_calls_and_change_with_a_later_session(folder) -> None:
     with tomeval.Run(folder) as run:
-        assert run.store.query("SELECT 1 FROM episodes WHERE status = 'failed'")
+        assert run.store.failed()
         assert any(count["again"] and count["unreadable"] for count in recount(run.store).values())
         check(run.store)
     SCRIPTS["spends"].failing = False
     tomeval.run(EXPERIMENT, folder).close()
     with tomeval.Run(folder) as run:
-        assert not run.store.query("SELECT 1 FROM episodes WHERE status = 'failed'")
+        assert not run.store.failed()
         check(run.store)

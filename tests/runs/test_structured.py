@@ -4,6 +4,7 @@ import json
 
 import pytest
 from fake_server import FakeServer
+from support import stored
 from typer.testing import CliRunner
 
 import tomeval
@@ -50,9 +51,7 @@ def test_a_run_says_that_answers_were_held(tmp_path):
         with tomeval.run(served(server.url), tmp_path / "held") as held:
             row = held.rows()[0]
             [note] = enforced_notes(held)
-            details = held.store.query(
-                "SELECT DISTINCT json_extract(act_details, '$.enforced') FROM steps"
-            )
+            details = list(set(stored(held, "steps", "act_details/enforced")))
         with tomeval.run(served(server.url, "off"), tmp_path / "free") as free:
             assert enforced_notes(free) == []
         asked = [

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 
 import numpy as np
 import pytest
-from support import renew_checksums
+from support import edit
 
 import tomeval
 from tomeval.core.outcomes import INVALID_REASONS, OUTCOMES, VALID
 from tomeval.models.base import BackendError
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
-from tomeval.runs.store import STORE
 
 EXPERIMENT = {"games": ["RPS", "IPD"], "subjects": ["rmax", "random"], "horizon": 15, "episodes": 6}
 
@@ -24,31 +22,25 @@ def answered(tmp_path):
     """A run of four cells: outcomes of all kinds, of all but one kind, no answer at all, valid."""
     tomeval.run(EXPERIMENT, tmp_path).close()
     rng = np.random.default_rng(5)
-    with sqlite3.connect(tmp_path / STORE) as db:
-        places = db.execute("SELECT cell, episode, step FROM steps").fetchall()
-        kinds = {0: OUTCOMES, 1: [VALID, "not_asked"], 2: ["not_asked", "backend_error"]}
-        rows = [
-            (*rng.choice(kinds[place[0]], 2).tolist(), *rng.integers(1, 3, 2).tolist(), *place)
-            for place in places
-            if place[0] < 3
-        ]
-        db.executemany(
-            "UPDATE steps SET act_outcome = ?, predict_outcome = ?, act_attempts = ?, "
-            "predict_attempts = ? "
-            "WHERE cell = ? AND episode = ? AND step = ?",
-            rows,
-        )
-    db.close()
-    renew_checksums(tmp_path)
+    kinds = {0: OUTCOMES, 1: [VALID, "not_asked"], 2: ["not_asked", "backend_error"]}
+
+    def changed(line):
+        for form in ("act", "predict") if line["cell"] < 3 else ():
+            line[f"{form}_outcome"] = rng.choice(kinds[line["cell"]], line["steps"]).tolist()
+            line[f"{form}_attempts"] = rng.integers(1, 3, line["steps"]).tolist()
+        return line
+
+    edit(tmp_path, changed)
     with tomeval.Run(tmp_path) as run:
         yield run
 
 
 def test_rates_are_shares_of_all_answers(answered) -> None:
-    sql = "SELECT cell, act_outcome, predict_outcome, act_attempts, predict_attempts FROM steps"
+    names = ("act_outcome", "predict_outcome", "act_attempts", "predict_attempts")
+    rows = [(c, *row) for c in range(4) for row in answered.store.read("steps", names, c)]
     counts = {cell: Counter[str]() for cell in range(4)}
     again = Counter[int]()
-    for cell, *said, first, second in answered.store.query(sql):
+    for cell, *said, first, second in rows:
         counts[cell].update(said)
         for outcome, attempts in zip(said, (first, second), strict=True):
             again[cell] += attempts > 1 and outcome not in ("not_asked", "backend_error")
@@ -66,8 +58,8 @@ def test_rates_are_shares_of_all_answers(answered) -> None:
     assert reask == {cell: again[cell] / asked[cell] for cell in (0, 1, 3)}
     assert (reask[0] > 0, reask[1] > 0, reask[3]) == (True, True, 0)
     pooled = (bad[0] + bad[1]) / (asked[0] + asked[1])
-    assert tallies.invalid_rate(answered.store, [0, 1], "1") == pooled
-    assert np.isnan(tallies.invalid_rate(answered.store, [2], "1"))
+    assert tallies.invalid_rate(answered.store, [0, 1], lambda seat, question: True) == pooled
+    assert np.isnan(tallies.invalid_rate(answered.store, [2], lambda seat, question: True))
 
 
 def test_a_reason_with_half_a_pair_is_told(tmp_path, monkeypatch) -> None:

@@ -1,8 +1,7 @@
 """Strategies with default settings behind a server that speaks in many voices."""
 
-import json
-
 import pytest
+from support import calls_in, stored
 from voice_server import VoiceServer, meant
 from voice_styles import COOPERATIVE, VOICES
 from voices import decrypto
@@ -30,12 +29,11 @@ def play(voice, folder, strategies=STRATEGIES, **options):
         }
         run_experiment(make_experiment(data), folder)
     with Run(folder) as run:
-        columns = "strategy, step, own_label, predicted_label"
-        steps = run.store.query(f"SELECT {columns} FROM step_records WHERE status = 'complete'")
-        statuses = [row[0] for row in run.store.query("SELECT status FROM episodes")]
-        records = [
-            json.loads(row[0]) for row in run.store.query("SELECT unpacked(record) FROM calls")
-        ]
+        columns = ("strategy", "step", "own_label", "predicted_label")
+        rows = run.domain.read.step_records(run.store, run.store.played_cells())
+        steps = [tuple(map(row.get, columns)) for row in rows if row["status"] == "complete"]
+        statuses = [status for (status,) in stored(run, "episodes", "status")]
+        records = [record for *_, record in calls_in(run)]
     return steps, statuses, records
 
 
@@ -73,6 +71,5 @@ def test_decrypto_is_played_in_every_form(voice, strategy, tmp_path):
         data = decrypto(strategy, server.model, 1)
         run_experiment(make_experiment(data), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        assert [row[0] for row in run.store.query("SELECT status FROM episodes")] == ["complete"]
-        (outcomes,) = zip(*run.store.query("SELECT DISTINCT outcome FROM asked"), strict=True)
-    assert set(outcomes) == {"valid"}
+        assert stored(run, "episodes", "status") == [("complete",)]
+        assert set(stored(run, "asked", "outcome")) == {("valid",)}

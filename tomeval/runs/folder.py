@@ -193,14 +193,12 @@ def begin_or_resume(
     Returns how many episodes a cell is to have: `wanted`, or more if the folder holds more. A
     `limit` cuts both what is wanted and the cells' own numbers, and never what the folder holds.
 
-    The `store` is closed if it holds another experiment; `identity` is `Experiment.identity`,
-    `wanted` the number of episodes that a cell is to have, and `apart` are the cells that have
+    `identity` is `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are the cells that have
     other numbers, see `Experiment.apart`.
     """
     sha256 = identity_sha256(identity)
     if store.meta().get("sha256", sha256) != sha256:
         words = differing_words(store.identity(), identity)
-        store.close()
         raise TomevalError(
             f"{folder}: holds another experiment ({words}); nothing was changed. "
             "Choose another folder with --out"

@@ -46,7 +46,7 @@ class Record:
         Every model call; `record` is a JSON-ready dict. Of a stored record empty: they are read
         with `tomeval.runs.store.Store.calls`.
     spent : dict
-        What the calls of each seat came to, see `tomeval.runs.spent`; follows from the calls.
+        Of a stored record: what the calls of each seat came to, see `tomeval.runs.spent`.
     """
 
     episode: int
@@ -58,9 +58,6 @@ class Record:
     calls: list[tuple[int, str, str, dict[str, Any]]] = field(default_factory=list)
     spent: dict[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.spent = self.spent or by_seat(self.calls)
-
     def line(self, cell: int) -> dict[str, Any]:
         """Return the record, but for its calls, as a line of a file has it."""
         data = {"cell": cell, "episode": self.episode, "status": self.status, "steps": self.steps}
@@ -69,8 +66,8 @@ class Record:
         if self.answers:
             columns = zip(*sorted(self.answers, key=lambda row: row[:3]), strict=True)
             data["answers"] = _folded(dict(zip(ANSWER, columns, strict=True)), keep=ANSWER[:1])
-        if self.spent:
-            data["spent"] = self.spent
+        if spent := self.spent or by_seat(self.calls):
+            data["spent"] = spent
         return data
 
     @classmethod
@@ -119,7 +116,7 @@ class Record:
         name, *path = name.split("/")
         source, _, column = name.rpartition(".")
         if source == "episodes":
-            values: Column = self._table(source, _nothing)[column]
+            values: Column = self._table(source, _nothing)[column] * count
         elif source == "steps":
             of_steps = self.column(column)
             values = [of_steps[step - 1] for step in columns["step"]]

@@ -137,7 +137,7 @@ class Run:
         It stops by a condition, or was extended after a session. Intervals are then sequences, see
         `tomeval.statistics.sequences`, unless another kind is asked for.
         """
-        return bool(self.raised or self.store.meta().get("until"))
+        return bool(self.raised or self.until)
 
     def method(self, interval: str) -> str:
         """Return how intervals are made where `interval` is asked for; see `RunCell.method`."""

@@ -44,6 +44,9 @@ FORMAT = 8
 """The version of the files."""
 
 RESTORE = "restore the folder from a copy, or play the experiment into another one"
+_BEGUN = ("run*.lock", "sessions*.json", "episodes*.jsonl")
+"""What a run writes before its experiment's file, or at the same moment."""
+
 NOT_OVER = (FAILED, UNFINISHED)
 """The statuses of episodes that a later line may replace."""
 
@@ -129,15 +132,17 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / EXPERIMENT
         experiment = read_signed(self.path)
-        if not self.path.exists():
+        self._begin(experiment if isinstance(experiment, dict) else {})
+        if not self._seeds:
+            if self.path.exists() or any(map(any, map(folder.glob, _BEGUN))):
+                raise NothingPlayed(folder)
             raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
         if not isinstance(experiment, dict):
+            self.close()
             raise Damaged(
-                f"{self.path}: damaged; run the same experiment into the folder again to restore it"
+                f"{self.path}: {'damaged' if self.path.exists() else 'missing'}; run the same "
+                "experiment into the folder again to restore it"
             )
-        self._begin(experiment)
-        if not self._seeds:
-            raise NothingPlayed(folder)
         self.domain: Domain = get_domain(str(experiment.get("domain")), str(self.path))
 
     def _begin(self, experiment: Mapping[str, Any]) -> None:
@@ -152,8 +157,12 @@ class Store:
         self._held: dict[str, frozenset[int]] = {}
         self._notes: list[dict[str, Any]] = []
         self._wrong: dict[Path, list[Line]] = {}
-        for path in sorted(self.folder.glob("episodes*.jsonl")):
-            self._read_file(path)
+        try:
+            for path in sorted(self.folder.glob("episodes*.jsonl")):
+                self._read_file(path)
+        except TomevalError:
+            Store.close(self)
+            raise
         for path, lines in self._wrong.items():
             numbers = ", ".join(str(line.number) for line in lines[:5])
             logger.warning(

@@ -93,10 +93,15 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
                 said = {"step": step} | {name: row[name] for name in _FIRST}
                 said["name"] = players[row["slot"]]["name"]
                 said["role"] = record.own["roles"][row["seat"]]
+                row |= {name: _json(row[name]) for name in ("action", "reply")}
                 said |= {name: row[name] for name in (*_LAST, *_PAYOFFS)}
                 said["probes"] = json.dumps(probes.get(step, {}), separators=(",", ":"))
                 said["lenient"] = (row["details"] or {}).get(LENIENT)
                 yield about | own | said | {"details": row["details"]}
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
 
 
 def as_record(game: PlayedGame) -> Record:
