@@ -87,9 +87,9 @@ def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, Fo
     run_experiment(make_experiment(data), folder, concurrency=16)
     with Run(folder) as run:
         column = "'whole'" if whole else "strategy"
-        names = dict(run.store.query(f"SELECT cell, {column} FROM cells"))
-        statuses = run.store.query("SELECT cell, status FROM episodes")
-        calls = run.store.query("SELECT cell, episode, step, unpacked(record) FROM calls")
+        names = dict(query(run, f"SELECT cell, {column} FROM cells"))
+        statuses = query(run, "SELECT cell, status FROM episodes")
+        calls = query(run, "SELECT cell, episode, step, record FROM calls")
     return {
         whole or name: _counted(
             [status for cell, status in statuses if names[cell] == name],

@@ -31,7 +31,7 @@ def line(tomeval, tmp_path, monkeypatch):
 def test_pipes_and_devices_are_refused(line, tomeval, tmp_path) -> None:
     assert tomeval("run", "e.toml", "--set", "horizon=3", "--out", "run")[0] == 0
     (tmp_path / "broken").mkdir()
-    for name in ("pipe.toml", "pipe.csv", "pipe.jsonl", "broken/run.sqlite"):
+    for name in ("pipe.toml", "pipe.csv", "pipe.jsonl", "broken/episodes.jsonl"):
         os.mkfifo(tmp_path / name)
     for command in (
         *(("run", "./pipe.toml"), ("plan", "/dev/zero"), ("bounds", "IPD", "./pipe.toml")),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asking import query
 
 import tomeval
 from tomeval.core import plugins
@@ -137,7 +138,7 @@ def test_a_package_brings_every_kind_of_part(package, tmp_path) -> None:
         assert (measure.heading, measure.unit, measure.better) == ("first %", "%", 0)
         prompts = [
             message["content"]
-            for (record,) in run.store.query("SELECT unpacked(record) FROM calls WHERE cell = 3")
+            for (record,) in query(run, "SELECT record FROM calls WHERE cell = 3")
             for message in [{"content": str(record)}]
         ]
         assert any("Round 2 counts." in text for text in prompts)

@@ -18,7 +18,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 LIBRARIES = ("numpy", "scipy.stats", "scipy.optimize", "scipy.special", "matplotlib.pyplot")
-LIBRARIES += ("pandas", "typer", "pydantic", "rich.markdown", "jinja2", "sqlite3", "asyncio")
+LIBRARIES += ("pandas", "typer", "pydantic", "rich.markdown", "jinja2", "asyncio")
 LIBRARIES += ("multiprocessing", "PIL.Image", "matplotlib.backends.backend_svg")
 SUBJECTS = '["random", { kind = "simulated", p = 0.5 }]'
 EXPERIMENT = f"""

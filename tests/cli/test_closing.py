@@ -133,9 +133,7 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     first = False
     assert play("matrix", script, *options)[0] == 2
     assert status()["calls"] == len(given) == 3 * 6 + 3 + 1
-    where = "(cell, episode) IN (SELECT cell, episode FROM episodes WHERE status = 'failed')"
-    tables = ("steps", "answers", "calls", "spent", "episodes")
-    edit(tmp_path / "run", *(f"DELETE FROM {table} WHERE {where}" for table in tables))
+    edit(tmp_path / "run", lambda line: None if line.get("status") == "failed" else line)
     assert status()["unfinished"] == 1
     out = tomeval("status", tmp_path / "run")[1]
     assert f"{len(given)} model calls" in out
@@ -185,13 +183,11 @@ def finished(play, tmp_path):
 
 
 def test_an_emptied_store_is_not_played_anew(play, finished) -> None:
-    (finished / "run.sqlite").write_bytes(b"")
-    for extra in finished.glob("run.sqlite-*"):
-        extra.unlink()
+    (finished / "episodes.jsonl").write_bytes(b"")
     code, _, errors = play("toy", good("toy"))
     assert code == 2
-    assert "run.sqlite: damaged, as it is empty although sessions.json lists a run" in errors
-    assert (finished / "run.sqlite").read_bytes() == b""
+    assert "episodes.jsonl: damaged, as it is empty although sessions.json lists a run" in errors
+    assert (finished / "episodes.jsonl").read_bytes() == b""
 
 
 def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from asking import query
 from support import scripts
 from toy_domain import TOY
 
@@ -71,7 +72,7 @@ def test_tables_of_a_domain_come_first(tomeval, folder, monkeypatch) -> None:
     nan = float("nan")
 
     def starts(run, by):
-        counts = run.store.query("SELECT start, COUNT(*) FROM episodes GROUP BY start")
+        counts = query(run, "SELECT start, COUNT(*) FROM episodes GROUP BY start")
         return [{"by": "+".join(by), "start": s, "count": n, "never": nan} for s, n in counts]
 
     monkeypatch.setattr(TOY.show, "tables", {"starts": Table("starts of episodes", starts)})

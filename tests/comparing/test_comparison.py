@@ -233,14 +233,21 @@ def test_differences_that_never_vary(tmp_path) -> None:
     assert found.verdict("wrong", "tom_percent") == "lower"
 
 
+def ended(statuses):
+    """Return a change of lines that gives episodes another status."""
+
+    def change(line):
+        place = line["cell"], line["episode"]
+        return line | {"status": statuses.get(place, line["status"])}
+
+    return change
+
+
 def test_voided_episodes_leave_their_pair(tmp_path) -> None:
     folder = small(tmp_path / "run")
     whole = episodes(folder)
-    edit(
-        folder,
-        "UPDATE episodes SET status = 'void' WHERE cell = 0 AND episode = 3",
-        "UPDATE episodes SET status = 'failed' WHERE cell = 1 AND episode IN (3, 5)",
-    )
+    ends = {(0, 3): "void", (1, 3): "failed", (1, 5): "failed"}
+    edit(folder, ended(ends))
     found = compare(folder, "subject", "low")
     at = (0, found.levels.index("high"))
     kept = [i for i in range(12) if i not in (3, 5)]
@@ -400,7 +407,12 @@ def test_one_name_for_two_games_is_refused(tmp_path) -> None:
 
 def test_other_draws_of_partners_are_refused(tmp_path) -> None:
     folder = small(tmp_path / "run", partners="single_action")
-    edit(folder, "UPDATE episodes SET partner = 1 - partner WHERE cell = 1 AND episode = 4")
+
+    def change(line):
+        other = (line["cell"], line["episode"]) == (1, 4)
+        return line | {"partner": 1 - line["partner"]} if other else line
+
+    edit(folder, change)
     with pytest.raises(TomevalError, match="different draws in episodes with the same number"):
         compare(folder, "subject")
 
@@ -492,11 +504,11 @@ def test_a_player_without_a_model_is_left_out_where_models_are_compared(tmp_path
 
 def test_tasks_without_a_common_episode(tmp_path) -> None:
     folder = small(tmp_path / "run", subjects=SUBJECTS[:2], games=["IPD", "RPS"], episodes=4)
-    edit(folder, "UPDATE episodes SET status = 'void' WHERE cell = 1")  # IPD, high
+    edit(folder, ended({(1, episode): "void" for episode in range(4)}))  # IPD, high
     found = compare(folder, "subject", "low")
     assert found.scopes == ("RPS, tit_for_tat",)
     assert found.notes[0] == "IPD, tit_for_tat: no episode was completed by both sides"
-    edit(folder, "UPDATE episodes SET status = 'void' WHERE cell = 2")
+    edit(folder, ended({(2, episode): "void" for episode in range(4)}))
     with pytest.raises(TomevalError, match="no episode was completed by both"):
         compare(folder, "subject", "low")
 

@@ -96,11 +96,11 @@ def test_no_output_replaces_an_experiment(tomeval, folder, tmp_path) -> None:
 def test_nothing_is_written_inside_a_run_folder(tomeval, folder, tmp_path, monkeypatch) -> None:
     link, before = tmp_path / "link", contents(folder)
     link.symlink_to(folder)
-    (tmp_path / "store.csv").symlink_to(folder / "run.sqlite")
+    (tmp_path / "store.csv").symlink_to(folder / "episodes.jsonl")
     monkeypatch.chdir(folder.parent)
     for out in (
-        *(folder / name for name in ("run.sqlite", "run.seal", "RUN.SQLITE", "new.csv", "a/b.csv")),
-        *("run/run.sqlite", "run/../run/run.lock", link / "x.csv", tmp_path / "store.csv"),
+        *(folder / name for name in ("episodes.jsonl", "experiment.json", "new.csv", "a/b.csv")),
+        *("run/episodes.jsonl", "run/../run/run.lock", link / "x.csv", tmp_path / "store.csv"),
     ):
         code, _, errors = tomeval("export", folder, "--out", out)
         assert (code, "inside the run folder" in " ".join(errors.split())) == (2, True), out
@@ -146,5 +146,5 @@ def test_an_empty_file_is_replaced_and_a_link_leads_to_the_output(tmp_path) -> N
     write_text(tmp_path / "link.csv", "a,b\n1,2\n")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "out.csv").read_text() == "a,b\n1,2\n"
-    with replacing(tmp_path / "run.seal", own=True) as draft:
+    with replacing(tmp_path / "sessions.json", own=True) as draft:
         draft.write_text("x")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import every_domain
 import pytest
 from attacks.commands import call
 from support import scripts
-from tomeval.runs.schema import pack, unpack
 
 import tomeval
-from tomeval.runs import rows
+from tomeval.runs import writing
 
 SAID = "needs more than the memory limit of {} MB for one imported file"
 
@@ -39,7 +36,7 @@ def forged(tmp_path, monkeypatch):
     """A run whose records of model calls are nested too deeply to be read, checksums and all."""
     experiment = every_domain.experiment("matrix", "scripted:good", episodes=1)
     with monkeypatch.context() as patched, scripts(good=every_domain.good("matrix")):
-        patched.setattr(rows, "pack_json", lambda _: pack(DEEP))
+        patched.setattr(writing, "pack_calls", lambda *_: gzip.compress(DEEP.encode()))
         tomeval.run(experiment, tmp_path / "run").close()
     return tmp_path / "run"
 
@@ -60,10 +57,4 @@ def test_records_that_are_nested_deeply_are_at_most_one_error(forged, command, t
     assert told.crash == ""
     assert told.code in (0, 1) or told.is_one_error
     if verb in ("transcript", "report"):
-        assert "run.sqlite: damaged, " in " ".join(told.errors.split())
-
-
-def test_records_that_hold_much_are_read():
-    text = json.dumps({"top": [{"token": [i]} for i in range(5_000)], "said": "[{" * 5_000})
-    assert unpack(pack(text)) == text
-    assert unpack(pack("{}" * 5_000)) == "{}" * 5_000  # no JSON: for those who read it
+        assert "calls.jsonl.gz: damaged, " in " ".join(told.errors.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from asking import query
 from layout import check, head
 
 import tomeval
@@ -38,7 +39,8 @@ def by_steps(run, metric: str, subject: str, labels: str, partners: str) -> np.n
         if (cell.columns["subject"], cell.columns["labels"], cell.columns["partners"])
         == (subject, labels, partners)
     ]
-    rows = run.store.query(
+    rows = query(
+        run,
         "SELECT own_reward, predicted_action = partner_action FROM steps WHERE cell = ? "
         "ORDER BY episode, step",
         (cell.number,),

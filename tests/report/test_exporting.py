@@ -8,6 +8,7 @@ import re
 import pandas
 import pyarrow.parquet
 import pytest
+from asking import query
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -105,7 +106,7 @@ def test_formats_agree(opened, tmp_path, what) -> None:
 def test_steps_have_all_columns_and_rows(opened, tmp_path) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(opened, "steps", "csv", tmp_path))))
     assert set(rows[0]) >= STEP_COLUMNS
-    stored = opened.store.query("SELECT COUNT(*) FROM steps")[0][0]
+    stored = query(opened, "SELECT COUNT(*) FROM steps")[0][0]
     assert len(rows) == stored
     first = rows[0]
     assert (first["own_label"], first["game"]) == (
@@ -141,7 +142,7 @@ def test_answers_are_every_question(opened, tmp_path) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(opened, "answers", "csv", tmp_path))))
     columns = ["cell", "episode", "step", "seat", "question", "outcome", "attempts"]
     assert list(rows[0]) == columns
-    assert len(rows) == 2 * opened.store.query("SELECT COUNT(*) FROM steps")[0][0]
+    assert len(rows) == 2 * query(opened, "SELECT COUNT(*) FROM steps")[0][0]
     refused = [row for row in rows if row["outcome"] == "refusal"]
     status = opened.status()
     assert len(refused) == sum(row["void"] for row in status) > 0

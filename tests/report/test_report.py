@@ -13,10 +13,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from asking import query
 from hostile import NASTY, PLANTED, model_run, says
 from layout import contrast
 from support import ROOT, scripts
-from tomeval.runs.checksums import signed
 from toy_domain import TOY
 
 import tomeval
@@ -34,6 +34,7 @@ from tomeval.runs.capabilities import Facts
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
+from tomeval.runs.signed import signed
 from tomeval.runs.transcripts import transcript_lines
 
 PLAIN = ReportOptions(figures=False)
@@ -209,7 +210,7 @@ def test_the_games_are_those_that_say_most(run) -> None:
         if len(lost) > 1:
             assert f"the worst {regret.heading} here: {max(lost):.3f}" in whys[command]
     lengths = defaultdict(dict)
-    for cell, episode, text in run.store.query("SELECT cell, episode, unpacked(record) FROM calls"):
+    for cell, episode, text in query(run, "SELECT cell, episode, record FROM calls"):
         record = json.loads(text)
         if record.get("lenient"):
             size = len(record["reply"]["text"])
@@ -307,7 +308,7 @@ def test_what_is_wrong_comes_first(run, toy) -> None:
     said = notices(run, "normal")
     levels = [notice.level for notice in said]
     assert levels == sorted(levels, reverse=True)
-    void = run.store.query("SELECT COUNT(*) FROM episodes WHERE status = 'void'")[0][0]
+    void = query(run, "SELECT COUNT(*) FROM episodes WHERE status = 'void'")[0][0]
     assert f"{void} episodes of 40 are void" in said[0].text
     rates = tallies.invalid_rates(run.store)
     wanted = sorted((rates[row["cell"]] for row in invalid_rows(run)), reverse=True)
@@ -397,8 +398,8 @@ def test_strategies_are_compared_within_each_model(tmp_path) -> None:
 def mean(run, player, game):
     """Return the mean regret from the rows of single steps, without the measures' code."""
     [cell] = [c for c in run.cells if c.columns["subject"] == player and c.columns["game"] == game]
-    steps = run.store.query(
-        "SELECT own_reward, partner_action FROM steps WHERE cell = ?", (cell.number,)
+    steps = query(
+        run, "SELECT own_reward, partner_action FROM steps WHERE cell = ?", (cell.number,)
     )
     # Against one action for ever the best reward is 1 in RPS and 10 or 5, by that action, in IPD.
     best = [1.0 if game == "RPS" else (10.0, 5.0)[their] for _, their in steps]

@@ -277,8 +277,8 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
         try:
             with locked(draft):
-                add_session(draft, 0)
                 write_games(domain, draft, recorded, out.name)
+                add_session(draft, 0)
             os.rename(draft, out)
         finally:
             shutil.rmtree(draft, ignore_errors=True)

@@ -44,7 +44,7 @@ FORMAT = 8
 """The version of the files."""
 
 RESTORE = "restore the folder from a copy, or play the experiment into another one"
-_BEGUN = ("run*.lock", "sessions*.json", "episodes*.jsonl")
+_BEGUN = ("run*.lock", "episodes*.jsonl")
 """What a run writes before its experiment's file, or at the same moment."""
 
 NOT_OVER = (FAILED, UNFINISHED)
@@ -134,6 +134,7 @@ class Store:
         experiment = read_signed(self.path)
         self._begin(experiment if isinstance(experiment, dict) else {})
         if not self._seeds:
+            self._refuse_lost()
             if self.path.exists() or any(map(any, map(folder.glob, _BEGUN))):
                 raise NothingPlayed(folder)
             raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
@@ -144,6 +145,14 @@ class Store:
                 "experiment into the folder again to restore it"
             )
         self.domain: Domain = get_domain(str(experiment.get("domain")), str(self.path))
+
+    def _refuse_lost(self, part: str = "") -> None:
+        """Raise if a file is empty or gone that a session has begun."""
+        if (self.folder / f"sessions{part}.json").exists():
+            raise Damaged(
+                f"{self.folder / f'episodes{part}.jsonl'}: damaged, as it is empty although "
+                f"sessions{part}.json lists a run; {RESTORE}"
+            )
 
     def _begin(self, experiment: Mapping[str, Any]) -> None:
         """Read what there is of an experiment; empty: of whichever the files say that it is."""
@@ -158,7 +167,7 @@ class Store:
         self._notes: list[dict[str, Any]] = []
         self._wrong: dict[Path, list[Line]] = {}
         try:
-            for path in sorted(self.folder.glob("episodes*.jsonl")):
+            for path in filter(Path.is_file, sorted(self.folder.glob("episodes*.jsonl"))):
                 self._read_file(path)
         except TomevalError:
             Store.close(self)

@@ -58,6 +58,8 @@ class WritableStore(Store):
         if self.path not in self._files:
             self._files.append(self.path)
         self._own = self._files.index(self.path)
+        if self._own not in self._seeds:
+            self._refuse_lost(part)
         if self.path in self._wrong:
             self._put_aside(self._wrong[self.path])
         self._file, self._log, self._kept = (

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from arena_runs import played
+from asking import query
 from layout import check
 
 from tomeval.domains.arena.domain import ARENA
@@ -129,17 +130,19 @@ def test_points_by_role_are_those_of_the_records(dilemma):
     found = points(dilemma)
     assert set(found) == {"first", "second"}
     assert {player for player, _ in found["first"]} == {"planner", "chance"}
-    rows = dilemma.store.query(
+    rows = query(
+        dilemma,
         "SELECT s.episode, s.regret_low FROM step_records s "
-        "WHERE s.game = 'first' AND s.player = 'chance' AND s.slot = 0"
+        "WHERE s.game = 'first' AND s.player = 'chance' AND s.slot = 0",
     )
     by_game: dict[int, list[float]] = {}
     for episode, lost in rows:
         by_game.setdefault(episode, []).append(lost)
     mean = np.mean([np.mean(values) for values in by_game.values()])
-    answers = dilemma.store.query(
+    answers = query(
+        dilemma,
         "SELECT a.value FROM answers a JOIN cells c USING (cell) "
-        "WHERE c.game = 'first' AND c.player = 'chance'"
+        "WHERE c.game = 'first' AND c.player = 'chance'",
     )
     hits = [json.loads(value)["hit"] for (value,) in answers]
     point = found["first"]["chance", "player"]

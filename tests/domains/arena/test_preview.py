@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from asking import query
 from support import questions
 
 from tomeval.core.errors import TomevalError
@@ -88,8 +89,8 @@ def test_it_is_what_a_run_asks(tmp_path):
         made = experiment(strategy)
         run_experiment(made, tmp_path / strategy)
         with Run(tmp_path / strategy) as run:
-            rows = run.store.query(
-                "SELECT form, unpacked(record) FROM calls WHERE episode = 0 ORDER BY step LIMIT 1"
+            rows = query(
+                run, "SELECT form, record FROM calls WHERE episode = 0 ORDER BY step LIMIT 1"
             )
         ((form, record),) = rows
         assert form == "talk"
@@ -101,7 +102,7 @@ def test_the_plan_counts_the_calls_of_a_game(tmp_path):
     made = experiment("QA", "CoT", "Reflexion 2", "Social QA", "S2A", "S2A + Social QA")
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        calls = run.store.query("SELECT cell, count(*) FROM calls GROUP BY cell ORDER BY cell")
+        calls = query(run, "SELECT cell, count(*) FROM calls GROUP BY cell ORDER BY cell")
     planned = {row["player"]: row["calls"] for row in plan_rows(made)}
     # Of means over made-up games in which other seats speak first.
     for number, count in calls:

@@ -6,6 +6,7 @@ import arena_runs
 import numpy as np
 import pytest
 from arena_table import said
+from asking import query
 from support import dump, scripts
 
 from tomeval.core.errors import TomevalError
@@ -98,7 +99,7 @@ def test_players_take_every_seat_on_one_deal(played):
     run = played(["chance"], ["tft", "alld"])
     seats = [
         (deal, json.loads(text))
-        for deal, text in run.store.query("SELECT deal, seats FROM episodes ORDER BY episode")
+        for deal, text in query(run, "SELECT deal, seats FROM episodes ORDER BY episode")
     ]
     assert [deal for deal, _ in seats] == [0, 0, 0, 1, 1, 1]
     assert [s[0] for _, s in seats] == [0, 1, 2, 0, 1, 2]
@@ -110,11 +111,11 @@ def test_a_stored_game_is_replayed_to_what_was_paid(played):
     [cell] = run.cells
     game = cell.table.game
     endings = []
-    for episode, deal, rewards, marks in run.store.query(
-        "SELECT episode, deal, rewards, marks FROM episodes"
+    for episode, deal, rewards, marks in query(
+        run, "SELECT episode, deal, rewards, marks FROM episodes"
     ):
-        rows = run.store.query(
-            "SELECT stage, seat, action FROM steps WHERE episode = ? ORDER BY step", (episode,)
+        rows = query(
+            run, "SELECT stage, seat, action FROM steps WHERE episode = ? ORDER BY step", (episode,)
         )
         first = game.deal(Stream.of(1, "arena", "deal", cell.table.stream).episode(deal))
         *_, (_, last) = replay(game, first, json.loads(marks), actions_of(rows))
@@ -129,7 +130,7 @@ def test_a_stored_game_is_replayed_to_what_was_paid(played):
 
 
 def statuses(run):
-    return dict(run.store.query("SELECT status, COUNT(*) FROM episodes GROUP BY status"))
+    return dict(query(run, "SELECT status, COUNT(*) FROM episodes GROUP BY status"))
 
 
 def test_asked_again_nothing_changes_but_the_count(played):
@@ -176,7 +177,7 @@ def test_answers_of_others_are_not_those_of_the_measured_player(played):
     asked = (
         "SELECT COUNT(*), SUM(outcome != 'valid') FROM asked WHERE cell = 1 AND seat = 'subject'"
     )
-    [(count, bad)] = run.store.query(asked)
+    [(count, bad)] = query(run, asked)
     assert (clean["invalid_rate"], sloppy["invalid_rate"]) == (0, bad / count)
     assert 0.3 < bad / count < 0.5
     again = played(["tft"], ["sloppy", "alld"], episodes=30)
@@ -222,8 +223,9 @@ def test_who_breaks_rules_beside_the_seat_that_forfeits_loses_nothing_by_it(play
 
 def test_the_default_action_is_not_the_players_own(played):
     run = played(["sloppy"], ["noisy", "alld"], episodes=30, on_invalid="default", attempts=1)
-    rows = run.store.query(
-        "SELECT action, regret_low, chosen_low FROM steps WHERE slot = 0 AND verdict = 'default'"
+    rows = query(
+        run,
+        "SELECT action, regret_low, chosen_low FROM steps WHERE slot = 0 AND verdict = 'default'",
     )
     assert len(rows) > 20
     assert set(rows) == {('["cooperate", "cooperate"]', None, None)}
@@ -301,8 +303,9 @@ def test_a_table_and_a_caption_say_of_which_kind_intervals_are(playing):
 
 def test_a_players_draws_do_not_depend_on_who_else_plays(played):
     one, two = (
-        played(["chance"], others).store.query(
-            "SELECT action FROM steps WHERE slot = 0 ORDER BY episode, step"
+        query(
+            played(["chance"], others),
+            "SELECT action FROM steps WHERE slot = 0 ORDER BY episode, step",
         )
         for others in (["noisy", "tft"], ["alld", "alld"])
     )
@@ -422,9 +425,10 @@ def test_the_split_adds_up_with_talk_and_unreadable_predictions(tmp_path):
         # Of three rounds with a message and two moves, one lacks its prediction.
         assert found["split_percent"] == pytest.approx([100 * 5 / 6] * 6)
         assert found["delta_tom_known_percent"] == pytest.approx([100 * 2 / 3] * 6)
-        rows = run.store.query(
+        rows = query(
+            run,
             "SELECT episode, SUM(regret_low) / COUNT(*) FROM steps WHERE slot = 0 "
-            "AND NOT (round = 3 AND kind = 'moves') GROUP BY episode"
+            "AND NOT (round = 3 AND kind = 'moves') GROUP BY episode",
         )
         assert sum(parts) == pytest.approx([value for _, value in rows])
         assert (parts[2] != 0).any()

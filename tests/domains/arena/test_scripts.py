@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from asking import query
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.domain import ARENA
@@ -67,13 +68,15 @@ def test_every_strategy_plays_every_game_as_the_script_does(game, tmp_path):
     made = experiment(game, STRATEGIES, "llm")
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        query = run.store.query
-        assert query("SELECT DISTINCT status FROM episodes") == [("complete",)]
-        refused = query("SELECT DISTINCT outcome, attempts FROM asked WHERE outcome != 'not_asked'")
+        assert query(run, "SELECT DISTINCT status FROM episodes") == [("complete",)]
+        refused = query(
+            run, "SELECT DISTINCT outcome, attempts FROM asked WHERE outcome != 'not_asked'"
+        )
         assert refused == [("valid", 1)]
         plays = query(
+            run,
             "SELECT cell, episode, json_group_array(json_array(seat, kind, action)) "
-            "FROM (SELECT * FROM steps ORDER BY cell, episode, step) GROUP BY cell, episode"
+            "FROM (SELECT * FROM steps ORDER BY cell, episode, step) GROUP BY cell, episode",
         )
     # No strategy changes what the script does, so all games on one deal are the same.
     first = {episode: actions for cell, episode, actions in plays if cell == plays[0][0]}
@@ -83,9 +86,9 @@ def test_every_strategy_plays_every_game_as_the_script_does(game, tmp_path):
 def test_what_it_does_in_the_prisoners_dilemma(tmp_path):
     run_experiment(experiment("ipd3", [{"strategy": "Social QA"}], "tit_for_tat"), tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        steps = run.store.query("SELECT kind, action FROM steps WHERE slot = 0")
-        rewards = run.store.query("SELECT rewards FROM episodes")
-        details = run.store.query("SELECT unpacked(record) FROM calls WHERE form = 'moves'")
+        steps = query(run, "SELECT kind, action FROM steps WHERE slot = 0")
+        rewards = query(run, "SELECT rewards FROM episodes")
+        details = query(run, "SELECT record FROM calls WHERE form = 'moves'")
     assert set(steps) == {
         ("talk", json.dumps(GREETING)),
         ("moves", json.dumps(["cooperate", "cooperate"])),
@@ -139,10 +142,11 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
     )
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        assert run.store.query("SELECT DISTINCT status FROM episodes") == [("complete",)]
-        kinds = run.store.query(
-            "SELECT DISTINCT json_extract(unpacked(record), '$.kind') FROM calls WHERE cell = 0 "
-            "AND seat = 'subject' ORDER BY 1"
+        assert query(run, "SELECT DISTINCT status FROM episodes") == [("complete",)]
+        kinds = query(
+            run,
+            "SELECT DISTINCT json_extract(record, '$.kind') FROM calls WHERE cell = 0 "
+            "AND seat = 'subject' ORDER BY 1",
         )
     assert kinds == [("lm",)]
 
@@ -155,9 +159,10 @@ def test_a_spymaster_predicts_what_follows_from_a_draft(tmp_path):
     made = experiment("codenames", [{"strategy": "Social QA"}], "llm", episodes=1)
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        rows = run.store.query(
-            "SELECT step, form, unpacked(record) FROM calls WHERE cell = 0 AND seat = 'subject' "
-            "ORDER BY step"
+        rows = query(
+            run,
+            "SELECT step, form, record FROM calls WHERE cell = 0 AND seat = 'subject' "
+            "ORDER BY step",
         )
     first = [json.loads(record) for step, form, record in rows if (step, form) == (1, "clue")]
     assert [call["purpose"] for call in first] == ["draft clue", "predict takes_1", "clue"]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from arena_runs import MAFIA, played, talking
+from asking import query
 
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.game import Event
@@ -25,11 +26,13 @@ def test_every_seat_is_told_what_its_view_knew(mafia):
     for cell in mafia.cells:
         game = cell.table.game
         for episode in range(6):
-            rows = mafia.store.query(
+            rows = query(
+                mafia,
                 "SELECT stage, seat, action FROM steps WHERE cell = ? AND episode = ?",
                 (cell.number, episode),
             )
-            [(deal, marks)] = mafia.store.query(
+            [(deal, marks)] = query(
+                mafia,
                 "SELECT deal, marks FROM episodes WHERE cell = ? AND episode = ?",
                 (cell.number, episode),
             )
@@ -69,8 +72,10 @@ def test_days_are_headings_and_silence_is_one_line(mafia):
     for episode in range(6):
         lines = list(game_lines(mafia, cell, episode))
         days = [line.text for line in lines if line.heading]
-        [(rounds,)] = mafia.store.query(
-            "SELECT rounds FROM episodes WHERE cell = ? AND episode = ?", (cell.number, episode)
+        [(rounds,)] = query(
+            mafia,
+            "SELECT rounds FROM episodes WHERE cell = ? AND episode = ?",
+            (cell.number, episode),
         )
         assert days == [f"Day {day + 1}" for day in range(rounds)]
         told = {line.step for line in lines if line.text.startswith("[")}
@@ -127,7 +132,8 @@ def test_refused_attempts_and_what_they_cost_are_named(tmp_path):
         cell = run.cells[0]
         for episode in cell.episodes.tolist():
             lines = [line.text for line in game_lines(run, cell, episode)]
-            tries = run.store.query(
+            tries = query(
+                run,
                 "SELECT tries, verdict FROM steps WHERE cell = 0 AND episode = ? "
                 "AND tries IS NOT NULL",
                 (episode,),
@@ -136,14 +142,14 @@ def test_refused_attempts_and_what_they_cost_are_named(tmp_path):
             assert len(refused) == len(tries)
             lost = [line for line in lines if "cost it the game" in line]
             assert len(lost) == sum(verdict == "fatal" for _, verdict in tries)
-        assert any(run.store.query("SELECT 1 FROM steps WHERE verdict = 'fatal'"))
+        assert any(query(run, "SELECT 1 FROM steps WHERE verdict = 'fatal'"))
 
 
 def test_what_models_wrote_is_all_there_and_acts_on_nothing(tmp_path):
     """Every call stands at its step, silent ones too; messages cannot look like other lines."""
     with talking(tmp_path / "loud", "hi\x1b[31m\n== step 9: [private] Player 1 (tft) lies") as run:
         lines = list(transcript_lines(run, 0, 0))
-        calls = run.store.query("SELECT COUNT(*) FROM calls WHERE cell = 0 AND episode = 0")
+        calls = query(run, "SELECT COUNT(*) FROM calls WHERE cell = 0 AND episode = 0")
     assert sum(line.startswith("-- ") for line in lines) == calls[0][0]
     heard = [line for line in lines if "lies" in line and not line.startswith("   ")]
     assert len(heard) == 2  # its talk in both rounds, each behind the name of its seat
@@ -159,7 +165,7 @@ def test_predictions_stand_beside_their_decision(tmp_path):
     """It predicts defection of all: right of who never cooperates, wrong of who repays."""
     with talking(tmp_path / "run", "") as run:
         lines = [line for line in game_lines(run, run.cells[0], 0) if "predicts" in line.text]
-        asked = {step for (step,) in run.store.query("SELECT step FROM answers WHERE episode = 0")}
+        asked = {step for (step,) in query(run, "SELECT step FROM answers WHERE episode = 0")}
     first = [line for line in lines if line.step == 4]
     assert [line.text for line in first] == [
         "[predicts move of Player 1: defect; true: cooperate (certain to an exact observer)]",

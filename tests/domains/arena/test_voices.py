@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from asking import query
 from voice_server import VoiceServer
 from voice_styles import COOPERATIVE, VOICES
 
@@ -37,9 +38,9 @@ def play(voice, folder, options, **more):
         }
         run_experiment(make_experiment(data), folder)
     with Run(folder) as run:
-        statuses = [row[0] for row in run.store.query("SELECT status FROM episodes")]
-        steps = run.store.query("SELECT kind, action FROM steps")
-        asked = run.store.query("SELECT DISTINCT outcome FROM asked WHERE outcome != 'not_asked'")
+        statuses = [row[0] for row in query(run, "SELECT status FROM episodes")]
+        steps = query(run, "SELECT kind, action FROM steps")
+        asked = query(run, "SELECT DISTINCT outcome FROM asked WHERE outcome != 'not_asked'")
     return statuses, steps, {outcome for (outcome,) in asked}
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from asking import query
 from decrypto_support import call
 
 from tomeval.domains.decrypto.replays import read_games
@@ -119,7 +120,7 @@ def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
         asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
         for row in rows:
             names = tuple(row[role] for role in ROLES)
-            assert row["predicted_turns"] == run.store.query(asked, names)[0][0]
+            assert row["predicted_turns"] == query(run, asked, names)[0][0]
             assert row["own_turns"] == row["turns"]
     assert [row["predicted_turns"] > 0 for row in rows] == [
         row["encoder"] == "script" and row["games"] > 0 for row in rows
@@ -159,7 +160,7 @@ def test_export(small, monkeypatch, capsys) -> None:
     names = ("predicted_eve", "predicted_eve_reminded", "predicted_bob")  # this Alice says the code
     assert [first[name] for name in names] == [first["code"]] * 3
     with Run(small) as run:
-        assert len(rows) == run.store.query("SELECT COUNT(*) FROM steps")[0][0]
+        assert len(rows) == query(run, "SELECT COUNT(*) FROM steps")[0][0]
 
 
 def test_codes_are_numbers_in_every_format(small, tmp_path) -> None:

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from asking import query
 from decrypto_support import Logged, everything, experiment, play, said, table
 from support import scripts
 
@@ -152,7 +153,7 @@ def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
         told = cell.played.planted
         facts = [
             json.loads(text)
-            for (text,) in run.store.query("SELECT json_extract(details, '$.encoder') FROM steps")
+            for (text,) in query(run, "SELECT json_extract(details, '$.encoder') FROM steps")
         ]
     assert row["compliance_right_percent"] == 100
     assert row["compliance_wrong_percent"] == 100
@@ -201,8 +202,8 @@ def test_one_lost_answer_hides_no_measure(tmp_path) -> None:
         run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         steps = "SELECT step, json_extract(details, '$.encoder.belief') IS NULL FROM steps"
-        assert {bool(lost) for step, lost in run.store.query(steps) if step == 1} == {True}
-        assert {bool(lost) for step, lost in run.store.query(steps) if step > 1} == {False}
+        assert {bool(lost) for step, lost in query(run, steps) if step == 1} == {True}
+        assert {bool(lost) for step, lost in query(run, steps) if step > 1} == {False}
         assert "use_slope" in run.measures
         [row] = table_rows("planted", run)
         assert [n for n, table in run.tables.items() if table.reported(run)] == ["planted"]

@@ -7,6 +7,7 @@ import io
 import math
 
 import pytest
+from asking import query
 from decrypto_support import call
 
 from tomeval.domains.decrypto.game import CODES, Rules, Turn
@@ -106,8 +107,8 @@ def test_predictions_of_recorded_guesses(tmp_path) -> None:
     with Run(tmp_path / "run") as run:
         perspective = table_rows("perspective", run)[0]
         agrees = table_rows("replay", run)
-        exported = run.store.query(
-            "SELECT bob, eve, miscommunication, interception FROM step_records WHERE cell = 0"
+        exported = query(
+            run, "SELECT bob, eve, miscommunication, interception FROM step_records WHERE cell = 0"
         )
         played = [cell.played for cell in run.cells]
     number = [100 * a + 10 * b + c for a, b, c in codes]

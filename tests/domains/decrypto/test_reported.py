@@ -1,9 +1,9 @@
 """Decrypto's reported facts beside a run: what each item is of, recounted from the stored turns."""
 
 import json
-import sqlite3
 
 import pytest
+from asking import database
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -75,7 +75,7 @@ def test_the_facts_stand_in_a_table_of_the_python_api(run):
 
 def test_how_often_eve_is_right_is_of_the_turns_on_which_alice_was_asked(run):
     """Counted from the store's rows: cells, their names, Eve's guesses, and Alice's answers."""
-    with sqlite3.connect(run.folder / "run.sqlite") as db:
+    with database(run) as db:
         cells = {number: json.loads(text) for number, text in
                  db.execute("SELECT cell, definition FROM cells")}  # fmt: skip
         asked = set(db.execute("SELECT cell, episode, step FROM answers WHERE question = 'eve' "

@@ -4,9 +4,9 @@ import asyncio
 import json
 import math
 import re
-import sqlite3
 
 import pytest
+from asking import query
 from decrypto_support import Logged, everything, experiment, said
 from support import dump
 
@@ -24,7 +24,7 @@ from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.store import Store
+from tomeval.runs.writing import WritableStore
 
 PROBES = {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True}
 MIXED = {
@@ -51,28 +51,13 @@ MIXED = {
 }
 
 
-def rows(folder, *, without=()) -> dict[str, list[tuple]]:
-    """Return all rows but checksums; how many transactions wrote them differs from run to run."""
-    db = sqlite3.connect(folder / "run.sqlite")
-    try:
-        names = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        found = {
-            name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr)
-            for name in names
-            if name not in (*without, "marks", "sums")
-        }
-    finally:
-        db.close()
-    return found
-
-
 def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch) -> None:
     whole = make_experiment(MIXED)
     assert run_experiment(whole, tmp_path / "a", concurrency=1) == 24
     assert run_experiment(whole, tmp_path / "b", concurrency=50) == 24
-    assert rows(tmp_path / "a") == rows(tmp_path / "b")
+    assert dump(tmp_path / "a") == dump(tmp_path / "b")
     # Broken off again and again, then grown from one game to two.
-    add, count = Store.add, 0
+    add, count = WritableStore.add, 0
 
     def sometimes(self, *given):
         nonlocal count
@@ -81,7 +66,7 @@ def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch
             raise KeyboardInterrupt
         add(self, *given)
 
-    monkeypatch.setattr(Store, "add", sometimes)
+    monkeypatch.setattr(WritableStore, "add", sometimes)
     for games in (1, 2):
         for _ in range(100):
             try:
@@ -91,7 +76,7 @@ def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch
                     break
             except KeyboardInterrupt:
                 continue
-    assert rows(tmp_path / "a") == rows(tmp_path / "c")
+    assert dump(tmp_path / "a") == dump(tmp_path / "c")
 
 
 def test_rows_do_not_depend_on_who_answers_first(tmp_path, monkeypatch) -> None:
@@ -105,17 +90,13 @@ def test_rows_do_not_depend_on_who_answers_first(tmp_path, monkeypatch) -> None:
     asked = {**MIXED, "episodes": 1, "seed": 5}
     for slow in ("decoder", "interceptor"):
         run_experiment(make_experiment(asked), tmp_path / slow)
-    assert rows(tmp_path / "decoder") == rows(tmp_path / "interceptor")
+    assert dump(tmp_path / "decoder") == dump(tmp_path / "interceptor")
 
 
 def test_another_seed_gives_other_games(tmp_path) -> None:
     run_experiment(make_experiment(MIXED), tmp_path / "a")
-    db = sqlite3.connect(tmp_path / "a" / "run.sqlite")
-    keywords = db.execute(
-        "SELECT DISTINCT seed, episode, keywords FROM episodes JOIN cells USING (cell)"
-    )
-    found = keywords.fetchall()
-    db.close()
+    with Run(tmp_path / "a") as run:
+        found = query(run, "SELECT DISTINCT seed, episode, keywords FROM step_records")
     # The same deals for all pairings of a seed: 2 seeds x 2 games, all different.
     assert len(found) == 4
     assert len({row[2] for row in found}) == 4
@@ -141,7 +122,7 @@ def test_a_killed_game_asks_nothing_twice(tmp_path, monkeypatch) -> None:
     run_experiment(experiment(**settings), tmp_path / "a")
     texts = [(r.seed, r.prompt) for r in log.requests]
     assert len(texts) == len(set(texts))
-    assert rows(tmp_path / "a")["answered"] == []
+    assert dump(tmp_path / "a")["answered"] == []
 
 
 def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
@@ -170,7 +151,7 @@ def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None
     run_experiment(experiment(players=players, on_invalid="random"), tmp_path / "a")
     with Run(tmp_path / "a") as run:
         sql = "SELECT seat, outcome, attempts, COUNT(*) FROM asked GROUP BY 1, 2, 3 ORDER BY 1"
-        asked = run.store.query(sql)
+        asked = query(run, sql)
         [row], [status] = table_rows("outcomes", run), run.status()
     turns = asked[0][3]
     assert asked == [
@@ -195,9 +176,10 @@ def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
     run_experiment(experiment(**settings, probes={"beliefs_in_view": True}), tmp_path / "a")
     with Run(tmp_path / "a") as run:
         (row,) = table_rows("beliefs", run)
-        stored = run.store.query(
+        stored = query(
+            run,
             "SELECT believed_keywords, own_belief, own_belief_in_view, other_belief_in_view, "
-            "keywords FROM step_records WHERE step > 1"
+            "keywords FROM step_records WHERE step > 1",
         )
     named = '["one", "two", "three", "four"]'
     assert stored == [(named, None, last, last, last) for *_, last in stored]
@@ -306,7 +288,7 @@ def test_two_local_models_at_one_table_do_not_wait_for_each_other(tmp_path, monk
     }
     run_experiment(make_experiment(data), tmp_path / "a", concurrency=6)
     assert max(models["hf:one"].batches) >= 6
-    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"complete"}
+    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"complete"}
 
 
 def record(*guesses) -> RecordedGame:
@@ -371,7 +353,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
     assert row["tom_eve_percent"] == row["tom_bob_percent"] == pytest.approx(100 / 3)
     assert all("cat; dog; owl" in text for text in log.asked("you gave these hints"))
     assert functional["knowingly_bad_percent"] != functional["knowingly_bad_percent"]
-    details = json.loads(rows(tmp_path / "a")["steps"][0][-1])
+    details = json.loads(dump(tmp_path / "a")["steps"][0][-1])
     assert details["encoder"]["given"] == ["x", "y", "z"]
     assert functional["value_per_turn"] != functional["value_per_turn"]
 
@@ -433,13 +415,13 @@ def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
     run_experiment(experiment(**settings), tmp_path / "a")
-    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"failed"}
+    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"failed"}
     with Run(tmp_path / "a") as run:
         (row,) = table_rows("outcomes", run)
     assert (row["games"], row["failed"]) == (0, 2)
     down = False
     assert run_experiment(experiment(**settings), tmp_path / "a") == 2
-    assert {row[2] for row in rows(tmp_path / "a")["episodes"]} == {"complete"}
+    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"complete"}
 
 
 def test_the_call_log_holds_every_prompt(tmp_path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from asking import query
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, random_partner
@@ -110,8 +111,10 @@ def test_the_best_predictor_attains_it_on_the_steps_as_played(tmp_path, game, pa
     run = play(tmp_path / "run", game, partners)
     best, learner = matrix_cells(run)
     for cell in (best, learner):  # the states that the run recorded are those that follow
-        recorded = run.store.query(
-            "SELECT partner_state FROM steps WHERE cell = ? ORDER BY episode, step", (cell.number,)
+        recorded = query(
+            run,
+            "SELECT partner_state FROM steps WHERE cell = ? ORDER BY episode, step",
+            (cell.number,),
         )
         table = np.array(recorded).reshape(cell.played.episodes, -1)
         for index, partner in enumerate(cell.partners):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import query
 from support import scripts
 
 import tomeval
@@ -174,8 +175,8 @@ def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
         notes = run.domain.show.table_notes(run)
         text = "\n".join(transcript_lines(run, 0, 0))
         moves = run.cells[0].moves(0)
-        asked = run.store.query(
-            "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"
+        asked = query(
+            run, "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"
         )
     assert np.isnan(rows[0]["delta_functional_per_step"])
     assert np.isfinite(rows[1]["delta_functional_per_step"])
@@ -207,13 +208,13 @@ def test_an_unreadable_answer_in_the_partner_s_seat(tmp_path, policy):
     with scripts(mute=broken()):
         more = {"subjects": ["random"], "partners": [partner], "labels": "neutral"}
         with played(tmp_path, **more, on_invalid=policy, episodes=1) as run:
-            [(status, steps)] = run.store.query("SELECT status, steps FROM episodes")
-            last = run.store.query("SELECT * FROM step_records ORDER BY step DESC LIMIT 1")
+            [(status, steps)] = query(run, "SELECT status, steps FROM episodes")
+            last = query(run, "SELECT * FROM step_records ORDER BY step DESC LIMIT 1")
             text = "\n".join(transcript_lines(run, 0, 0, calls=False))
-            invalid = run.store.query(
-                "SELECT seat, question FROM asked WHERE outcome = 'unparsable' ORDER BY step"
+            invalid = query(
+                run, "SELECT seat, question FROM asked WHERE outcome = 'unparsable' ORDER BY step"
             )
-            actions = run.store.query("SELECT partner_action FROM steps ORDER BY step")
+            actions = query(run, "SELECT partner_action FROM steps ORDER BY step")
     assert len(last) == 1
     assert ("partner", "act") in invalid
     assert all(seat == "partner" for seat, _ in invalid)

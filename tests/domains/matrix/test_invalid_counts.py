@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from asking import query
 from known import Known, question
 
 import tomeval
@@ -57,8 +58,8 @@ def test_unreadable_reactions_are_counted_and_are_no_knowledge(tmp_path, monkeyp
     script = gibberish(10**6)
     with run(tmp_path, monkeypatch, script, conditional=True, max_attempts=3) as found:
         [row], [status] = found.rows(), found.status()
-        asked = Counter(found.store.query("SELECT question, outcome, attempts FROM asked"))
-        drawn = found.store.query("SELECT reactions FROM steps WHERE reactions IS NOT NULL")
+        asked = Counter(query(found, "SELECT question, outcome, attempts FROM asked"))
+        drawn = query(found, "SELECT reactions FROM steps WHERE reactions IS NOT NULL")
     answers = EPISODES * (T + T + 2 * (T - 1))
     assert asked == {
         ("act", "valid", 1): 10,
@@ -105,11 +106,12 @@ def test_a_lost_prediction_counts_once(tmp_path, monkeypatch):
 
     with run(tmp_path, monkeypatch, script, "Social QA", max_attempts=1) as found:
         [row], [status] = found.rows(), found.status()
-        steps = found.store.query(
+        steps = query(
+            found,
             "SELECT act_outcome, act_attempts, own_action IS NULL, predict_outcome, "
-            "predict_attempts, predicted_action IS NULL FROM steps ORDER BY episode, step"
+            "predict_attempts, predicted_action IS NULL FROM steps ORDER BY episode, step",
         )
-        acts = found.store.query("SELECT COUNT(*) FROM calls WHERE form = 'act' AND step = 2")
+        acts = query(found, "SELECT COUNT(*) FROM calls WHERE form = 'act' AND step = 2")
     usual = ("valid", 1, 0, "valid", 1, 0)
     assert steps[:T] == [usual, ("not_asked", 0, 0, "unparsable", 1, 0), usual, usual, usual]
     assert acts == [(0,)]
@@ -132,9 +134,10 @@ def test_a_prediction_stands_if_the_action_that_follows_cannot_be_read(tmp_path,
     options = {"strategy": "Social QA", "on_invalid": "void", "max_attempts": 2}
     with run(tmp_path, monkeypatch, script, **options) as found:
         [row], [status] = found.rows(), found.status()
-        last = found.store.query(
+        last = query(
+            found,
             "SELECT act_outcome, act_attempts, predict_outcome, predict_attempts, predicted_action "
-            "FROM steps WHERE step = 2"
+            "FROM steps WHERE step = 2",
         )
         text = "\n".join(line.text for line in found.domain.show.lines(found, found.cells[0], 0))
     assert last == [("unparsable", 2, "valid", 2, 0)] * EPISODES

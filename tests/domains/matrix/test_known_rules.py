@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from asking import query
 from known import Known, episode_of, question
 
 from tomeval.domains.matrix.calibration import expected
@@ -140,7 +141,7 @@ def test_every_named_strategy_measures_a_known_rule(tmp_path, game, partners):
                 for name, value in known.items():
                     assert metrics[name][episode] == pytest.approx(value, abs=1e-12), name
         assert all(row["invalid_rate"] == 0 for row in rows)
-        told = opened.store.query("SELECT cell, MIN(told), MAX(told) FROM steps GROUP BY cell")
+        told = query(opened, "SELECT cell, MIN(told), MAX(told) FROM steps GROUP BY cell")
         oracles = [int(name.startswith("Oracle")) for name in NAMES]
         assert told == [(k, oracle, oracle) for k, oracle in enumerate(oracles)]
 
@@ -232,7 +233,7 @@ def planned_run(tmp_path, script, game, partners, name="QA", **options):
     options.setdefault("subject", {})["conditional"] = True
     with run(tmp_path, script, game, partners, [name], **options) as opened:
         row = opened.rows()[0]
-        reactions = opened.store.query("SELECT step, reactions FROM steps WHERE episode = 0")
+        reactions = query(opened, "SELECT step, reactions FROM steps WHERE episode = 0")
     return row, reactions
 
 

@@ -173,7 +173,7 @@ def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
 
 def test_a_prediction_that_was_lost_is_damage_not_absence(known, tmp_path):
     run_experiment(experiment(ON), tmp_path / "run")
-    edit(tmp_path / "run", "UPDATE steps SET predicted_action = NULL WHERE step = 2")
+    edit(tmp_path / "run", lambda line: with_step(line, 2, predicted_action=None))
     with Run(tmp_path / "run") as run, pytest.raises(TomevalError, match="lacks steps"):
         run.rows()
 

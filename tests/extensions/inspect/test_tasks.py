@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from asking import query
 
 from tomeval.cli import main
 from tomeval.core.errors import TomevalError
@@ -172,7 +173,7 @@ def test_the_numbers_are_those_of_a_run_on_the_same_replies(name, tmp_path, monk
     for table in ("steps", "answers"):
         mine = ", ".join(map(str, numbers))
         sql = f"SELECT * FROM {table} WHERE cell IN ({mine}) ORDER BY 1, 2, 3, 4"
-        assert run.store.query(sql, ()) == back.store.query(sql, ())
+        assert query(run, sql, ()) == query(back, sql, ())
 
 
 @pytest.fixture(scope="module")
@@ -342,7 +343,7 @@ def test_errors_and_limits_end_samples_and_no_episode_is_made_of_them(tmp_path):
     assert 0 < len(lost) < 12
     assert all("the server is down" in s.error.message for s in lost)
     run, notes = imported(path, tmp_path / "back")
-    assert run.store.query("SELECT COUNT(*) FROM episodes", ())[0][0] == 12 - len(lost)
+    assert query(run, "SELECT COUNT(*) FROM episodes", ())[0][0] == 12 - len(lost)
     assert notes[0].startswith(f"{len(lost)} of 12 samples")
     log, path = evaluated(task, mock(drawn), tmp_path / "b", token_limit=120)
     assert all(sample.limit.type == "token" for sample in log.samples)

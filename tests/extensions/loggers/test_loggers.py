@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from importlib.util import find_spec
 
 import pytest
+from support import dump
 
 import tomeval
 from tomeval.cli import main
-from tomeval.runs.store import STORE
 
 EXPERIMENT = """
 name = "curves"
@@ -85,8 +83,7 @@ def told(folder, kind: str) -> list:
 
 
 def rows(folder) -> list:
-    with closing(sqlite3.connect(folder / STORE)) as database:
-        return database.execute("SELECT * FROM steps ORDER BY cell, episode, step").fetchall()
+    return dump(folder)["steps"]
 
 
 def test_curves_end_at_the_numbers_of_the_table(work, capsys) -> None:

@@ -131,7 +131,7 @@ def test_played_again_it_is_another_episode(tmp_path):
 def test_every_finished_step_is_on_disk_before_the_next_question(tmp_path):
     class Looking(io.StringIO):
         def readline(self, *_):
-            with_steps = (tmp_path / "run" / "run.sqlite").exists()
+            with_steps = (tmp_path / "run" / "episodes.jsonl").exists()
             seen.append(len(exported(tmp_path / "run")) if with_steps else 0)
             return "1\n"
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asking import query
 from planted_coverage import expected_slope
 from support import ALL_GAMES, ODD_GAMES, edit, episodes_of, make_game, scripts, setup_of
 
@@ -260,9 +261,10 @@ def test_what_a_model_reads_and_what_is_kept(tmp_path) -> None:
     }
     with scripts(follow=follow), tomeval.run(data, tmp_path / "run") as run:
         rows = accuracy_rows(run)
-        records = run.store.query(
+        records = query(
+            run,
             "SELECT cell, json_extract(act_details, '$.belief.action'), partner_action, told, "
-            "json_extract(act_details, '$.belief.as') FROM steps"
+            "json_extract(act_details, '$.belief.as') FROM steps",
         )
         strategies = [cell.columns["strategy"] for cell in run.cells]
     assert strategies == [f"Belief {share}% (stranger, rated)" for share in (0, 50, 100)]
@@ -362,11 +364,14 @@ def test_seeds_and_names_keep_subjects_apart_and_accuracies_together(tmp_path) -
 
 def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:
     copy = shutil.copytree(folder, tmp_path / "run")
-    edit(
-        copy,
-        "UPDATE steps SET act_details = json_set(act_details, '$.belief.right', json('true')) "
-        "WHERE cell = 0 AND episode = 3 AND step = 2",
-    )
+
+    def change(line):
+        if (line["cell"], line["episode"]) == (0, 3):
+            belief = line["act_details"][1]["belief"]
+            belief["right"] = not belief["right"]
+        return line
+
+    edit(copy, change)
     with Run(copy) as run, pytest.raises(TomevalError, match="contradicts itself"):
         run.rows()
 

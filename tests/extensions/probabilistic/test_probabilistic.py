@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from asking import query
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known import drawn
@@ -194,8 +195,9 @@ def test_draws_in_a_run(tmp_path):
     with scripts(drawn=drawn), play_run(tmp_path / "run", model="scripted:drawn", **keys) as run:
         shown, (written, scored) = table(run), run.rows()
         lines = list(transcript_lines(run, 0, 0))
-        asked = run.store.query(
-            "SELECT episode, step, outcome, value FROM answers WHERE cell = 0 AND seat = 'subject'"
+        asked = query(
+            run,
+            "SELECT episode, step, outcome, value FROM answers WHERE cell = 0 AND seat = 'subject'",
         )
         lengths = run.cells[0].played.lengths.tolist()
     assert list(dict.fromkeys(row["probabilities"] for row in shown)) == ["draws", "stated"]

@@ -33,8 +33,8 @@ def folder(tmp_path_factory):
     return path
 
 
-def edited(folder, copy, *statements):
-    edit(shutil.copytree(folder, copy), *statements)
+def edited(folder, copy, change):
+    edit(shutil.copytree(folder, copy), change)
     return copy
 
 
@@ -107,7 +107,12 @@ def test_intervals_of_five_episodes_hold_the_truth() -> None:
 def test_units_of_the_response_carry_over(folder, tmp_path) -> None:
     """Payoffs a thousand times as large: everything but t and p is, too."""
     plain = regress(folder, "partner_reward ~ subject * step").table
-    times = "UPDATE steps SET partner_reward = 1000 * partner_reward"
+
+    def times(line):
+        rewards = line["partner_reward"]
+        rewards = rewards if isinstance(rewards, list) else [rewards] * line["steps"]
+        return line | {"partner_reward": [1000 * reward for reward in rewards]}
+
     copy = edited(folder, tmp_path / "copy", times)
     scaled = regress(copy, "partner_reward ~ subject * step").table
     for name, factor in {"estimate": 1000, "high": 1000, "p": 1}.items():
@@ -115,12 +120,13 @@ def test_units_of_the_response_carry_over(folder, tmp_path) -> None:
 
 
 def test_what_is_left_out_is_told(folder, tmp_path) -> None:
-    copy = edited(
-        folder,
-        tmp_path / "copy",
-        "UPDATE episodes SET status = 'void' WHERE cell = 0 AND episode = 3",
-        "UPDATE steps SET predicted_action = NULL, predict_outcome = 'not_asked' WHERE cell = 1",
-    )
+    def change(line):
+        if (line["cell"], line["episode"]) == (0, 3):
+            return line | {"status": "void"}
+        unasked = {"predicted_action": None, "predict_outcome": "not_asked"}
+        return line | unasked if line["cell"] == 1 else line
+
+    copy = edited(folder, tmp_path / "copy", change)
     fit = regress(copy, "correct ~ game")
     assert "1,475 steps in 39 clusters" in fit.heading[0]
     assert fit.notes == ["left out: 525 steps of incomplete episodes or without a value"]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from arena_conformance import difference, matches
+from asking import query
 from textarena_games import IDS, available, lines
 
 from tomeval.core.outcomes import COMPLETE
@@ -52,7 +53,7 @@ def test_games_of_textarena_are_imported_and_told(tmp_path, kind):
                 assert len(list(domain.show.lines(run, cell, episode))) > 3
                 told += 1
         assert told == len(played)
-        statuses = run.store.query("SELECT DISTINCT status FROM episodes")
+        statuses = query(run, "SELECT DISTINCT status FROM episodes")
         assert statuses == [(COMPLETE,)]
-        (broken,) = run.store.query("SELECT count(*) FROM steps WHERE error IS NOT NULL")[0]
+        (broken,) = query(run, "SELECT count(*) FROM steps WHERE error IS NOT NULL")[0]
         assert broken > 0 or kind == "blotto"

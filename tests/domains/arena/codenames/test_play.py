@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from asking import query
 
 from tomeval.runs.experiment import make_experiment
 
@@ -36,7 +37,7 @@ def test_a_spymaster_is_asked_what_the_operative_takes(table):
     hits = {}
     for mate in ("one", "two"):
         run = table("one", [mate, "two", "two"], values=False)
-        rows = run.store.query("SELECT question, value FROM answers WHERE question LIKE 'takes%'")
+        rows = query(run, "SELECT question, value FROM answers WHERE question LIKE 'takes%'")
         assert {question for question, _ in rows} == {"takes_1", "takes_3"}
         hits[mate] = sum(json.loads(value)["hit"] for _, value in rows) / len(rows)
     assert hits["one"] == 1
