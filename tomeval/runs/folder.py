@@ -193,8 +193,8 @@ def begin_or_resume(
     Returns how many episodes a cell is to have: `wanted`, or more if the folder holds more. A
     `limit` cuts both what is wanted and the cells' own numbers, and never what the folder holds.
 
-    `identity` is `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and `apart` are the cells that have
-    other numbers, see `Experiment.apart`.
+    `identity` is `Experiment.identity`, `wanted` the number of episodes that a cell is to have, and
+    `apart` are the cells that have other numbers, see `Experiment.apart`.
     """
     sha256 = identity_sha256(identity)
     if store.meta().get("sha256", sha256) != sha256:

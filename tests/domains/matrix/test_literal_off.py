@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from known import PAIRS, Known, make_setup, play, question
-from support import edit, scripts
+from support import edit, scripts, with_step
 
 from tomeval.comparing import compare
 from tomeval.core.errors import TomevalError
