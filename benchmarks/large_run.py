@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from one_thread import use_one_thread
+from tomeval.runs.rows import Rows
 
 import tomeval
 from tomeval.models.base import GenerateRequest, Reply, ScoreRequest, Scores, Usage
@@ -32,7 +33,6 @@ from tomeval.report.tables import render
 from tomeval.runs.domain import Block, Cell, Row, get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
-from tomeval.runs.rows import Rows
 from tomeval.runs.store import Store
 
 GAMES = ["RPS", "IBS", "IPD", "stag_hunt", "chicken", "matching_pennies", "harmony", "deadlock"]

@@ -11,7 +11,6 @@ docs/reliability.md.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -86,23 +85,26 @@ def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, Fo
     """Run an experiment and count by strategy; `whole` names one that all cells belong to."""
     run_experiment(make_experiment(data), folder, concurrency=16)
     with Run(folder) as run:
-        column = "'whole'" if whole else "strategy"
-        names = dict(query(run, f"SELECT cell, {column} FROM cells"))
-        statuses = query(run, "SELECT cell, status FROM episodes")
-        calls = query(run, "SELECT cell, episode, step, record FROM calls")
-    return {
-        whole or name: _counted(
-            [status for cell, status in statuses if names[cell] == name],
-            [call for call in calls if names[call[0]] == name],
-        )
-        for name in dict.fromkeys(names.values())
-    }
+        statuses: dict[str, list[str]] = {}
+        calls: dict[str, list[Call]] = {}
+        for cell in run.cells:
+            name = whole or str(cell.columns["strategy"])
+            for episode, status in run.store.statuses(cell.number).items():
+                statuses.setdefault(name, []).append(status)
+                said = run.store.calls(cell.number, episode)
+                mine = [((cell.number, episode, step), record) for step, _, _, record in said]
+                calls.setdefault(name, []).extend(mine)
+    return {name: _counted(ended, calls[name]) for name, ended in statuses.items()}
 
 
-def _counted(statuses: list[str], calls: list[tuple[Any, ...]]) -> Found:
-    """Count the statuses of episodes, and calls: cell, episode, step, record."""
-    steps = {call[:3] for call in calls}
-    outcomes = Counter(str(json.loads(call[3]).get("outcome", "")) for call in calls)
+Call = tuple[tuple[int, int, int], dict[str, Any]]
+"""Cell, episode and step, and the record."""
+
+
+def _counted(statuses: list[str], calls: list[Call]) -> Found:
+    """Count the statuses of episodes, and calls."""
+    steps = {step for step, _ in calls}
+    outcomes = Counter(str(record.get("outcome", "")) for _, record in calls)
     read = outcomes.total() - outcomes[""]  # summaries and the like are not read for an answer
     unreadable = 1 - outcomes["valid"] / read if read else 0.0
     return Found(statuses.count("complete") / len(statuses), len(calls) / len(steps), unreadable)

@@ -27,11 +27,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from tomeval.runs.schema import unpack
 from voice_server import VoiceServer
 
 from attacks.base import Row, judged, scaled
 from attacks.damage import read
-from tomeval.runs.schema import unpack
 
 KILLS = 28
 """Of every kind and signal, at full size."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import every_domain
 import pytest
 from attacks.commands import call
