@@ -114,9 +114,7 @@ def test_a_stored_game_is_replayed_to_what_was_paid(played):
     for episode, deal, rewards, marks in query(
         run, "SELECT episode, deal, rewards, marks FROM episodes"
     ):
-        rows = query(
-            run, "SELECT stage, seat, action FROM steps WHERE episode = ? ORDER BY step", (episode,)
-        )
+        rows = run.store.read("steps", ("stage", "seat", "verdict", "action"), 0, episode)
         first = game.deal(Stream.of(1, "arena", "deal", cell.table.stream).episode(deal))
         *_, (_, last) = replay(game, first, json.loads(marks), actions_of(rows))
         assert game.rewards(last) == tuple(json.loads(rewards))

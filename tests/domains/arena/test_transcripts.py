@@ -26,11 +26,8 @@ def test_every_seat_is_told_what_its_view_knew(mafia):
     for cell in mafia.cells:
         game = cell.table.game
         for episode in range(6):
-            rows = query(
-                mafia,
-                "SELECT stage, seat, action FROM steps WHERE cell = ? AND episode = ?",
-                (cell.number, episode),
-            )
+            names = ("stage", "seat", "verdict", "action")
+            rows = mafia.store.read("steps", names, cell.number, episode)
             [(deal, marks)] = query(
                 mafia,
                 "SELECT deal, marks FROM episodes WHERE cell = ? AND episode = ?",

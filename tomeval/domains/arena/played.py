@@ -246,10 +246,14 @@ def replay(
         yield stage, state
 
 
+COUNTED = ("valid", "default")
+"""The verdicts on decisions whose action counted; an action can be null."""
+
+
 def actions_of(rows: Iterable[tuple[Any, ...]]) -> dict[int, dict[int, Action]]:
-    """Return actions by stage and seat from rows of (stage, seat, action as stored or None)."""
+    """Return the actions that counted by stage and seat; rows are (stage, seat, verdict, action)."""
     by_stage: dict[int, dict[int, Action]] = {}
-    for stage, seat, action in rows:
-        if action is not None:
+    for stage, seat, verdict, action in rows:
+        if verdict in COUNTED:
             by_stage.setdefault(stage, {})[seat] = frozen(action)
     return by_stage

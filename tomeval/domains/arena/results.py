@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tomeval.core.once import held
 from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.games import NamedGame, game_from
+from tomeval.domains.arena.played import COUNTED
 from tomeval.runs.cell import IntArray, RunCell
 
 Floats = NDArray[np.float64]
@@ -160,6 +161,8 @@ def _read(cell: ArenaRunCell) -> Played:
     probes = list(store.read("answers", answer, number, complete=True))
     told = [row[3] for row in probes]
     asked = {(row[0], row[1]) for row in probes}
+    replied = _STEP.index("tom_regret_low")  # else there is no best reply to predictions
+    acted_on = [(row[3] in COUNTED, row[4]) == (row[replied] is not None, row[5]) for row in mine]
 
     def column(index: int, kind: type = np.int64) -> Any:
         return np.array([row[index] for row in games], dtype=kind)
@@ -173,7 +176,7 @@ def _read(cell: ArenaRunCell) -> Played:
         decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
-        acted_on=np.array([row[4] == row[5] for row in mine], dtype=bool),
+        acted_on=np.array(acted_on, dtype=bool),
         values={
             name: np.array([row[6 + i] for row in mine], dtype=np.float64)
             for i, name in enumerate(_VALUES)

@@ -11,7 +11,7 @@ from typing import Any
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, LENIENT
 from tomeval.domains.arena.cells import SUBJECT
-from tomeval.domains.arena.played import Decision, PlayedGame, Probed
+from tomeval.domains.arena.played import COUNTED, Decision, PlayedGame, Probed
 from tomeval.domains.arena.solver import Bound
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
@@ -54,7 +54,7 @@ _STEPS = {
     **dict.fromkeys(_PAYOFFS, "REAL"),
     "details": "TEXT",
 }
-"""One row per decision of any seat. `action` is JSON, null if nothing counted; `tries` are the
+"""One value per decision of any seat. `action` is null too if nothing counted, see `COUNTED`; `tries` are the
 refused attempts as [error, words]; `error` is the type of the last one if there was no other."""
 
 
@@ -93,15 +93,13 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
                 said = {"step": step} | {name: row[name] for name in _FIRST}
                 said["name"] = players[row["slot"]]["name"]
                 said["role"] = record.own["roles"][row["seat"]]
-                row |= {name: _json(row[name]) for name in ("action", "reply")}
+                counted, replied = row["verdict"] in COUNTED, row["tom_regret_low"] is not None
+                row["action"] = json.dumps(row["action"]) if counted else None
+                row["reply"] = json.dumps(row["reply"]) if replied else None
                 said |= {name: row[name] for name in (*_LAST, *_PAYOFFS)}
                 said["probes"] = json.dumps(probes.get(step, {}), separators=(",", ":"))
                 said["lenient"] = (row["details"] or {}).get(LENIENT)
                 yield about | own | said | {"details": row["details"]}
-
-
-def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
 
 
 def as_record(game: PlayedGame) -> Record:
@@ -129,7 +127,7 @@ def as_record(game: PlayedGame) -> Record:
 
 def _step(row: Decision) -> dict[str, Any]:
     answer, worth = row.answer, row.worth
-    counted = row.verdict in ("valid", "default")
+    counted = row.verdict in COUNTED
     values: list[float | None] = []
     for name in _BOUNDS:
         bound: Bound | None = None if worth is None else getattr(worth, name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tomeval.domains.arena.game import ArenaGame, Event, Probe
-from tomeval.domains.arena.played import actions_of, first_state, frozen, replayed
+from tomeval.domains.arena.played import COUNTED, actions_of, first_state, frozen, replayed
 from tomeval.domains.arena.results import ArenaRunCell, struck_seats
 from tomeval.domains.arena.solver import Bound
 from tomeval.domains.arena.storing import calls_by_step
@@ -19,6 +19,7 @@ _BOUNDS = ("best", "chosen", "regret", "tom_regret")
 _STEP: tuple[str, ...] = ("step", "stage", "round", "seat", "kind", "verdict", "action", "tries")
 _STEP += (*(f"{name}_{end}" for name in _BOUNDS for end in ("low", "high")), "reply")
 _GAME: tuple[str, ...] = ("status", "deal", "ending", "seats", "roles", "rewards", "wins", "marks")
+_DECIDED = ("stage", "seat", "verdict", "action")
 _ANSWER = ("step", "question", "outcome", "value")
 
 _VERDICTS = {
@@ -123,7 +124,7 @@ def _happened(
     due: dict[int, dict[int, tuple[int, str]]] = {}
     for row in rows:
         due.setdefault(row["stage"], {})[row["seat"]] = (row["step"], row["kind"])
-    actions = actions_of([(row["stage"], row["seat"], row["action"]) for row in rows])
+    actions = actions_of([tuple(map(row.get, _DECIDED)) for row in rows])
     last = 0
     for stage, after in replayed(cell, state, marks, actions):
         told, events = len(events), game.events(after)
@@ -159,7 +160,8 @@ def _notes(game: ArenaGame[Any], row: dict[str, Any], silent: bool) -> list[str]
 
 def _acted(game: ArenaGame[Any], row: dict[str, Any], name: str) -> str:
     """Return the action or the best reply of a decision in words, or ''."""
-    return "" if row[name] is None else game.acted(row["kind"], frozen(row[name]))
+    there = row["verdict"] in COUNTED if name == "action" else row["tom_regret_low"] is not None
+    return game.acted(row["kind"], frozen(row[name])) if there else ""
 
 
 def _worth(worth: Mapping[str, Bound], reply: str) -> Iterator[str]:
