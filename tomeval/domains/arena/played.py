@@ -251,7 +251,7 @@ COUNTED = ("valid", "default")
 
 
 def actions_of(rows: Iterable[tuple[Any, ...]]) -> dict[int, dict[int, Action]]:
-    """Return the actions that counted by stage and seat; rows are (stage, seat, verdict, action)."""
+    """Return actions that counted by stage and seat; rows: stage, seat, verdict, action."""
     by_stage: dict[int, dict[int, Action]] = {}
     for stage, seat, verdict, action in rows:
         if verdict in COUNTED:

@@ -54,8 +54,9 @@ _STEPS = {
     **dict.fromkeys(_PAYOFFS, "REAL"),
     "details": "TEXT",
 }
-"""One value per decision of any seat. `action` is null too if nothing counted, see `COUNTED`; `tries` are the
-refused attempts as [error, words]; `error` is the type of the last one if there was no other."""
+"""One value per decision of any seat. `action` is null too if nothing counted, see `COUNTED`;
+`tries` are the refused attempts as [error, words]; `error` is the type of the last one if there was
+no other."""
 
 
 def _asked(record: Record) -> list[tuple[Column, ...]]:
