@@ -8,7 +8,7 @@ from typing import Literal
 
 import tomeval
 from tomeval.core.streams import Stream
-from tomeval.runs import Block, Cell, Compare, Domain, Measure, Play, Player, Read, Schema
+from tomeval.runs import Cell, Compare, Domain, Measure, Play, Player, Read, Record, Schema
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ async def play(cell, episode, models, on_step):
     start = int(Stream.of(cell.seed, "start").episode(episode).integers(cell.size))
     shown = [(start + step) % cell.size + 1 for step in range(cell.steps + 1)]
     guesses = [1 if cell.player == "stubborn" else last % cell.size + 1 for last in shown]
-    steps = [(episode, step, shown[step], guesses[step - 1]) for step in range(1, len(shown))]
-    return Block([(episode, "complete", len(steps))], steps)
+    steps = {"number": shown[1:], "guess": guesses[:-1]}
+    return Record(episode, "complete", cell.steps, {}, steps)
 
 
 def off_by(played, reference):

@@ -24,13 +24,13 @@ def database(run) -> Iterator[sqlite3.Connection]:
         for name, (columns, rows) in _tables(getattr(run, "store", run)).items():
             db.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
             marks = ", ".join("?" * len(columns))
-            plain = (tuple(map(_plain, row)) for row in rows)
+            plain = (tuple(map(_plain, columns, row)) for row in rows)
             db.executemany(f"INSERT INTO {name} VALUES ({marks})", plain)
         yield db
 
 
 def _tables(store) -> dict[str, tuple[list[str], list[tuple]]]:
-    schema, cells = store.domain.read.schema, store.played_cells()
+    schema, played = store.domain.read.schema, store.played_cells()
     asked = ["step", "seat", "question", "outcome", "attempts"]
     tables = {}
     for name, own in (
@@ -39,17 +39,21 @@ def _tables(store) -> dict[str, tuple[list[str], list[tuple]]]:
         ("answers", [*asked, "value", "raw"]),
         ("asked", asked),
     ):
-        rows = [(c, *row) for c in cells for row in store.read(name, ("episode", *own), c)]
+        rows = [(c, *row) for c in played for row in store.read(name, ("episode", *own), c)]
         tables[name] = ["cell", "episode", *own], rows
-    places = [(cell, episode) for cell in cells for episode in store.episodes(cell)]
+    places = [(cell, episode) for cell in played for episode in store.episodes(cell)]
     calls = [(*place, n, *call) for place in places for n, call in enumerate(store.calls(*place))]
     tables["calls"] = ["cell", "episode", "call", "step", "seat", "form", "record"], calls
-    tables["cells"] = ["cell", "definition"], store.cells()
-    records = list(store.domain.read.step_records(store, cells))
+    own = {number: store.domain.read.columns(told) for number, told in store.cells()}
+    names = list(own[0])
+    cells = [(n, told, *(own[n][name] for name in names)) for n, told in store.cells()]
+    tables["cells"] = ["cell", "definition", *names], cells
+    records = list(store.domain.read.step_records(store, played))
     names = list(records[0]) if records else ["cell"]
     tables["step_records"] = names, [tuple(map(row.get, names)) for row in records]
     return tables
 
 
-def _plain(value):
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+def _plain(name: str, value):
+    data = isinstance(value, list | dict) or (name in ("action", "reply") and value is not None)
+    return json.dumps(value, ensure_ascii=False) if data else value

@@ -15,7 +15,6 @@ from tomeval.runs.runner import run_experiment
 READERS = [
     *(["status"], ["table"], ["compare"], ["transcript", "--episode", "1"], ["export"]),
     *(["plot", "--out", "{out}"], ["report", "--no-figures", "--out", "{out}.html"]),
-    ["import", "--out", "{out}"],
 ]
 
 
@@ -36,11 +35,15 @@ def test_every_reader_tells(tomeval, folders, tmp_path, caplog, command) -> None
     shutil.copy(folders[1] / path.name, copy)
     code, out, errors = tomeval(*given)
     assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert "but experiment.json to another one with this name; put back the right" in errors
+    assert (
+        "of another one with this name; one of the two is not of this folder: put back the"
+        in errors
+    )
     assert not list(tmp_path.glob("out*"))
     path.unlink()
-    assert tomeval(*given)[0] == 0
-    assert caplog.text.count(f"{path}: missing, so the planned number of episodes is unknown") == 1
+    code, _, errors = tomeval(*given)
+    assert code == 2
+    assert f"{path}: missing; run the same experiment into the folder again to restore it" in errors
 
 
 @pytest.mark.parametrize(

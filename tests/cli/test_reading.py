@@ -76,7 +76,7 @@ def test_status_says_n_of_n_for_every_cell_also_those_not_begun(tomeval, folder,
     from tomeval.domains.matrix.domain import MATRIX
     from tomeval.runs.experiment import make_experiment
     from tomeval.runs.folder import begin_or_resume, make_folder
-    from tomeval.runs.store import Store
+    from tomeval.runs.writing import WritableStore
 
     lines = tomeval("status", folder)[1].splitlines()
     head = next(n for n, line in enumerate(lines) if line.startswith("cell "))
@@ -89,7 +89,7 @@ def test_status_says_n_of_n_for_every_cell_also_those_not_begun(tomeval, folder,
     )
     made = tmp_path / "begun"
     make_folder(made)
-    store = Store(made, MATRIX)
+    store = WritableStore(made, MATRIX)
     begin_or_resume(store, made, experiment.identity(), experiment.episodes)
     store.close()
     rows = json.loads(tomeval("status", made, "--format", "json")[1])

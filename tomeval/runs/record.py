@@ -101,7 +101,7 @@ class Record:
 
     def _table(self, table: str, asked: Asked) -> dict[str, Column]:
         if table == "episodes":
-            return {"status": self.status, "steps": self.steps, **_held(self.own)}
+            return _held({"status": self.status, "steps": self.steps, **self.own})
         if table == "steps":
             return {"step": range(1, self.steps + 1), **self.columns}
         if table == "answers":

@@ -18,12 +18,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import re
+import weakref
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,7 +136,9 @@ class Store:
         self._begin(experiment if isinstance(experiment, dict) else {})
         if not self._seeds:
             self._refuse_lost()
-            if self.path.exists() or any(map(any, map(folder.glob, _BEGUN))):
+            if self.path.exists() or any(
+                path.is_file() for name in _BEGUN for path in folder.glob(name)
+            ):
                 raise NothingPlayed(folder)
             raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
         if not isinstance(experiment, dict):
@@ -159,7 +162,8 @@ class Store:
         self._experiment = experiment
         self._files: list[Path] = []
         self._seeds: dict[int, int] = {}
-        self._open: dict[int, FileIO] = {}
+        self._open: dict[int, int] = {}
+        weakref.finalize(self, _close, self._open)
         self._index: dict[int, dict[int, Place]] = {}
         self._summaries: dict[int, Summary] = {}
         self._recent: tuple[int, list[Record]] | None = None
@@ -255,10 +259,8 @@ class Store:
         path = self._files[place.file]
         try:
             if place.file not in self._open:
-                self._open[place.file] = path.open("rb", buffering=0)
-            file = self._open[place.file]
-            file.seek(place.offset)
-            line = file.read(place.size) or b""
+                self._open[place.file] = os.open(path, os.O_RDONLY)
+            line = os.pread(self._open[place.file], place.size, place.offset)
         except OSError as error:
             raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
         if (body := body_of(line, self._seeds[place.file])) is None:
@@ -267,9 +269,7 @@ class Store:
 
     def close(self) -> None:
         """Close its files."""
-        for file in self._open.values():
-            file.close()
-        self._open.clear()
+        _close(self._open)
 
     def damaged(self, why: object) -> Damaged:
         """Return the error for a store whose content cannot be trusted."""
@@ -523,6 +523,11 @@ class Store:
 
 
 _FINE = (VALID, NOT_ASKED)
+
+
+def _close(files: dict[int, int]) -> None:
+    while files:
+        os.close(files.popitem()[1])
 
 
 def _content(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -378,13 +378,13 @@ def lenient_replies(store: Store, most: int) -> dict[int, tuple[int, str]]:
     """Return (episode, reply): each cell's longest that was read leniently, the longest first."""
     replies = {}
     for cell in filter(partial(_lenient, store), store.played_cells()):
-        found = (
+        lenient = (
             (episode, str(record["reply"]["text"]))
             for episode in store.episodes(cell)
             for _, seat, _, record in store.calls(cell, episode)
             if record.get(LENIENT) is True and _own(store)(seat, "")
         )
-        replies[cell] = max(found, key=lambda one: len(one[1]))
+        replies[cell] = max(lenient, key=lambda one: len(one[1]))
     longest = sorted(replies, key=lambda cell: (-len(replies[cell][1]), cell))[:most]
     return {cell: replies[cell] for cell in longest}
 

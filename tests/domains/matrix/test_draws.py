@@ -70,7 +70,7 @@ def test_servers_are_asked_at_once():
     setup = make_setup(IPD, get_partner_set("tit_for_tat", IPD), "QA", draws=6, **ASKED)
     steps = asyncio.run(play_episode_async(setup, 0, model))
     assert model.most == 6
-    assert [value for *_, value, _ in steps.asked] == ["1"] * 6 + ["0"] * 6 + ["1"] * 6
+    assert [value for *_, value, _ in steps.asked] == [1] * 6 + [0] * 6 + [1] * 6
 
 
 def test_plan_counts_draws():

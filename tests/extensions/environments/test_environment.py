@@ -283,7 +283,7 @@ def test_a_game_of_the_arena_pays_what_its_run_measures(tmp_path) -> None:
         for episode, regret in cell.store.read("steps", ("episode", "regret_low"), cell.number):
             regrets[episode] += regret or 0.0
         rewards = cell.store.read("episodes", ("seats", "rewards"), cell.number)
-        paid = [json.loads(r)[json.loads(s)[0]] for s, r in rewards]
+        paid = [r[s[0]] for s, r in rewards]
     assert [one["regret"] for one in sums] == pytest.approx([-x for x in regrets], abs=1e-9)
     assert [one["payoff"] for one in sums] == pytest.approx(paid)
     assert any(one["regret"] < -0.01 for one in sums)

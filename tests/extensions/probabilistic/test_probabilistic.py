@@ -209,7 +209,7 @@ def test_draws_in_a_run(tmp_path):
     losses: dict = {}
     scores: dict = {}
     for (episode, _), said in by_place.items():
-        n, hits = 4 - said.count(None), said.count("0")
+        n, hits = 4 - said.count(None), said.count(0)
         if n < 2:
             continue
         losses.setdefault(episode, []).append(-math.log((hits + 0.5) / (n + 1)))

@@ -221,11 +221,11 @@ def cells_without_values(store: Store) -> set[int]:
 
 def attainable(store: Store, cells: Sequence[int]) -> list[tuple[int, int, int]]:
     """Return cell, questions with answers, and those of which what is attainable is known."""
-    found = []
+    counts = []
     for cell in cells:
         values = [
             value for (value,) in store.read("answers", ("value",), cell) if value is not None
         ]
         known = [value for value in values if value.get("attainable") is not None]
-        found += [(cell, len(values), len(known))] if values else []
-    return found
+        counts += [(cell, len(values), len(known))] if values else []
+    return counts
