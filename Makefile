@@ -72,7 +72,7 @@ docs: $(VENV)/.installed-dev
 
 versions: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/constraints.py
-	$(BIN)/python benchmarks/versions.py --write
+	$(BIN)/python benchmarks/versions.py
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis
