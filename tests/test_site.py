@@ -127,7 +127,6 @@ def test_questions_say_what_people_type_and_lead_to_sections(site):
     page = (site / "how_do_i.html").read_text(encoding="utf-8")
     items = re.findall(r'<li><a href="([^"]+)">(.+?)</li>', page, re.DOTALL)
     questions = [(link, text) for link, text in items if "?</a>" in text]
-    assert len(questions) == len(QUESTIONS)
     for (link, text), (typed, section) in zip(questions, QUESTIONS.items(), strict=True):
         assert link == section
         assert section in sections, typed
@@ -153,13 +152,13 @@ def test_search_works_from_a_file_without_a_network(site, chromium):
     page.keyboard.press("s")
     box = page.locator("input.md-search__input:focus")
     box.wait_for()
-    wanted = dict.fromkeys(QUESTIONS, "how_do_i") | {"misprediction": "measures"}
+    wanted = {**QUESTIONS, "misprediction": "measures.html"}  # or the question that leads there
     wanted.pop("±")  # the search splits words at signs
     missed = []
-    for typed, name in wanted.items():
+    for typed, section in wanted.items():
         box.fill("")
         page.keyboard.type(typed, delay=5)
-        link = f'a[href*="{name}.html"]'
+        link = f':is(a[href*="{section.partition("#")[0]}"], a[href*="how_do_i.html"])'
         try:
             page.locator(f".md-search-result__list {link}").first.wait_for(
                 state="attached", timeout=5000
