@@ -16,7 +16,7 @@ help:
 	@echo "make slow        the tests that take long, and a free search of the drawn ones"
 	@echo "make ray         Ray itself: two nodes on this machine, one of which is lost; a minute"
 	@echo "make docs        the manual as a site, into site/; built in the tests too"
-	@echo "make bench       the benchmarks behind docs/speed.md"
+	@echo "make bench       the benchmarks behind docs/calibration.md"
 	@echo "make versions    what constraints.txt resolves; the tests under every Python and with the lowest versions"
 	@echo "make clean       remove .venv and caches"
 
@@ -72,7 +72,7 @@ docs: $(VENV)/.installed-dev
 
 versions: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/constraints.py
-	$(BIN)/python benchmarks/versions.py --write
+	$(BIN)/python benchmarks/versions.py
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis

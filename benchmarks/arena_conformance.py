@@ -5,7 +5,7 @@ read back and played again under our rules. A game agrees if, from the first ste
 seats that act are those that are due, the game is over at the same step and in the same position
 (points, rounds taken, words uncovered, who is alive), and every reward is the same.
 
-    python benchmarks/arena_conformance.py                # the table of docs/arena/textarena.md
+    python benchmarks/arena_conformance.py                # the numbers of docs/arena.md
 """
 
 from __future__ import annotations

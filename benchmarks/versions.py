@@ -6,7 +6,7 @@ missing, and PyTorch where only builds for CUDA are to be had (several gigabytes
 them). Exit code 1 if a test failed.
 
     python benchmarks/versions.py                # all of them
-    python benchmarks/versions.py lowest 3.13 --write
+    python benchmarks/versions.py lowest 3.13 --tests tests/core
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "versions.md"
 PYTHONS = ("3.11", "3.12", "3.13")
 LOWEST = "lowest"
 HEADINGS = ("environment", "Python", "numpy", "PyTorch", "passed", "failed", "skipped", "note")
@@ -180,33 +178,10 @@ def play(name: str, maker: Maker, tests: list[str], processes: int) -> Outcome:
     return Outcome(name, said.split()[1], packages, passed, failed, skipped, note)
 
 
-def page(outcomes: list[Outcome], tests: list[str], seconds: float) -> str:
-    """Return the text of docs/versions.md; `tests` names those that were run, if not all were."""
+def table(outcomes: list[Outcome]) -> str:
+    """Return a row for each environment, as Markdown."""
     lines = [HEADINGS, ["---"] * len(HEADINGS), *(outcome.cells() for outcome in outcomes)]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lowest = _listed(project["dependencies"])
-    which = f"The tests that are not slow{' of ' if tests else ''}{_listed(tests)}"
-    asked = [outcome.name for outcome in outcomes if outcome.note != _NOT_ASKED]
-    parts = [*asked, *(["--tests", *tests] if tests else [])]
-    short = not tests and len(asked) == len(outcomes)
-    command = "make versions" if short else f"python benchmarks/versions.py {' '.join(parts)}"
-    return f"""# Versions
-
-Python {project["requires-python"].removeprefix(">=")} or newer. {which}, under every supported
-Python with the versions of constraints.txt, and once (`lowest`) with the lowest versions that
-pyproject.toml names: {lowest}.
-
-{table}
-
-*Not tested* is not *passed*: the note says what was missing where this was run.
-
-`{command}`, {seconds / 60:.0f} min.
-"""
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> int:
@@ -217,7 +192,6 @@ def main() -> int:
     parser.add_argument("--tests", nargs="+", default=[], help="paths; all tests by default")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--work", type=Path, help="a folder to keep environments and logs in")
-    parser.add_argument("--write", action="store_true", help="write docs/versions.md")
     options = parser.parse_args()
     if wrong := [name for name in options.names if name not in known]:
         parser.error(f"{wrong[0]!r} is none of {', '.join(known)}")
@@ -232,9 +206,7 @@ def main() -> int:
     outcomes += [
         Outcome(name, note=_NOT_ASKED) for name in known if name not in (options.names or known)
     ]
-    text = page(outcomes, options.tests, time.monotonic() - start)
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
+    print(f"{table(outcomes)}\n{(time.monotonic() - start) / 60:.0f} min")
     print(f"logs: {work}")
     return 1 if any(outcome.failed for outcome in outcomes) else 0
 

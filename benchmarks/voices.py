@@ -2,7 +2,7 @@
 
 A server plays a known policy in one voice after the other (`voice_server`, `voice_styles`), and the
 strategies play with default settings, matrix games and Decrypto. Prints the tables of
-docs/reliability.md.
+docs/calibration.md.
 
     python benchmarks/voices.py                     # all of them, some minutes
     python benchmarks/voices.py --voice chatty --strategy QA --episodes 2

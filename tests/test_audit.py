@@ -92,7 +92,7 @@ def test_audit_accuses_only_where_no_rule_fits(tmp_path, delta, code) -> None:
 
 
 def test_audit_says_which_rules_the_published_rows_follow() -> None:
-    # Counted by hand from the file with the costs of docs/reproducing.md: in the prisoner's
+    # Counted by hand from the file with the costs of docs/measures.md: in the prisoner's
     # dilemma no row is 0, as best response has it; against tit for tat tabular RMax has 0.070 at
     # 98.0 %, which is 3.5 an error, and the row that cannot be true fits nothing.
     fits = {(row["game"], row["partner"]): row for row in judge("reported_results")[1]}

@@ -15,7 +15,7 @@ RPS = GAMES["RPS"]
 
 
 def test_the_regret_of_orders_that_do_not_fit(tmp_path) -> None:
-    """The experiment of docs/measures/levels.md: its first subjects, by hand."""
+    """The experiment of docs/partners.md: its first subjects, by hand."""
     data = tomllib.loads((ROOT / "experiments" / "beyond_levels_matrix.toml").read_text())
     with tomeval.run(data | {"episodes": 1}, tmp_path / "run") as played:
         regret = {

@@ -61,7 +61,7 @@ class EmbeddingPlayer(Policy):
     Attributes
     ----------
     embedding : str
-        One of the shipped embeddings, or a file; see docs/decrypto_embeddings.md.
+        One of the shipped embeddings, or a file; see docs/decrypto.md.
     temperature : float
         Of clues. 0: the best clue and number, the first in the bank's order if several are; above
         0: one of the best `breadth`, with probability in proportion to exp(worth / temperature).
