@@ -11,58 +11,40 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extras import LOCAL, need
+from tomeval.core.thinking import marks_thinking
 from tomeval.models.base import (
     BackendError,
     Capabilities,
     GenerateRequest,
+    Message,
     Model,
     Opening,
     Prompt,
     Reply,
+    Sampling,
     ScoreRequest,
     Scores,
+    Unlisted,
     Unusable,
     Usage,
     thinking_room,
 )
 from tomeval.models.likely import likely
+from tomeval.models.local.load import why_not_loaded
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.served.http_client import HttpClient
-from tomeval.models.served.http_patience import Timing
-from tomeval.models.served.http_reading import Refused
-from tomeval.models.served.limits import (
-    Budget,
-    Price,
-    estimate_tokens,
-    price_of,
-)
-from tomeval.models.served.logprob_routes import Route
-from tomeval.models.served.logprob_top import all_routes, choose, nonsense
-from tomeval.models.served.logprob_wire import Query
-from tomeval.models.served.openai_fields import (
-    CHOICE_FORMS,
-    OLLAMA,
-    SCHEMA,
-    SGLANG,
-    VLLM,
-    OpenAIOptions,
-)
-from tomeval.models.served.openai_start import (
-    FORM_TESTS,
-    PREFILL_TEST,
-    QUESTION,
-    continues_prefill,
-    describe,
-    obeyed,
-    shows_thinking,
-)
-from tomeval.models.served.openai_wire import (
-    Requests,
-    load_tokenizer,
-    omission,
-    plain_text,
-    read_reply,
-)
+from tomeval.models.served.ability import describe
+from tomeval.models.served.client import Client
+from tomeval.models.served.cuts import Cuts
+from tomeval.models.served.faults import Refused
+from tomeval.models.served.fields import OLLAMA
+from tomeval.models.served.label_query import Query
+from tomeval.models.served.labels import Route, all_routes, nonsense
+from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
+from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.served.prompts import omission, plain_text
+from tomeval.models.served.replies import read_reply
+from tomeval.models.served.requests import Requests
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
@@ -71,14 +53,13 @@ LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
 
 _CUT = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
-# What servers say of a schema or grammar that they cannot enforce.
-_FORM = re.compile(r"response_format|structured|guided|schema|grammar|ebnf", re.IGNORECASE)
-# What APIs say of a limit above that of their replies.
-_ABOVE = re.compile(
-    r"max(_completion|_output|_new)?_tokens\b.{0,60}(too (large|high)|at most|less than or equal)",
-    re.IGNORECASE | re.DOTALL,
-)
 _NAME = re.compile(r"(?:openai:)?(?P<model>.+)@(?P<url>https?://.+)")
+_LEGS = "How many legs do two cats and a hen have together? Reply with the number."
+# Easy, so that only a model that always thinks thinks. The reply shows which API there is, which
+# fields are refused and whether the model thinks.
+_QUESTION = GenerateRequest(Prompt((Message("user", _LEGS),)), Sampling(max_tokens=512), seed=1)
+_LETTERS = "Which letter comes next: C C B C C B C C? Answer with one letter, A or B or C."
+_LABELS = ScoreRequest(Prompt((Message("user", _LETTERS),)), ("A", "B", "C"))
 
 
 class OpenAIModel(Model):
@@ -107,21 +88,18 @@ class OpenAIModel(Model):
         *,
         tokenizer: Any = None,
         budget: Budget | None = None,
-        timing: Timing | None = None,
         waiting: Waiting | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
-        # JSON-ready findings of `start`: served (what the server says of the model), kind (of
-        # server), context_length, api, thinks, thinking_budget, route, refused
-        # (route to what was seen), prefill (``continue``, ``omit`` or ``unknown``).
-        self.facts: dict[str, Any] = {}
         self.capabilities = Capabilities(score=False, seeded=False)
+        self.route: Route | None = None  # by which labels are scored
+        self.thinks = False
+        self._unscored = "start() must run before labels can be scored"
         self._budget = budget
         self._tokenizer = tokenizer
-        self._route: Route | None = None
         self._context: int | None = None
         self._price: Price | None = price_of(model, self.options.prices)
-        self._client = HttpClient(
+        self._client = Client(
             base_url,
             key_env=self.options.key_env,
             concurrency=self.options.concurrency,
@@ -129,13 +107,13 @@ class OpenAIModel(Model):
             retry_budget=self.options.retry_budget,
             budget=budget,
             price=self._price,
-            timing=timing,
             waiting=waiting,
             omit=self.options.omit,
         )
         self.name = f"openai:{model}@{self._client.base_url}"
         self._said = self._client.patience.told.model or f"openai:{model}"  # in notes
         self._requests = Requests(self.name, model, self.options)
+        self._cuts = Cuts(self._said)
         known = {route.name for chat in (True, False) for route in all_routes(chat=chat)}
         for route in self.options.routes:
             if route not in known:
@@ -150,35 +128,34 @@ class OpenAIModel(Model):
         return f"OpenAIModel({self.name!r})"
 
     async def start(self) -> None:
-        """Test the server and the model behind it.
+        """Ask the server what it can.
 
-        Is it there, which API does it have, does the model think, how are labels scored, are begun
-        answers continued? Raises `TomevalError` if the server cannot be reached, denies access, or
-        cannot score although `OpenAIOptions.scoring` is ``required``.
+        Is it there, which API does it have, does the model think, and, where labels are scored, by
+        which route? Raises `TomevalError` if the server cannot be reached, denies access, or cannot
+        score although `OpenAIOptions.scoring` is ``required``.
         """
+        ask = self._requests
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
         try:
-            about = await describe(self._client, self._requests.model)
-            self._requests.kind, self._context = about.kind, about.context
-            self.revision = "; ".join(f"{key}={value}" for key, value in about.said.items())
-            self.facts = {"served": about.said, "kind": about.kind}
-            self.facts["context_length"] = about.context
+            self.revision, ask.kind, self._context = await describe(self._client, ask.model)
             first = await self._ask_first()
-            self._make_codec()
-            await self._test_scoring()
-            await self._test_prefill()
-            await self._test_forms()
+            if self._tokenizer is not None:
+                # Scoring switches thinking off, which a codec with thinking on would refuse.
+                thinking = None if self.options.thinking else self.options.thinking
+                ask.codec = PromptCodec(self._tokenizer, chat=ask.chat, thinking=thinking)
+            await self._find_route()
         except BackendError as error:
             raise TomevalError(f"{self._said} failed its start-up test: {error}") from None
+        self._hold_answers()
         self.capabilities = Capabilities(
-            score=self._route is not None,
+            score=self.route is not None,
             seeded="seed" not in first.details.get("dropped", ()),
-            choices=bool(self._requests.choice_form),
-            schemas=bool(self._requests.schema_form),
+            choices=ask.holds,
+            schemas=ask.holds,
         )
-        if self.options.scoring == "required" and self._route is None:
-            raise TomevalError(self._refusal())
+        if self.options.scoring == "required" and self.route is None:
+            raise TomevalError(f"{self.name}: {self._unscored}")
 
     def stop(self) -> None:
         """See `Model.stop`."""
@@ -205,28 +182,15 @@ class OpenAIModel(Model):
 
         Raises `Unlisted` if the server tells the likeliest tokens only and a label is not among
         them, `BackendError` if there is no reply, or one without the log-probability of a label,
-        and `TomevalError` if the server failed the test of `start`.
+        and `TomevalError` if the server cannot score.
         """
-        if (route := self._route) is None:
-            raise TomevalError(self._refusal())
+        if (route := self.route) is None:
+            raise TomevalError(f"{self.name}: {self._unscored}")
         try:
             return await self._client.patience.insist(lambda: self._score(request, route))
         except Refused as refusal:
             shown = self._requests.shown(request.prompt)
             raise self._requests.explained(refusal, shown) from None
-
-    async def _score(self, request: ScoreRequest, route: Route) -> Scores:
-        query = self._query(request)
-        logprobs = await route.score(query)
-        if fault := nonsense(logprobs):
-            raise Unusable(f"{self.name}: scores by route {route.name}: {fault}")
-        mass = math.fsum(math.exp(value) for value in logprobs)
-        if mass < LOW_MASS:
-            query.details["low_mass"] = True
-        query.details.update(self._cost(query.usage))
-        query.details.update(omission(request.prompt, query.request.prompt))
-        numbers = tuple(logprobs)
-        return Scores(numbers, mass, route.name, query.usage, query.latency, query.details)
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens; None without a tokenizer."""
@@ -242,35 +206,39 @@ class OpenAIModel(Model):
         # What is asked at the start needs no room for thinking.
         room = 0 if probing else self._room(prompt, request.sampling.max_tokens)
         path, body = self._requests.generation(request, prompt, room)
-        form = self._requests.form(request)
         most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
         try:
             answer = await self._client.post(path, body, tokens=most, probing=probing)
         except Refused as refusal:
-            if _ABOVE.search(refusal.message):
-                asked, most = request.sampling.max_tokens, request.sampling.max_tokens + room
-                raise TomevalError(
-                    f"{self.name}: replies of {most} tokens ({asked} for the answer, {room} for "
-                    f"thinking) exceed its limit: lower max_tokens or thinking_budget: {refusal}"
-                ) from None
-            if form and not probing and _FORM.search(refusal.message):
-                raise TomevalError(
-                    f"{self.name}: the server does not take this form (structured = 'auto'): "
-                    f"{refusal}; leave structured out"
-                ) from None
             # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
             if not refusal.filtered and not _CUT.search(refusal.message):
                 raise
             why = {"route": path, "finish": refusal.message}
             return Reply("", finish="refusal" if refusal.filtered else "length", details=why)
-        wrapped = form == SCHEMA and not request.schema
-        reply = read_reply(answer, request.sampling.stop, form, wrapped)
+        reply = read_reply(answer, request, self._requests.form(request))
         reply.details["route"] = path
         if room:
             reply.details["thinking_budget"] = room
-        reply.details.update(omission(request.prompt, prompt))
-        reply.details.update(self._cost(reply.usage))
+        reply.details.update(omission(request.prompt, prompt), **self._cost(reply.usage))
+        self._cuts.note(request.group, plain_text(prompt), reply.usage.prompt)
         return reply
+
+    async def _score(self, request: ScoreRequest, route: Route, probing: bool = False) -> Scores:
+        prompt = self._requests.shown(request.prompt)
+        query = Query(
+            *(self._client, self._requests, replace(request, prompt=prompt)),
+            tokens=self._prompt_tokens(prompt) + 1 + max(map(len, request.labels)),
+            probing=probing,
+        )
+        logprobs = await route.score(query)
+        if fault := nonsense(logprobs):
+            raise Unusable(f"{self.name}: scores by route {route.name}: {fault}")
+        mass = math.fsum(math.exp(value) for value in logprobs)
+        if mass < LOW_MASS:
+            query.details["low_mass"] = True
+        query.details.update(omission(request.prompt, prompt), **self._cost(query.usage))
+        numbers = tuple(logprobs)
+        return Scores(numbers, mass, route.name, query.usage, query.latency, query.details)
 
     def _room(self, prompt: Prompt, answer: int) -> int:
         """Return the tokens for thinking; by default no more than the context has."""
@@ -292,109 +260,80 @@ class OpenAIModel(Model):
     def _cost(self, usage: Usage) -> dict[str, float]:
         return {"cost": self._price.cost(usage)} if self._price else {}
 
-    def _query(self, request: ScoreRequest, *, probing: bool = False) -> Query:
-        prompt = self._requests.shown(request.prompt)
-        return Query(
-            self._client,
-            self._requests,
-            replace(request, prompt=prompt),
-            tokens=self._prompt_tokens(prompt) + 1 + max(map(len, request.labels)),
-            probing=probing,
-        )
-
     async def _ask_first(self) -> Reply:
         """Ask the first question, on the API that answers; see what it shows of the model."""
         ask = self._requests
         try:
-            reply = await self._probe(QUESTION)
+            reply = await self._probe()
         except Refused as refusal:
             missing = refusal.status in (404, 405, 501) or "template" in refusal.message
             if self.options.api != "auto" or not missing:
                 raise
             ask.chat = False
-            reply = await self._probe(QUESTION)
-        self.facts["api"] = "chat" if ask.chat else "completions"
+            reply = await self._probe()
         if ask.kind == OLLAMA:
             logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._said)
-        self.facts["thinks"] = shows_thinking(reply)
-        if self.options.thinking_budget is None and self.facts["thinks"]:
+        hidden = reply.finish == "length" and not reply.text and not reply.reasoning
+        marked = marks_thinking(reply.text) or "reasoning_tokens" in reply.details
+        self.thinks = bool(reply.reasoning) or marked or hidden
+        if self.options.thinking_budget is None and self.thinks:
             ask.room = ask.cap = thinking_room(self._context)
             logger.warning(
                 "%s: the model thinks before it answers: thinking_budget = %d", self._said, ask.room
             )
-        self.facts["thinking_budget"] = ask.room
         return reply
 
-    async def _probe(self, request: GenerateRequest) -> Reply:
-        return await self._client.patience.insist(lambda: self._generate(request, probing=True))
+    async def _probe(self) -> Reply:
+        work = self._client.patience.insist
+        return await work(lambda: self._generate(_QUESTION, probing=True))
 
-    def _make_codec(self) -> None:
-        if self._tokenizer is not None:
-            # Scoring switches thinking off, which a codec with thinking on would refuse.
-            thinking = None if self.options.thinking else self.options.thinking
-            chat = self._requests.chat
-            self._requests.codec = PromptCodec(self._tokenizer, chat=chat, thinking=thinking)
-
-    async def _test_scoring(self) -> None:
-        self._route, seen = None, {"all": "scoring='off'"}
+    async def _find_route(self) -> None:
+        """Find the first way to score labels that gives numbers."""
+        self.route, faults = None, {"": "scoring='off'"}
         if self.options.scoring != "off":
-            routes = all_routes(chat=self._requests.chat, top_logprobs=self.options.top_logprobs)
-            wanted = self.options.routes or [route.name for route in routes]
-            self._route, seen = await choose(
-                [route for route in routes if route.name in wanted],
-                lambda request: self._query(request, probing=True),
-            )
-        self._requests.renders = self._route is not None and not self._route.on_chat
-        self.facts["route"] = self._route.name if self._route else None
-        self.facts["refused"] = seen
+            faults = {}
+            chat, count = self._requests.chat, self.options.top_logprobs
+            for route in all_routes(chat=chat, top_logprobs=count):
+                if self.options.routes and route.name not in self.options.routes:
+                    continue
+                try:
+                    await self._score(_LABELS, route, probing=True)
+                except Unlisted:  # a model may name none of these letters, and later others
+                    pass
+                except (Refused, Unusable) as error:
+                    faults[route.name] = str(error)
+                    logger.info("no log-probs by route %s: %s", route.name, error)
+                    continue
+                self.route = route
+                break
+        self._requests.renders = self.route is not None and not self.route.on_chat
+        self._unscored = (
+            "labels cannot be scored: leave LM and Social LM out, or ask a server that gives "
+            "log-probabilities, such as vLLM, SGLang or llama.cpp\n"
+            + "\n".join(f"{name}: {fault}".removeprefix(": ") for name, fault in faults.items())
+        )
 
-    async def _test_prefill(self) -> None:
-        """Find out whether begun answers are continued, where that depends on the server."""
+    def _hold_answers(self) -> None:
+        """Decide whether answers are held to a form, where the option asks for it."""
         ask = self._requests
-        known = ask.renders or not ask.chat or ask.kind in (VLLM, SGLANG)
-        continues: bool | None = True
-        if self.options.prefill == "auto" and not known:
-            query = self._query(ScoreRequest(PREFILL_TEST, ("a", "b")), probing=True)
-            continues = await continues_prefill(self._client, query)
-            ask.omits_prefill = continues is False
-        said = {True: "continue", False: "omit", None: "unknown"}[continues]
-        self.facts["prefill"] = "omit" if ask.omits_prefill else said
-
-    async def _test_forms(self) -> None:
-        """Find out which forms of answers the server enforces, where the option asks for it."""
-        ask, seen = self._requests, "the model thinks before it answers"
         if self.options.structured == "off":
             return
-        if not ask.chat:
-            seen = "tomeval sets no form on the completions API"
-        elif not self.facts["thinks"]:
-            for form in dict.fromkeys((CHOICE_FORMS.get(ask.kind, SCHEMA), SCHEMA)):
-                ask.choice_form = form
-                if not (seen := await obeyed(self._probe, FORM_TESTS["choices"])):
-                    break
-                ask.choice_form = ""
-            ask.schema_form = SCHEMA
-            if fault := await obeyed(self._probe, FORM_TESTS["schemas"]):
-                ask.schema_form, seen = "", fault
-        self.facts["structured"] = {"choices": ask.choice_form, "schemas": ask.schema_form}
-        if seen:
-            kinds = [kind for kind, form in self.facts["structured"].items() if not form]
+        ask.holds = ask.chat and not self.thinks
+        if not ask.holds:
+            why = "the model thinks before it answers" if self.thinks else "it has no chat API"
             logger.warning(
-                "%s: structured = 'auto': answers are not held to %s: %s",
-                *(self._said, " and ".join(kinds), seen),
+                "%s: structured = 'auto': answers are not held to a form: %s", self._said, why
             )
 
-    def _refusal(self) -> str:
-        if "refused" not in self.facts:
-            return f"{self.name}: start() must run before labels can be scored"
-        tried = [*self.facts["refused"].values()]
-        count = ("no", "one", "two", "three", "four", "five", "six")[len(tried)]
-        ways = f"{count} ways to get label scores were tried; all failed (--verbose lists them)"
-        return (
-            f"{self.name}: labels cannot be scored: leave LM and Social LM out, or ask a server "
-            "that gives log-probabilities, such as vLLM, SGLang or llama.cpp\n"
-            + (ways if len(tried) > 1 else tried[0])
-        )
+
+def load_tokenizer(name: str) -> Any:
+    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
+    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
+    try:
+        return transformers.AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = why_not_loaded(name, error)
+        raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:

@@ -1,0 +1,282 @@
+"""Requests to one model server: caps, mended requests, and how long a reply is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Collection
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import Damaged
+from tomeval.models.served.faults import (
+    Refused,
+    TooLong,
+    Trouble,
+    Unanswered,
+    as_json,
+    error_of,
+    message_of,
+)
+from tomeval.models.served.keys import check_url, is_loopback, read_key
+from tomeval.models.served.limits import Budget, Price, read_usage
+from tomeval.models.served.mends import Mends
+from tomeval.models.served.patience import Patience, startup_patience
+from tomeval.models.waiting import Waiting
+
+if TYPE_CHECKING:
+    from tomeval.models.served.sdk import Sdk
+
+logger = logging.getLogger(__name__)
+
+_DOCUMENT = 30.0  # seconds for a server that is there to get ready
+_SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
+
+
+class Answer(NamedTuple):
+    """A JSON reply."""
+
+    data: dict[str, Any]  # the body; a list of replies is under ``replies``
+    sent: dict[str, Any]  # the request as the server took it, after mending
+    # What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
+    mended: dict[str, Any]
+    latency: float  # seconds of the attempt that succeeded
+    attempts: int
+
+
+@dataclass
+class _Call:
+    """One request under way."""
+
+    url: str
+    probing: bool
+    budget: float  # seconds after which it is not sent again
+    begun: float = 0.0  # when it was first sent, and last
+    sent: float = 0.0
+    attempts: int = 1
+
+    def spent(self) -> float:
+        """Return the seconds since it was first sent."""
+        return time.monotonic() - self.begun
+
+
+_CALL: ContextVar[_Call] = ContextVar("call")
+
+
+class Client:
+    """One server. Paths that begin with a slash count from its root, others from the base URL.
+
+    Options are as in `ServedOptions`. A key is sent to confirmed hosts only, see `keys.read_key`,
+    and never along with a redirect, which counts as a refusal. `budget` holds caps, on what calls
+    cost by `price`; `omit` names fields that are never sent; `waiting` is told how the server is
+    waited for.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        key_env: str | None = None,
+        concurrency: int = 16,
+        timeout: float = 300.0,
+        retry_budget: float = 600.0,
+        budget: Budget | None = None,
+        price: Price | None = None,
+        omit: Collection[str] = (),
+        waiting: Waiting | None = None,
+    ) -> None:
+        self.base_url = check_url(base_url)
+        self.retry_budget = retry_budget
+        told = waiting or Waiting()
+        told.patience, told.at_a_time = timeout, concurrency
+        self.patience = Patience(self.base_url, retry_budget, told)
+        self._key_env, self._key = read_key(self.base_url, key_env)
+        self._secret = self._key if len(self._key) >= _SECRET_LENGTH else ""
+        self._timeout, self._concurrency = timeout, concurrency
+        self._budget, self._price, self._omit = budget or Budget(), price, omit
+        self._mends: dict[str, Mends] = {}
+        self._sdk: Sdk | None = None
+
+    async def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        sdk, self._sdk = self._sdk, None
+        if sdk is not None:
+            await sdk.close()
+
+    def _open(self) -> Sdk:
+        """Load the SDK, which takes a second, with the first request."""
+        from tomeval.models.served.sdk import Sdk
+
+        self._places = asyncio.Semaphore(self._concurrency)
+        nearby = is_loopback(urlsplit(self.base_url).hostname or "")
+        return Sdk(
+            *(self.base_url, self._key),
+            timeout=self._timeout,
+            nearby=nearby,
+            pause=self._pause,
+            clean=self._clean,
+        )
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """Fetch a JSON document; raises as `post` with `probing` does."""
+        return (await self._send(path, None, True, min(_DOCUMENT, self.retry_budget))).data
+
+    async def post(
+        self, path: str, body: dict[str, Any], *, tokens: int | None = None, probing: bool = False
+    ) -> Answer:
+        """Send a request and return the reply.
+
+        Parameters
+        ----------
+        path, body
+            Where and what. Optional fields that the server refuses by name are left out (or, for
+            the length limit, renamed) from then on, which is logged and stated in the answer.
+        tokens : int, optional
+            The most tokens that the call can use; None for a call that runs no model, which the
+            caps do not count.
+        probing : bool
+            Whether a failure tells something: an internal error (500) is then tried twice only,
+            a server that is not there for a few seconds, and so is a web page.
+
+        Raises
+        ------
+        Refused, TooLong, Unanswered, Damaged
+            The server will not do it; the prompt is too long; no reply came within the retry
+            budget; what came cannot be read.
+        TomevalError, BudgetExceeded
+            The key is refused or the account is empty, or this is no model server; the call would
+            pass a cap and was not sent.
+        """
+        mends = self._mends.setdefault(path, Mends(self._omit))
+        while True:
+            sent, mended = mends.apply(body)
+            try:
+                answer = await self._paid(path, sent, tokens, probing)
+            except Refused as refusal:
+                changes = mends.learn(sent, refusal)
+                if not changes:
+                    raise
+                for change in changes:
+                    logger.warning("%s: %s (%s)", self.patience.name, change, refusal.message[:120])
+            else:
+                return answer._replace(mended=mended)
+
+    async def _paid(
+        self, path: str, body: dict[str, Any], tokens: int | None, probing: bool
+    ) -> Answer:
+        if tokens is None:
+            return await self._send(path, body, probing, self.retry_budget)
+        await self._budget.take(tokens, self._price)
+        answer = None
+        try:
+            answer = await self._send(path, body, probing, self.retry_budget)
+        finally:  # also when cancelled: the room must not be lost
+            if answer is None:
+                self._budget.cancel(tokens, self._price)
+            else:
+                self._budget.settle(tokens, read_usage(answer.data), self._price)
+        return answer
+
+    async def _send(
+        self, path: str, body: dict[str, Any] | None, probing: bool, budget: float
+    ) -> Answer:
+        """Send a request, or fetch a document without a body, in its turn."""
+        if self._sdk is None:
+            self._sdk = self._open()
+        call = _Call(self._url(path), probing, budget)
+        with self.patience.watch():
+            async with self._places:
+                self.patience.told.check()
+                content = await self._ask(self._sdk, call, body)
+        self.patience.told.replied(time.monotonic())
+        data = self._read(call.url, content, document=body is None)
+        return Answer(data, body or {}, {}, time.monotonic() - call.sent, call.attempts)
+
+    async def _ask(self, sdk: Sdk, call: _Call, body: dict[str, Any] | None) -> bytes:
+        """Return the body of the reply."""
+        call.begun = call.sent = time.monotonic()
+        before = _CALL.set(call)
+        try:
+            # A reply that trickles in keeps to the time of every single piece.
+            async with asyncio.timeout(call.budget + self._timeout):
+                return (await sdk.send(call.url, body)).http_response.content
+        except Trouble as trouble:
+            raise self._error(call, trouble) from None
+        except TimeoutError:
+            slow = Trouble(f"no whole reply within {call.spent():.0f} s")
+            raise self._error(call, slow) from None
+        finally:
+            _CALL.reset(before)
+
+    async def _pause(self, trouble: Trouble, wait: float, attempts: int) -> None:
+        """Wait before the SDK sends a request again; raise `trouble` if it is not to."""
+        call = _CALL.get()
+        call.attempts = attempts
+        budget = call.budget
+        if call.probing:
+            budget = min(budget, startup_patience(trouble, attempts))
+        if call.spent() + wait > budget or error_of(call.url, trouble, ""):
+            raise trouble
+        await self.patience.wait(str(trouble), wait)
+        call.attempts, call.sent = attempts + 1, time.monotonic()
+
+    def _error(self, call: _Call, trouble: Trouble) -> Exception:
+        """Return the error of a request that got no reply."""
+        lasting = error_of(call.url, trouble, self._key_note())
+        if lasting is not None:
+            return lasting
+        seen = f"{call.attempts} attempt{'s' * (call.attempts > 1)} in {call.spent():.0f} s"
+        if call.probing and trouble.status == 500:
+            return Refused(call.url, 500, trouble.message)
+        if call.probing and trouble.absent:
+            return Unanswered(
+                f"{call.url}: no server answers there ({seen}): {trouble}; is it running, and is "
+                "the address right?"
+            )
+        if call.probing and trouble.page:
+            return TomevalError(
+                f"{call.url} is not an OpenAI-compatible server: {trouble}; is the server behind "
+                "this address running, and is the base URL right?"
+            )
+        return Unanswered(
+            f"{call.url}: no reply after {seen} (retry budget {call.budget:.0f} s); last: {trouble}"
+        )
+
+    def _key_note(self) -> str:
+        """Say which key was sent."""
+        if not self._key_env:
+            return "no key was sent: name the environment variable that holds it with key_env"
+        other = "is not set; if the key is in another variable, name it with key_env"
+        held = "holds the key that was sent" if self._key else other
+        return f"the environment variable {self._key_env} {held}"
+
+    def _read(self, url: str, content: bytes, *, document: bool) -> dict[str, Any]:
+        """Return the object that a reply is; `Damaged` if it is none, `Refused` for a document."""
+        secret = self._secret.encode()
+        content = content.replace(secret, b"***") if secret else content
+        data, text = as_json(content), content.decode()
+        if secret and "\\" in text:  # by which JSON may hide it
+            data = json.loads(self._clean(json.dumps(data)))
+        if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
+            return {"replies": data}
+        if not isinstance(data, dict):
+            wrong = f"the reply is not an object: {text[:80]!r}"
+            raise Refused(url, 200, wrong) if document else Damaged(wrong)
+        if "error" in data and TooLong.is_said_in(text):
+            raise TooLong(url, self._clean(message_of(text)))
+        return data
+
+    def _url(self, path: str) -> str:
+        root = self.base_url.removesuffix("/v1")
+        return root + path if path.startswith("/") else f"{self.base_url}/{path}"
+
+    def _clean(self, text: str) -> str:
+        """Return a text without the key, as it is or as JSON has it."""
+        for form in {self._secret, json.dumps(self._secret)[1:-1]} - {""}:
+            text = text.replace(form, "***")
+        return text

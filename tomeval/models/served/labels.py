@@ -1,0 +1,316 @@
+"""Ways to get the exact log-probability of labels from a server.
+
+A number is either read from the reply or there is none: nothing is filled in for a label that the
+server left out.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from tomeval.models.base import Unlisted, Unusable
+from tomeval.models.local.tasks import LabelQuery, exclusive
+from tomeval.models.served.label_query import NO_THINKING, Query, server_ids, split, together
+from tomeval.models.served.prompts import chat_fields, messages_of, plain_text
+from tomeval.models.served.replies import dig
+
+ROUNDING = 0.01
+"""Above what it can be: of a sum of probabilities in half precision, or a log-probability."""
+
+_FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
+_SHOWN = 5  # of the likeliest tokens, in messages
+_TOP = ("choices", 0, "logprobs", "content", 0, "top_logprobs")
+
+Ids = list[int]
+
+
+class Route(ABC):
+    """One way to score labels."""
+
+    name: ClassVar[str]  # what `Scores.method` says
+    # Whether the server's chat API renders the prompt, so that a prefill depends on it.
+    on_chat: ClassVar[bool] = False
+
+    @abstractmethod
+    async def score(self, query: Query) -> list[float]:
+        """Return log P(label | prompt) per label, in nats; `Unusable` if the reply lacks it."""
+
+
+class _ByToken(Route):
+    """Routes that read the next token's log-probabilities: longer labels are walked along."""
+
+    @abstractmethod
+    async def next_tokens(
+        self, query: Query, contexts: list[Ids], wanted: list[Ids]
+    ) -> list[tuple[dict[int, float], Any]]:
+        """Return the log-probabilities after each context, and the most probable id."""
+
+    async def split(self, query: Query) -> LabelQuery:
+        """Return prompt and labels in ids."""
+        return await split(query)
+
+    async def score(self, query: Query) -> list[float]:
+        labels = await self.split(query)
+        nexts: dict[tuple[int, ...], set[int]] = {}
+        for ids in labels.sequences:
+            for position, token in enumerate(ids):
+                nexts.setdefault(ids[:position], set()).add(token)
+        contexts = [[*labels.prefix, *begun] for begun in nexts]
+        wanted = [sorted(tokens) for tokens in nexts.values()]
+        replies = await self.next_tokens(query, contexts, wanted)
+        if len(replies) != len(contexts):
+            raise Unusable(f"{len(replies)} replies to {len(contexts)} prompts")
+        for tokens, (logprobs, _) in zip(wanted, replies, strict=True):
+            if missing := [token for token in tokens if not is_number(logprobs.get(token))]:
+                raise Unusable(f"no log-probability for token ids {missing}")
+        likeliest = replies[0][1]
+        if likeliest is not None and not labels.backoff:
+            query.details["argmax_is_label"] = likeliest in nexts[()]
+        by_begun = {begun: logprobs for begun, (logprobs, _) in zip(nexts, replies, strict=True)}
+        sums = [
+            math.fsum(by_begun[ids[:at]][token] for at, token in enumerate(ids))
+            for ids in labels.sequences
+        ]
+        return exclusive(sums, labels.sequences)
+
+
+class VllmTokenIds(_ByToken):
+    """vLLM's completions: the prompt in ids, and the ids whose log-probabilities are wanted."""
+
+    name = "token_ids"
+
+    async def next_tokens(
+        self, query: Query, contexts: list[Ids], wanted: list[Ids]
+    ) -> list[tuple[dict[int, float], Any]]:
+        """See `_ByToken.next_tokens`; the ids wanted after any context are asked for after all."""
+        body = query.requests.scoring(
+            prompt=contexts if len(contexts) > 1 else contexts[0],
+            logprobs=1,
+            logprob_token_ids=sorted({token for ids in wanted for token in ids}),
+            return_tokens_as_token_ids=True,
+        )
+        data = await query.run("completions", body, len(contexts))
+        nexts = []
+        for choice in _in_order(data.get("choices")):
+            table = dig(choice, "logprobs", "top_logprobs", 0)
+            if not isinstance(table, dict):
+                raise Unusable("no log-probs in the reply")
+            likeliest = str(dig(choice, "logprobs", "tokens", 0)).removeprefix("token_id:")
+            values = {name.removeprefix("token_id:"): value for name, value in table.items()}
+            by_id = {int(name): value for name, value in values.items() if name.isdecimal()}
+            nexts.append((by_id, int(likeliest) if likeliest.isdecimal() else None))
+        return nexts
+
+
+class LlamaCpp(_ByToken):
+    """llama.cpp's own path; its server renders and tokenises, so no tokenizer is needed here."""
+
+    name = "n_probs"
+
+    async def split(self, query: Query) -> LabelQuery:
+        """See `_ByToken.split`."""
+        prompt = query.request.prompt
+        text = rendered = plain_text(prompt)
+        if query.requests.chat:
+            body = {"messages": messages_of(prompt), "chat_template_kwargs": NO_THINKING}
+            template = (await query.ask("/apply-template", body)).get("prompt")
+            if not isinstance(template, str):
+                raise Unusable("/apply-template gave no prompt")
+            text, rendered = template + prompt.prefill, ""
+        how = {"add_special": True, "parse_special": True}
+        texts = [text + label for label in ["", *query.texts(rendered)]]
+        ids = await together(server_ids(query, content=each, **how) for each in texts)
+        return query.noted(ids[0], ids[1:])
+
+    async def next_tokens(
+        self, query: Query, contexts: list[Ids], wanted: list[Ids]
+    ) -> list[tuple[dict[int, float], Any]]:
+        """See `_ByToken.next_tokens`; no cache, which may change numbers."""
+        nexts: list[tuple[dict[int, float], Any]] = []
+        for count in (_FEW, _WHOLE_VOCABULARY):
+            body = {
+                "prompt": contexts if len(contexts) > 1 else contexts[0],
+                **{"n_predict": 1, "n_probs": count, "cache_prompt": False},
+                **query.requests.greedy(),
+            }
+            data = await query.run("/completion", body, len(contexts))
+            nexts = [_likeliest(reply) for reply in _in_order(data.get("replies", [data]))]
+            pairs = zip(nexts, wanted, strict=False)
+            if all(token in logprobs for (logprobs, _), ids in pairs for token in ids):
+                break
+        return nexts
+
+
+class Echo(Route):
+    """Log-probabilities of the prompt itself, with the label at its end; one request a label."""
+
+    name = "echo"
+
+    async def score(self, query: Query) -> list[float]:
+        """See `Route.score`."""
+        labels = await split(query)
+        sums = await together(self._sum(query, labels.prefix, ids) for ids in labels.sequences)
+        return exclusive(sums, labels.sequences)
+
+    async def _sum(self, query: Query, prefix: tuple[int, ...], label: tuple[int, ...]) -> float:
+        ids = [*prefix, *label]
+        body = query.requests.scoring(prompt=ids, echo=True, logprobs=1)
+        data = await query.run("completions", body)
+        values = dig(data, "choices", 0, "logprobs", "token_logprobs")
+        if not isinstance(values, list):
+            raise Unusable("no log-probs in the reply")
+        if len(values) not in (len(ids), len(ids) + 1):  # one more: the generated token
+            raise Unusable(f"{len(values)} log-probs for a prompt of {len(ids)} tokens: not echoed")
+        own = values[len(prefix) : len(ids)]
+        if not own or not all(map(is_number, own)):
+            raise Unusable(f"log-probs of a label are missing: {own}")
+        return math.fsum(own)
+
+
+class TopK(Route):
+    """The `count` likeliest first tokens of a chat reply, matched with whole labels by bytes."""
+
+    name = "top_k"
+    on_chat = True
+
+    def __init__(self, count: int = 20) -> None:
+        self.count = count
+
+    async def score(self, query: Query) -> list[float]:
+        """See `Route.score`; `Unlisted` if a label is not among the likeliest tokens."""
+        texts = query.texts(None if self.on_chat else plain_text(query.request.prompt))
+        entries = await self.entries(query)
+        query.details["top_k"] = len(entries)
+        likeliest = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
+        query.details["argmax_is_label"] = likeliest in texts
+        pairs = zip(texts, query.request.labels, strict=True)
+        return [match(text, label, entries) for text, label in pairs]
+
+    async def entries(self, query: Query) -> list[tuple[bytes, float]]:
+        """Return the likeliest first tokens."""
+        fields = chat_fields(query.request.prompt)
+        fields.update(logprobs=True, top_logprobs=self.count, chat_template_kwargs=NO_THINKING)
+        data = await query.run("chat/completions", query.requests.scoring(**fields))
+        message = dig(data, "choices", 0, "message")
+        if dig(message, "reasoning_content") or dig(message, "reasoning"):
+            raise Unusable("the model thinks before it answers, and that cannot be switched off")
+        return read_entries(dig(data, *_TOP))
+
+
+class TopKCompletions(TopK):
+    """As `TopK`, on the completions API, in its own shape or that of the chat API."""
+
+    name = "top_k_completions"
+    on_chat = False
+
+    async def entries(self, query: Query) -> list[tuple[bytes, float]]:
+        """Return the likeliest first tokens."""
+        prompt = plain_text(query.request.prompt)
+        body = query.requests.scoring(prompt=prompt, logprobs=self.count)
+        data = await query.run("completions", body)
+        table = dig(data, "choices", 0, "logprobs", "top_logprobs", 0)
+        if isinstance(table, dict):
+            table = [{"token": token, "logprob": value} for token, value in table.items()]
+        return read_entries(table or dig(data, *_TOP))
+
+
+def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
+    """Return the routes to try, the most exact first; fewer top tokens where many are refused."""
+    counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
+    kind = TopK if chat else TopKCompletions
+    return [VllmTokenIds(), Echo(), LlamaCpp(), *(kind(count) for count in counts)]
+
+
+def nonsense(values: list[float]) -> str | None:
+    """Say why these cannot be log-probabilities of different texts, or return None.
+
+    Examples
+    --------
+    >>> nonsense([-1.0, -2.0]) is None
+    True
+    >>> nonsense([-0.1, -0.2])
+    'the probabilities of different texts sum to 1.72'
+    """
+    if max(values) > ROUNDING:
+        return f"a log-prob is positive ({max(values)})"
+    mass = math.fsum(math.exp(value) for value in values)
+    if mass > 1 + ROUNDING:
+        return f"the probabilities of different texts sum to {mass:.2f}"
+    # Numbers in half precision may tie by chance, but not three of them.
+    if len(values) > 2 and max(values) == min(values) > -math.inf:
+        return f"all log-probs are equal ({values[0]})"
+    return None
+
+
+def match(text: str, label: str, entries: list[tuple[bytes, float]]) -> float:
+    """Return the log-probability of the token that is exactly this text."""
+    exact = [value for token, value in entries if token == text.encode()]
+    if len(exact) == 1:
+        return exact[0]
+    if len(exact) > 1:
+        raise Unusable(f"{len(exact)} of the likeliest tokens are {text!r}: set a tokenizer")
+    near = [
+        token.decode(errors="replace")
+        for token, _ in entries
+        if token.strip() and label.encode().startswith(token.strip())
+    ]
+    hint = f"; near it are {near} (a label must be one token on this route)" if near else ""
+    likeliest = sorted(entries, key=lambda entry: -entry[1])[:_SHOWN]
+    shown = ", ".join(f"{t.decode(errors='replace')!r} {math.exp(v):.2g}" for t, v in likeliest)
+    raise Unlisted(
+        f"label {label!r} is not among the {len(entries)} likeliest tokens as {text!r}{hint}, so "
+        f"its probability is unknown; the likeliest: {shown}"
+    )
+
+
+def read_entries(entries: Any) -> list[tuple[bytes, float]]:
+    """Read a list of ``{token, logprob, bytes}``; the bytes count where they are given."""
+    if not isinstance(entries, list) or not entries:
+        raise Unusable("no log-probs in the reply")
+    return [_entry(entry) for entry in entries]
+
+
+def _entry(entry: Any) -> tuple[bytes, float]:
+    """Return a token's bytes and its log-probability."""
+    token, raw, value = (dig(entry, name) for name in ("token", "bytes", "logprob"))
+    if not isinstance(token, str) and not raw:
+        raise Unusable(f"no token with its log-prob: {entry!r:.80}")
+    try:
+        text = bytes(raw) if raw else str(token).encode()
+    except (TypeError, ValueError):
+        raise Unusable(f"not the bytes of a token: {raw!r:.80}") from None
+    if not is_number(value):
+        raise Unusable(f"{value!r:.80} is not a log-prob (of {token!r})")
+    if value > ROUNDING:
+        raise Unusable(f"a log-prob is positive ({value}, of {token!r})")
+    return text, value
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a log-probability is there at all."""
+    return type(value) in (int, float) and not math.isnan(value)
+
+
+def _likeliest(reply: dict[str, Any]) -> tuple[dict[int, float], Any]:
+    """Return what llama.cpp says of the next token."""
+    entries = dig(reply, "completion_probabilities", 0, "top_logprobs")
+    if not isinstance(entries, list) or not entries:
+        raise Unusable("no completion_probabilities in the reply")
+    pairs = [(dig(entry, "id"), dig(entry, "logprob")) for entry in entries]
+    logprobs = {token: v for token, v in pairs if type(token) is int and is_number(v)}
+    return logprobs, max(logprobs, key=logprobs.__getitem__, default=None)
+
+
+def _in_order(replies: Any) -> list[dict[str, Any]]:
+    """Return the replies to a list of prompts in the order of the prompts."""
+    if not isinstance(replies, list) or not all(isinstance(reply, dict) for reply in replies):
+        raise Unusable("no replies to the prompts")
+    if len(replies) == 1:  # one prompt has one reply, whatever it calls it
+        return replies
+    by_place = {repr(reply.get("index")): reply for reply in replies}
+    places = [repr(place) for place in range(len(replies))]
+    if set(by_place) != set(places):
+        raise Unusable(f"the replies to the prompts are numbered {list(by_place)!r:.80}")
+    return [by_place[place] for place in places]

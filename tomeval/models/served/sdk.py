@@ -1,0 +1,126 @@
+"""openai's SDK for one server: its key goes nowhere else, and what it waits for can be told.
+
+The SDK decides what is sent again and after how long, keeps the time of attempts, and reads
+``Retry-After`` and ``retry-after-ms``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import openai
+
+from tomeval.models.base import Damaged
+from tomeval.models.served.faults import Trouble, message_of, reason_of
+
+_LARGEST = 64 * 2**20  # bytes of a reply; llama.cpp's longest, a whole vocabulary, has half of it
+_ALWAYS = 1_000_000  # attempts: `pause` ends them
+_CONNECT = 30.0  # seconds
+
+Answer = openai.AsyncAPIResponse[object]
+Pause = Callable[[Trouble, float, int], Awaitable[None]]
+
+
+class Sdk(openai.AsyncOpenAI):
+    """The SDK's client for one server.
+
+    Parameters
+    ----------
+    base_url, key : str
+        Where requests go; with which key, empty for none.
+    timeout : float
+        Seconds for one attempt.
+    nearby : bool
+        Whether the server is on this machine, which no proxy can reach.
+    pause : callable
+        Called with what came in place of a reply, the seconds that the SDK would wait before the
+        next attempt, and the number of attempts so far; it waits, or raises to end them.
+    clean : callable
+        Takes the key out of a text; servers repeat it in error messages.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str,
+        *,
+        timeout: float,
+        nearby: bool,
+        pause: Pause,
+        clean: Callable[[str], str],
+    ) -> None:
+        self._pause, self._clean = pause, clean
+        # A header is left out by name, as a client without any key is an error to the SDK.
+        self._own: Any = {"Authorization": f"Bearer {key}" if key else openai.Omit()}
+        super().__init__(
+            api_key=key or "none",
+            base_url=base_url,
+            timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
+            max_retries=_ALWAYS,
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False,  # a redirect could carry the key elsewhere
+                trust_env=not nearby,
+                verify=base_url.startswith("https:") or not nearby,  # else nothing to load
+                event_hooks={"response": [_check_size]},
+            ),
+        )
+
+    @property
+    def default_headers(self) -> dict[str, str | openai.Omit]:
+        """Nothing of the environment, whose headers may be meant for another host."""
+        return {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",  # a few packed bytes may unpack to gigabytes
+            "Content-Type": "application/json",
+            "User-Agent": self.user_agent,
+        }
+
+    async def send(self, url: str, body: dict[str, Any] | None) -> Answer:
+        """Post a body, or fetch a document without one; `Trouble` if no reply comes."""
+        options: Any = {"headers": self._own}
+        try:
+            if body is None:
+                return await self.get(url, cast_to=Answer, options=options)
+            return await self.post(url, body=body, cast_to=Answer, options=options)
+        except openai.APIStatusError as error:
+            raise self._trouble(error.response, None) from None
+        except openai.APIConnectionError as error:
+            raise self._trouble(None, error.__cause__) from None
+
+    async def _sleep_for_retry(
+        self, *, retries_taken: int, max_retries: int, options: Any, response: Any
+    ) -> None:
+        headers = None if response is None else response.headers
+        wait = self._calculate_retry_timeout(max_retries - retries_taken, options, headers)
+        await self._pause(self._trouble(response, sys.exception()), wait, retries_taken + 1)
+
+    def _trouble(self, response: Any, error: BaseException | None) -> Trouble:
+        """Return what came in place of a reply: an error reply, or an error of the connection."""
+        if response is None:
+            kind = type(error).__name__
+            if kind in ("ReadTimeout", "WriteTimeout", "PoolTimeout"):
+                return Trouble(f"no reply within {self._seconds():g} s")
+            absent = kind in ("ConnectError", "ConnectTimeout")
+            return Trouble(self._clean(reason_of(error)), absent=absent)
+        text = self._clean(response.text)
+        message = self._clean(message_of(text))  # again: JSON may have hidden the key by escapes
+        if response.is_redirect:
+            target = self._clean(response.headers.get("location", ""))
+            message = f"it redirects to {target!r}, which is not followed"
+        return Trouble(message, response.status_code, text)
+
+    def _seconds(self) -> float:
+        timeout = self.timeout
+        return float(timeout.read or 0) if isinstance(timeout, openai.Timeout) else 0.0
+
+
+async def _check_size(response: Any) -> None:
+    """Refuse a body that is packed, which was not asked for, or too long, before it is read."""
+    packing = response.headers.get("content-encoding", "identity")
+    if packing.strip().lower() not in ("", "identity"):
+        raise Damaged(f"the reply has an encoding that was not requested: {packing[:80]!r}")
+    length = response.headers.get("content-length", "0")
+    if length.isdecimal() and int(length[:20]) > _LARGEST:
+        raise Damaged(f"the reply is longer than {_LARGEST // 2**20} MiB")
