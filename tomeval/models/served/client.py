@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from tomeval.core.errors import TomevalError
 from tomeval.models.base import Damaged
 from tomeval.models.served.faults import (
     Refused,
@@ -219,7 +218,7 @@ class Client:
         call.attempts = attempts
         budget = call.budget
         if call.probing:
-            budget = min(budget, startup_patience(trouble, attempts))
+            budget = min(budget, startup_patience(trouble))
         if call.spent() + wait > budget or error_of(call.url, trouble, ""):
             raise trouble
         await self.patience.wait(str(trouble), wait)
@@ -233,16 +232,6 @@ class Client:
         seen = f"{call.attempts} attempt{'s' * (call.attempts > 1)} in {call.spent():.0f} s"
         if call.probing and trouble.status == 500:
             return Refused(call.url, 500, trouble.message)
-        if call.probing and trouble.absent:
-            return Unanswered(
-                f"{call.url}: no server answers there ({seen}): {trouble}; is it running, and is "
-                "the address right?"
-            )
-        if call.probing and trouble.page:
-            return TomevalError(
-                f"{call.url} is not an OpenAI-compatible server: {trouble}; is the server behind "
-                "this address running, and is the base URL right?"
-            )
         return Unanswered(
             f"{call.url}: no reply after {seen} (retry budget {call.budget:.0f} s); last: {trouble}"
         )

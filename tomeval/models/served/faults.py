@@ -12,6 +12,7 @@ EXCERPT = 300
 """Characters of a server's message that an error repeats."""
 
 _NOT_ENCRYPTED = ("[SSL: WRONG_VERSION", "[SSL: UNEXPECTED_EOF", "[SSL: RECORD_LAYER")
+_ASK = "is the base URL right? It often ends in /v1"
 _SHOWN = 80  # characters of a body, in messages
 
 
@@ -127,7 +128,7 @@ def as_json(body: bytes) -> Any:
         raise Damaged(f"the reply is not UTF-8: ...{around!r}...") from None
     title = page_title(text)
     if title is not None:
-        raise Damaged(f"a web page{title} instead of a reply")
+        raise Damaged(f"a web page{title} instead of a reply; {_ASK}")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):  # cut, a number of thousands of digits, nested too deep
@@ -172,7 +173,7 @@ def message_of(text: str) -> str:
     """Return what an error reply says, with the name of the parameter that it blames."""
     title = page_title(text)
     if title is not None:
-        return f"a web page{title}"
+        return f"a web page{title}; {_ASK}"
     data = _parsed(text)
     if not isinstance(data, dict):
         return text.strip() or "no message"

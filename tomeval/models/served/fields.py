@@ -97,18 +97,8 @@ def thinking_fields(
 ) -> dict[str, Any]:
     """Return the fields that say how much to think, in the words of a kind of server.
 
-    Parameters
-    ----------
-    kind : str
-        As above; servers of unknown kind get no field for the budget.
-    chat : bool
-        Whether the request goes to the chat API.
-    switch : bool or None
-        The template's thinking switch; None leaves the template's default.
-    budget : int or None
-        Tokens after which thinking is to end; None: no such limit.
-    effort : str or None
-        Such as ``low``.
+    `switch` is the template's for thinking; None leaves its default. `budget` is the number of
+    tokens after which thinking is to end, `effort` such as ``low``; None: no such field.
     """
     fields: dict[str, Any] = {}
     template: dict[str, Any] = {} if switch is None else {"enable_thinking": switch}
@@ -125,33 +115,21 @@ def thinking_fields(
     return {**fields, "chat_template_kwargs": template} if template and chat else fields
 
 
-CHOICE_FORMS: Mapping[str, str] = {VLLM: "choice", SGLANG: "ebnf", LLAMA_CPP: "grammar"}
-"""The field by which a kind of server limits a reply to given texts; others take `SCHEMA`."""
-
-SCHEMA = "json_schema"
-"""The field by which every server takes the schema of a reply."""
+FORM = "json_schema"
+"""How a reply is held to a form, as records say it."""
 
 
-def form_fields(form: str, choices: tuple[str, ...], schema: str) -> dict[str, Any]:
+def form_fields(choices: tuple[str, ...], schema: str) -> dict[str, Any]:
     """Return the fields of a chat request whose reply must be one of `choices` or fit a schema.
 
     Examples
     --------
-    >>> form_fields("grammar", ("Answer: J", "Answer: F"), "")
-    {'grammar': 'root ::= "Answer: J" | "Answer: F"'}
+    >>> fields = form_fields(("Answer: J", "Answer: F"), "")
+    >>> fields["response_format"]["json_schema"]["schema"]["properties"]
+    {'answer': {'type': 'string', 'enum': ['Answer: J', 'Answer: F']}}
     """
-    if form == "choice":
-        return {"structured_outputs": {"choice": list(choices)}}
-    if form in ("ebnf", "grammar"):
-        texts = (json.dumps(text, ensure_ascii=False) for text in choices)
-        return {form: f"root ::= {' | '.join(texts)}"}
-    answer = {"type": "string", "enum": list(choices)}
-    wanted = json.loads(schema) if schema else one_field("answer", answer)
+    kinds = {"answer": {"type": "string", "enum": list(choices)}}
+    only = {"required": ["answer"], "additionalProperties": False}
+    wanted = json.loads(schema) if schema else {"type": "object", "properties": kinds, **only}
     wrapped = {"name": "answer", "strict": True, "schema": wanted}
     return {"response_format": {"type": "json_schema", "json_schema": wrapped}}
-
-
-def one_field(name: str, kind: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with one field."""
-    only = {"required": [name], "additionalProperties": False}
-    return {"type": "object", "properties": {name: kind}, **only}

@@ -17,9 +17,6 @@ from urllib.parse import urlsplit
 from tomeval.core.credentials import confirmed_hosts
 from tomeval.core.errors import TomevalError
 
-DEFAULT = "OPENAI_API_KEY"
-"""The variable of hosts elsewhere that nothing is known of."""
-
 PROVIDERS = {
     "api.openai.com": ("OPENAI_API_KEY",),
     "api.anthropic.com": ("ANTHROPIC_API_KEY",),
@@ -54,9 +51,19 @@ class Place(NamedTuple):
     host: str
     port: int
 
+    @classmethod
+    def of(cls, url: str) -> Place:
+        """Return where an address leads."""
+        parts = urlsplit(url)
+        if not _PLACE.fullmatch(parts.netloc):
+            raise TomevalError(f"{url!r} is not an address such as https://llm.example.org/v1")
+        usual = 80 if parts.scheme == "http" else 443
+        return cls(parts.scheme, parts.hostname or "", parts.port or usual)
+
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _usual_port(self.scheme) else f"{host}:{self.port}"
+        scheme = f"{self.scheme}://" * (self.scheme == "http")
+        return f"{scheme}{host}" + f":{self.port}" * (self.port not in (80, 443))
 
 
 def check_url(url: str) -> str:
@@ -81,23 +88,15 @@ def check_url(url: str) -> str:
 def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     """Return the variable that holds a server's key, and the key: empty if no key is sent.
 
-    Parameters
-    ----------
-    base_url : str
-        Where it would go.
-    key_env : str, optional
-        The variable that the experiment names; empty for none. Default: one that is confirmed for
-        the host and port, or the provider's own; else none on this machine, whose servers seldom
-        ask for one, and `DEFAULT` elsewhere.
-
-    Raises
-    ------
-    TomevalError
-        The variable is set and the host is not confirmed for it; its name is not that of a key; it
-        holds characters that no key has.
+    `key_env` is the variable that the experiment names; empty for none. Default: the one that is
+    confirmed for the host and port, or the provider's own; none for other hosts. Raises
+    `TomevalError` if the variable is set and the host is not confirmed for it, its name is not that
+    of a key, or it holds characters that no key has.
     """
-    place = _place(base_url)
-    name = _usual(place) if key_env is None else key_env
+    place = Place.of(base_url)
+    usual = [name for there, name in _confirmed() if there[1:] == place[1:]]
+    usual += PROVIDERS.get(place.host, ())
+    name = next(filter(os.environ.get, usual), "") if key_env is None else key_env
     if not name:
         return "", ""
     check_key_name(name)
@@ -105,8 +104,7 @@ def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     if not (key.isascii() and (key.isprintable() or not key)):
         raise TomevalError(f"the environment variable {name} has characters that no API key has")
     if key:
-        unkeyed = f'model = {{name = "openai:MODEL@{base_url}", key_env = ""}}'
-        check_host(base_url, name, f". To send no key: {unkeyed}")
+        check_host(base_url, name)
     return name, key
 
 
@@ -119,30 +117,25 @@ def check_key_name(name: str) -> None:
         )
 
 
-def check_host(url: str, variable: str, otherwise: str = "") -> None:
+def check_host(url: str, variable: str) -> None:
     """Refuse an address that the user has not confirmed for a variable."""
-    place = _place(url)
+    place = Place.of(url)
     own = PROVIDERS.get(place.host, ())
-    if variable in own and place.scheme == "https" and place.port == _usual_port("https"):
+    if variable in own and (place.scheme, place.port) == ("https", 443):
         return
-    owners = [host for host, names in PROVIDERS.items() if variable in names]
-    if own and owners and place.host not in owners:
+    if own and any(variable in names for names in PROVIDERS.values()):
         raise TomevalError(
-            f"{variable} is the key of {owners[0]} and is never sent to {place}: put the key of "
-            f"{place} into {own[0]}"
+            f"{variable} is the key of another provider and is never sent to {place}: put the key "
+            f"of {place} into {own[0]}"
         )
-    if any(
-        (there.host, there.port, name) == (place.host, place.port, variable)
-        and place.scheme in ("https", there.scheme)
-        for there, name in _confirmed()
-    ):
-        return
-    plain = place.scheme == "http"
-    without = ", without encryption" * (plain and not is_loopback(place.host))
+    for there, name in _confirmed():
+        same = (there.host, there.port, name) == (place.host, place.port, variable)
+        if same and place.scheme in ("https", there.scheme):
+            return
     raise TomevalError(
-        f"the environment variable {variable} would be sent to {place}{without}, which you have "
-        "not confirmed; nothing was sent. If that is meant: add --trust-host "
-        f"{'http://' * plain}{place}={variable}{otherwise}"
+        f"the environment variable {variable} would be sent to {place}, which you have not "
+        f"confirmed; nothing was sent. If that is meant: add --trust-host {place}={variable}. To "
+        'send no key: key_env = ""'
     )
 
 
@@ -162,25 +155,6 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _usual(place: Place) -> str:
-    """Return the usual variable of a host; empty if no key is sent."""
-    named = [name for there, name in _confirmed() if there[1:] == place[1:]]
-    other = "" if is_loopback(place.host) else DEFAULT
-    names = [*named, *PROVIDERS.get(place.host, ())] or [other]
-    return next((name for name in names if os.environ.get(name)), names[0])
-
-
-def _usual_port(scheme: str) -> int:
-    return 80 if scheme == "http" else 443
-
-
-def _place(url: str) -> Place:
-    parts = urlsplit(url)
-    if not _PLACE.fullmatch(parts.netloc):
-        raise TomevalError(f"{url!r} is not an address such as https://llm.example.org/v1")
-    return Place(parts.scheme, parts.hostname or "", parts.port or _usual_port(parts.scheme))
-
-
 def _confirmed() -> list[tuple[Place, str]]:
     """Return what the user has confirmed, see `tomeval.core.credentials.trusting`.
 
@@ -190,11 +164,9 @@ def _confirmed() -> list[tuple[Place, str]]:
     for entry in confirmed_hosts():
         host, _, variable = entry.rpartition("=")
         if not host:
-            raise TomevalError(
-                f"--trust-host {entry!r}: write HOST=VARIABLE, such as {entry}={DEFAULT}"
-            )
+            raise TomevalError(f"--trust-host {entry!r}: write HOST=VARIABLE, as {entry}=MY_KEY")
         if not re.fullmatch(rf"(https?://)?{_PLACE.pattern}/?", host):
             raise TomevalError(f"--trust-host: {host!r} is not a host, such as llm.example.org")
         check_key_name(variable)
-        confirmed.append((_place(host if "://" in host else f"https://{host}"), variable))
+        confirmed.append((Place.of(host if "://" in host else f"https://{host}"), variable))
     return confirmed

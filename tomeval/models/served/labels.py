@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 from tomeval.models.base import Unlisted, Unusable
 from tomeval.models.local.tasks import LabelQuery, exclusive
 from tomeval.models.served.label_query import NO_THINKING, Query, server_ids, split, together
 from tomeval.models.served.prompts import chat_fields, messages_of, plain_text
 from tomeval.models.served.replies import dig
+from tomeval.models.served.requests import CHAT, COMPLETIONS
 
 ROUNDING = 0.01
 """Above what it can be: of a sum of probabilities in half precision, or a log-probability."""
 
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 _SHOWN = 5  # of the likeliest tokens, in messages
-_TOP = ("choices", 0, "logprobs", "content", 0, "top_logprobs")
 
 Ids = list[int]
 
@@ -29,9 +29,9 @@ Ids = list[int]
 class Route(ABC):
     """One way to score labels."""
 
-    name: ClassVar[str]  # what `Scores.method` says
+    name: str  # what `Scores.method` says
     # Whether the server's chat API renders the prompt, so that a prefill depends on it.
-    on_chat: ClassVar[bool] = False
+    on_chat: bool = False
 
     @abstractmethod
     async def score(self, query: Query) -> list[float]:
@@ -91,7 +91,7 @@ class VllmTokenIds(_ByToken):
             logprob_token_ids=sorted({token for ids in wanted for token in ids}),
             return_tokens_as_token_ids=True,
         )
-        data = await query.run("completions", body, len(contexts))
+        data = await query.run(COMPLETIONS, body, len(contexts))
         nexts = []
         for choice in _in_order(data.get("choices")):
             table = dig(choice, "logprobs", "top_logprobs", 0)
@@ -157,7 +157,7 @@ class Echo(Route):
     async def _sum(self, query: Query, prefix: tuple[int, ...], label: tuple[int, ...]) -> float:
         ids = [*prefix, *label]
         body = query.requests.scoring(prompt=ids, echo=True, logprobs=1)
-        data = await query.run("completions", body)
+        data = await query.run(COMPLETIONS, body)
         values = dig(data, "choices", 0, "logprobs", "token_logprobs")
         if not isinstance(values, list):
             raise Unusable("no log-probs in the reply")
@@ -170,57 +170,44 @@ class Echo(Route):
 
 
 class TopK(Route):
-    """The `count` likeliest first tokens of a chat reply, matched with whole labels by bytes."""
+    """The `count` likeliest first tokens of a reply, matched with whole labels by bytes."""
 
-    name = "top_k"
-    on_chat = True
-
-    def __init__(self, count: int = 20) -> None:
-        self.count = count
+    def __init__(self, chat: bool, count: int = 20) -> None:
+        self.on_chat, self.count = chat, count
+        self.name = "top_k" if chat else "top_k_completions"
 
     async def score(self, query: Query) -> list[float]:
         """See `Route.score`; `Unlisted` if a label is not among the likeliest tokens."""
         texts = query.texts(None if self.on_chat else plain_text(query.request.prompt))
-        entries = await self.entries(query)
+        entries = await self._entries(query)
         query.details["top_k"] = len(entries)
         likeliest = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
         query.details["argmax_is_label"] = likeliest in texts
         pairs = zip(texts, query.request.labels, strict=True)
         return [match(text, label, entries) for text, label in pairs]
 
-    async def entries(self, query: Query) -> list[tuple[bytes, float]]:
-        """Return the likeliest first tokens."""
-        fields = chat_fields(query.request.prompt)
-        fields.update(logprobs=True, top_logprobs=self.count, chat_template_kwargs=NO_THINKING)
-        data = await query.run("chat/completions", query.requests.scoring(**fields))
+    async def _entries(self, query: Query) -> list[tuple[bytes, float]]:
+        """Return the likeliest first tokens; the completions API has two shapes for them."""
+        prompt = query.request.prompt
+        fields: dict[str, Any] = {"prompt": plain_text(prompt), "logprobs": self.count}
+        if self.on_chat:
+            fields = {**chat_fields(prompt), "logprobs": True, "top_logprobs": self.count}
+            fields["chat_template_kwargs"] = NO_THINKING
+        path = CHAT if self.on_chat else COMPLETIONS
+        data = await query.run(path, query.requests.scoring(**fields))
         message = dig(data, "choices", 0, "message")
         if dig(message, "reasoning_content") or dig(message, "reasoning"):
             raise Unusable("the model thinks before it answers, and that cannot be switched off")
-        return read_entries(dig(data, *_TOP))
-
-
-class TopKCompletions(TopK):
-    """As `TopK`, on the completions API, in its own shape or that of the chat API."""
-
-    name = "top_k_completions"
-    on_chat = False
-
-    async def entries(self, query: Query) -> list[tuple[bytes, float]]:
-        """Return the likeliest first tokens."""
-        prompt = plain_text(query.request.prompt)
-        body = query.requests.scoring(prompt=prompt, logprobs=self.count)
-        data = await query.run("completions", body)
         table = dig(data, "choices", 0, "logprobs", "top_logprobs", 0)
         if isinstance(table, dict):
-            table = [{"token": token, "logprob": value} for token, value in table.items()]
-        return read_entries(table or dig(data, *_TOP))
+            return read_entries([{"token": key, "logprob": v} for key, v in table.items()])
+        return read_entries(dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs"))
 
 
 def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
     """Return the routes to try, the most exact first; fewer top tokens where many are refused."""
     counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
-    kind = TopK if chat else TopKCompletions
-    return [VllmTokenIds(), Echo(), LlamaCpp(), *(kind(count) for count in counts)]
+    return [VllmTokenIds(), Echo(), LlamaCpp(), *(TopK(chat, count) for count in counts)]
 
 
 def nonsense(values: list[float]) -> str | None:

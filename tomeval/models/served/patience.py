@@ -20,8 +20,7 @@ IN_A_ROW = 3
 """The number of unanswered requests in a row after which the server counts as gone."""
 
 _AGAIN = (1.0, 2.0, 4.0, 8.0)  # seconds before a reply that cannot be used is asked for again
-_FIRST_CONTACT = 5.0  # seconds in which a server that is not there may come up
-_TEST_PATIENCE = 40.0  # seconds for a fault during the start-up test, unless it asks for waiting
+_QUICK, _TEST_PATIENCE = 5.0, 40.0  # seconds for a fault at the start, unless it asks for waiting
 
 # A refusal of one request says nothing of the next one; these are about the address.
 _NOWHERE = (301, 302, 303, 307, 308, 404, 405, 410)
@@ -29,35 +28,25 @@ _NOWHERE = (301, 302, 303, 307, 308, 404, 405, 410)
 T = TypeVar("T", Reply, Scores)
 
 
-def startup_patience(trouble: Trouble, attempts: int) -> float:
-    """Return the seconds after which the start-up test gives up on a failure.
-
-    An internal error and a web page are seen twice and not waited out.
-    """
-    if attempts > 1 and (trouble.status == 500 or trouble.page):
-        return 0.0
-    if trouble.absent:
-        return _FIRST_CONTACT
-    return math.inf if trouble.status == 429 else _TEST_PATIENCE
+def startup_patience(trouble: Trouble) -> float:
+    """Return the seconds after which the start-up test gives up on a failure."""
+    quick = trouble.absent or trouble.page or trouble.status == 500
+    return _QUICK if quick else math.inf if trouble.status == 429 else _TEST_PATIENCE
 
 
 class Patience:
     """What one server is given: further attempts, and an end.
 
-    `address` names it where its model has no name. `told` is kept up to date for those who show it.
+    `address` names it where its model has no name; `told` is kept up to date for those who show it.
     """
 
     def __init__(self, address: str, budget: float, told: Waiting) -> None:
-        self.address, self.told = address, told
+        self.told = told
         self._waits = [wait for wait in _AGAIN if wait <= budget]
         self._unanswered = 0  # requests in a row
         self._gone: ServerGone | None = None
         self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def name(self) -> str:
-        """What notes call the server: its model, if that has a name."""
-        return self.told.model or self.address
+        self.name = told.model or address  # in notes
 
     async def insist(self, work: Callable[[], Awaitable[T]]) -> T:
         """Ask until the reply can be used; `work` sends the request and reads the reply.
@@ -115,7 +104,7 @@ class Patience:
         told = self.told
         if not told.under_way:
             told.heard, told.trouble = time.monotonic(), ""
-            self._look_after(SILENT, SILENT)
+            self._look(SILENT)
         told.under_way += 1
         try:
             yield
@@ -124,16 +113,14 @@ class Patience:
             if not told.under_way and self._timer is not None:
                 self._timer.cancel()
 
-    def _look_after(self, seconds: float, silence: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._look, silence)
-
     def _look(self, silence: float) -> None:
         """Tell of a silence that is long enough; of the next one after twice as long."""
         silent = time.monotonic() - self.told.heard
-        if silent < silence:
-            silence = SILENT if silent < SILENT else silence
-        else:
+        if silent >= silence:
+            silence *= 2
             if self.told.shown != "field":  # which shows it
                 logger.warning("%s: %s", self.name, self.told.line())
-            silence *= 2
-        self._look_after(max(1.0, silence - silent), silence)
+        elif silent < SILENT:
+            silence = SILENT
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(max(1.0, silence - silent), self._look, silence)

@@ -51,7 +51,7 @@ class Sdk(openai.AsyncOpenAI):
         pause: Pause,
         clean: Callable[[str], str],
     ) -> None:
-        self._pause, self._clean = pause, clean
+        self._pause, self._clean, self._seconds = pause, clean, timeout
         # A header is left out by name, as a client without any key is an error to the SDK.
         self._own: Any = {"Authorization": f"Bearer {key}" if key else openai.Omit()}
         super().__init__(
@@ -101,19 +101,16 @@ class Sdk(openai.AsyncOpenAI):
         if response is None:
             kind = type(error).__name__
             if kind in ("ReadTimeout", "WriteTimeout", "PoolTimeout"):
-                return Trouble(f"no reply within {self._seconds():g} s")
+                return Trouble(f"no reply within {self._seconds:g} s")
             absent = kind in ("ConnectError", "ConnectTimeout")
-            return Trouble(self._clean(reason_of(error)), absent=absent)
+            ask = "; is the server running, and is its address right?" * absent
+            return Trouble(self._clean(reason_of(error)) + ask, absent=absent)
         text = self._clean(response.text)
         message = self._clean(message_of(text))  # again: JSON may have hidden the key by escapes
         if response.is_redirect:
             target = self._clean(response.headers.get("location", ""))
             message = f"it redirects to {target!r}, which is not followed"
         return Trouble(message, response.status_code, text)
-
-    def _seconds(self) -> float:
-        timeout = self.timeout
-        return float(timeout.read or 0) if isinstance(timeout, openai.Timeout) else 0.0
 
 
 async def _check_size(response: Any) -> None:
