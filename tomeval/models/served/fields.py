@@ -115,19 +115,26 @@ def thinking_fields(
     return {**fields, "chat_template_kwargs": template} if template and chat else fields
 
 
-FORM = "json_schema"
-"""How a reply is held to a form, as records say it."""
+CHOICE_FORMS: Mapping[str, str] = {VLLM: "choice", SGLANG: "ebnf", LLAMA_CPP: "grammar"}
+"""The field by which a kind of server limits a reply to given texts; others take `SCHEMA`."""
+
+SCHEMA = "json_schema"
+"""The field by which every server takes the schema of a reply."""
 
 
-def form_fields(choices: tuple[str, ...], schema: str) -> dict[str, Any]:
+def form_fields(form: str, choices: tuple[str, ...], schema: str) -> dict[str, Any]:
     """Return the fields of a chat request whose reply must be one of `choices` or fit a schema.
 
     Examples
     --------
-    >>> fields = form_fields(("Answer: J", "Answer: F"), "")
-    >>> fields["response_format"]["json_schema"]["schema"]["properties"]
-    {'answer': {'type': 'string', 'enum': ['Answer: J', 'Answer: F']}}
+    >>> form_fields("grammar", ("Answer: J", "Answer: F"), "")
+    {'grammar': 'root ::= "Answer: J" | "Answer: F"'}
     """
+    if form == "choice":
+        return {"structured_outputs": {"choice": list(choices)}}
+    if form in ("ebnf", "grammar"):
+        texts = (json.dumps(text, ensure_ascii=False) for text in choices)
+        return {form: f"root ::= {' | '.join(texts)}"}
     kinds = {"answer": {"type": "string", "enum": list(choices)}}
     only = {"required": ["answer"], "additionalProperties": False}
     wanted = json.loads(schema) if schema else {"type": "object", "properties": kinds, **only}

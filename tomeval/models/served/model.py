@@ -151,8 +151,8 @@ class OpenAIModel(Model):
         self.capabilities = Capabilities(
             score=self.route is not None,
             seeded="seed" not in first.details.get("dropped", ()),
-            choices=ask.forms,
-            schemas=ask.forms,
+            choices=ask.holds,
+            schemas=ask.holds,
         )
         if self.options.scoring == "required" and self.route is None:
             raise TomevalError(f"{self.name}: {self._unscored}")
@@ -215,7 +215,7 @@ class OpenAIModel(Model):
                 raise
             why = {"route": path, "finish": refusal.message}
             return Reply("", finish="refusal" if refusal.filtered else "length", details=why)
-        reply = read_reply(answer, request, self._requests.holds(request))
+        reply = read_reply(answer, request, self._requests.form(request))
         reply.details["route"] = path
         if room:
             reply.details["thinking_budget"] = room
@@ -318,8 +318,8 @@ class OpenAIModel(Model):
         ask = self._requests
         if self.options.structured == "off":
             return
-        ask.forms = ask.chat and not self.thinks
-        if not ask.forms:
+        ask.holds = ask.chat and not self.thinks
+        if not ask.holds:
             why = "the model thinks before it answers" if self.thinks else "it has no chat API"
             logger.warning(
                 "%s: structured = 'auto': answers are not held to a form: %s", self._said, why

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from tomeval.models.base import GenerateRequest, Reply, Unusable, Usage
 from tomeval.models.served.client import Answer
-from tomeval.models.served.fields import FORM, OPTIONAL
+from tomeval.models.served.fields import OPTIONAL, SCHEMA
 from tomeval.models.served.limits import read_usage
 
 _SENT = ("max_tokens", "max_completion_tokens", *OPTIONAL)  # what a call's record repeats
@@ -20,11 +20,11 @@ _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
 _BROKEN = ("error", "abort", "cancelled")
 
 
-def read_reply(answer: Answer, request: GenerateRequest, held: bool = False) -> Reply:
+def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Reply:
     """Read a reply of the chat or the completions API.
 
-    The text is cut at the first stop text: not every server takes them. A reply that was `held`
-    to a form is recorded as that if it has it. Raises `Unusable` if no text can be found, or
+    The text is cut at the first stop text: not every server takes them. `form` is how it was held
+    to a form, which is recorded if it has that form. Raises `Unusable` if no text can be found, or
     the server says that it broke off.
     """
     data = answer.data
@@ -47,10 +47,10 @@ def read_reply(answer: Answer, request: GenerateRequest, held: bool = False) -> 
     cut = min((text.find(mark) for mark in request.sampling.stop if mark in text), default=None)
     if cut is not None:
         text, finish = text[:cut], "stop" if finish == "length" else finish
-    if held and not request.schema:
+    if form == SCHEMA and not request.schema:
         text = _unwrapped(text)
-    if held and (text in request.choices or request.schema):
-        details["enforced"] = FORM
+    if form and (text in request.choices or request.schema):
+        details["enforced"] = form
     usage = read_usage(data) or Usage()
     return Reply(text, reasoning, finish, usage, answer.latency, details)
 

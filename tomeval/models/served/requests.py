@@ -10,6 +10,8 @@ from tomeval.models.base import GenerateRequest, Prompt
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.fields import (
+    CHOICE_FORMS,
+    SCHEMA,
     SGLANG,
     VLLM,
     form_fields,
@@ -32,7 +34,7 @@ class Requests:
     options: OpenAIOptions
     kind: str = ""  # of server, see `fields`
     codec: PromptCodec | None = None  # the tokenizer, if there is one
-    forms: bool = False  # whether answers are held to choices and schemas, see `form_fields`
+    holds: bool = False  # whether answers are held to choices and schemas, see `form_fields`
     renders: bool = False  # whether scored prompts are put together here or token by token
     chat: bool = field(init=False)
     room: int = field(init=False)  # tokens for thinking, on top of the answer's
@@ -48,7 +50,7 @@ class Requests:
     ) -> tuple[str, dict[str, Any]]:
         """Return path and body of a request to generate, with `room` tokens for thinking."""
         path = CHAT if self.chat else COMPLETIONS
-        held = self.holds(request)
+        form = self.form(request)
         sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + room)
         thinking = thinking_fields(
             self.kind,
@@ -63,7 +65,7 @@ class Requests:
             **(chat_fields(prompt) if self.chat else {"prompt": plain_text(prompt)}),
             **sampling_fields(sampling, request.seed, self.kind),
             **thinking,
-            **(form_fields(request.choices, request.schema) if held else {}),
+            **(form_fields(form, request.choices, request.schema) if form else {}),
         }
 
     def scoring(self, **fields: Any) -> dict[str, Any]:
@@ -75,9 +77,11 @@ class Requests:
         """Return the sampling of requests that score."""
         return greedy_fields(self.kind)
 
-    def holds(self, request: GenerateRequest) -> bool:
-        """Whether a reply is held to what the request asks for."""
-        return self.forms and bool(request.schema or request.choices)
+    def form(self, request: GenerateRequest) -> str:
+        """Return how a reply is held to what the request asks for; empty if it is not."""
+        if not self.holds or not (request.schema or request.choices):
+            return ""
+        return SCHEMA if request.schema else CHOICE_FORMS.get(self.kind, SCHEMA)
 
     @property
     def omits_prefill(self) -> bool:
