@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 from collections.abc import Collection
 from contextvars import ContextVar
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -61,7 +61,7 @@ class _Call:
 
     def spent(self) -> float:
         """Return the seconds since it was first sent."""
-        return time.monotonic() - self.begun
+        return monotonic() - self.begun
 
 
 _CALL: ContextVar[_Call] = ContextVar("call")
@@ -192,17 +192,17 @@ class Client:
             async with self._places:
                 self.patience.told.check()
                 content = await self._ask(self._sdk, call, body)
-        self.patience.told.replied(time.monotonic())
+        self.patience.told.replied(monotonic())
         data = self._read(call.url, content, document=body is None)
-        return Answer(data, body or {}, {}, time.monotonic() - call.sent, call.attempts)
+        return Answer(data, body or {}, {}, monotonic() - call.sent, call.attempts)
 
     async def _ask(self, sdk: Sdk, call: _Call, body: dict[str, Any] | None) -> bytes:
         """Return the body of the reply."""
-        call.begun = call.sent = time.monotonic()
+        call.begun = call.sent = monotonic()
         before = _CALL.set(call)
         try:
             # A reply that trickles in keeps to the time of every single piece.
-            async with asyncio.timeout(call.budget + self._timeout):
+            async with asyncio.timeout(call.budget + 2 * self._timeout):
                 return (await sdk.send(call.url, body)).http_response.content
         except Trouble as trouble:
             raise self._error(call, trouble) from None
@@ -222,7 +222,7 @@ class Client:
         if call.spent() + wait > budget or error_of(call.url, trouble, ""):
             raise trouble
         await self.patience.wait(str(trouble), wait)
-        call.attempts, call.sent = attempts + 1, time.monotonic()
+        call.attempts, call.sent = attempts + 1, monotonic()
 
     def _error(self, call: _Call, trouble: Trouble) -> Exception:
         """Return the error of a request that got no reply."""

@@ -16,7 +16,7 @@ from tomeval.models.base import Damaged
 from tomeval.models.served.faults import Trouble, message_of, reason_of
 
 _LARGEST = 64 * 2**20  # bytes of a reply; llama.cpp's longest, a whole vocabulary, has half of it
-_ALWAYS = 1_000_000  # attempts: `pause` ends them
+_RETRIES = 100  # more than the SDK's own waits allow in ten minutes
 _CONNECT = 30.0  # seconds
 
 Answer = openai.AsyncAPIResponse[object]
@@ -58,7 +58,7 @@ class Sdk(openai.AsyncOpenAI):
             api_key=key or "none",
             base_url=base_url,
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
-            max_retries=_ALWAYS,
+            max_retries=_RETRIES,
             http_client=openai.DefaultAsyncHttpxClient(
                 follow_redirects=False,  # a redirect could carry the key elsewhere
                 trust_env=not nearby,
