@@ -1,4 +1,4 @@
-"""Servers that are ill: each fault is named in one error, soon, and one that passes costs nothing."""
+"""Servers that are ill: each fault is one error, soon, and one that passes costs nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ FAULTS = [
     Fault("404 model", status(404, "no such model"), "HTTP 404: no such model", False),
     Fault("400", status(400), "HTTP 400: a fault with 400", False),
     Fault("501", status(501), "HTTP 501", False),
-    Fault("redirect", status(307, Location="http://127.0.0.2:9/"), "redirects to .*not followed", 0),
+    Fault(
+        "redirect", status(307, Location="http://127.0.0.2:9/"), "redirects to .*not followed", 0
+    ),
     Fault("408", status(408), "HTTP 408"),
     Fault("429", status(429, retry_after_ms="20"), "HTTP 429: a fault"),
     Fault("429, days", status(429, Retry_After="864000"), "after 1 attempt .*HTTP 429", False),
@@ -178,23 +180,16 @@ def test_waits_grow_and_end_with_the_retry_budget(clock):
 def test_a_server_that_is_not_there_is_told_in_seconds_at_the_start(at_start, clock):
     with serving(lambda: FINE) as server:
         pass
-
-    async def later(model):
-        return await ask(model)
-
     model = OpenAIModel("toy", f"{server.url}/v1", OpenAIOptions(scoring="off"))
-    with pytest.raises((TomevalError, BackendError), match="ConnectError: .*is the server running"):
-        if at_start:
-            with_started(model, ask)
-        else:
-            asyncio.run(ask(model))
+    with pytest.raises((TomevalError, BackendError), match=r"ConnectError: .*is the server run"):
+        with_started(model, ask) if at_start else asyncio.run(ask(model))
     assert (sum(clock.slept) <= 5) is at_start
 
 
 def test_a_server_that_hangs_is_given_up_after_the_timeout(clock):
     over = threading.Event()
     with serving(lambda: over.wait(20) and FINE) as server:
-        with pytest.raises(TomevalError, match="no reply within 0.2 s"):
+        with pytest.raises(TomevalError, match=r"no reply within 0\.2 s"):
             with_model(server, ask, timeout=0.2, retry_budget=0)
         over.set()
 

@@ -7,6 +7,10 @@ import math
 
 import pytest
 from fake_server import FakeServer, FakeTime, ToyTokenizer, with_started
+from tomeval.models.served.http_patience import Timing
+from tomeval.models.served.logprob_top import complaint
+from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_fields import OpenAIOptions
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
@@ -16,11 +20,7 @@ from tomeval.models.base import (
     ScoreRequest,
     Unlisted,
 )
-from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget
-from tomeval.models.served.logprob_top import complaint
-from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_fields import OpenAIOptions
 
 CHAT = Prompt((Message("user", "Play."),))
 BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")

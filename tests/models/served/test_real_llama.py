@@ -17,10 +17,10 @@ import pytest
 from fake_server import with_started
 from live_server import running
 from tiny import SPECIALS, make_model
-
-from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest, Unlisted
 from tomeval.models.served.openai_api import OpenAIModel
 from tomeval.models.served.openai_fields import OpenAIOptions
+
+from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest, Unlisted
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,11 @@ import sys
 import pytest
 from fake_server import with_started
 from live_server import running
+from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_fields import OpenAIOptions
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest
-from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_fields import OpenAIOptions
 
 _NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate")
 for _module in _NEEDED:  # by name only: importing them all takes seconds

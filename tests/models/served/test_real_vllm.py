@@ -20,6 +20,8 @@ import pytest
 from fake_server import with_started
 from live_server import Between, running
 from support import dump
+from tomeval.models.served.openai_api import OpenAIModel
+from tomeval.models.served.openai_fields import OpenAIOptions
 
 import tomeval
 from tomeval.models.base import (
@@ -30,8 +32,6 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
-from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_fields import OpenAIOptions
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.compose import NAMED

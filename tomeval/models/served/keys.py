@@ -123,7 +123,7 @@ def check_host(url: str, variable: str) -> None:
     own = PROVIDERS.get(place.host, ())
     if variable in own and (place.scheme, place.port) == ("https", 443):
         return
-    if own and any(variable in names for names in PROVIDERS.values()):
+    if own and variable not in own and any(variable in names for names in PROVIDERS.values()):
         raise TomevalError(
             f"{variable} is the key of another provider and is never sent to {place}: put the key "
             f"of {place} into {own[0]}"
