@@ -256,7 +256,10 @@ def read_entries(entries: Any) -> list[tuple[bytes, float]]:
     """Read a list of ``{token, logprob, bytes}``; the bytes count where they are given."""
     if not isinstance(entries, list) or not entries:
         raise Unusable("no log-probs in the reply")
-    return [_entry(entry) for entry in entries]
+    likeliest = [_entry(entry) for entry in entries]
+    if fault := nonsense([value for _, value in likeliest]):
+        raise Unusable(fault)
+    return likeliest
 
 
 def _entry(entry: Any) -> tuple[bytes, float]:
@@ -270,8 +273,6 @@ def _entry(entry: Any) -> tuple[bytes, float]:
         raise Unusable(f"not the bytes of a token: {raw!r:.80}") from None
     if not is_number(value):
         raise Unusable(f"{value!r:.80} is not a log-prob (of {token!r})")
-    if value > ROUNDING:
-        raise Unusable(f"a log-prob is positive ({value}, of {token!r})")
     return text, value
 
 
