@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import Collection
 from contextvars import ContextVar
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_DOCUMENT = 30.0  # seconds for a server that is there to get ready
 _SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
 
 
@@ -44,27 +42,11 @@ class Answer(NamedTuple):
     sent: dict[str, Any]  # the request as the server took it, after mending
     # What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
     mended: dict[str, Any]
-    latency: float  # seconds of the attempt that succeeded
+    latency: float  # seconds with all attempts
     attempts: int
 
 
-@dataclass
-class _Call:
-    """One request under way."""
-
-    url: str
-    probing: bool
-    budget: float  # seconds after which it is not sent again
-    begun: float = 0.0  # when it was first sent, and last
-    sent: float = 0.0
-    attempts: int = 1
-
-    def spent(self) -> float:
-        """Return the seconds since it was first sent."""
-        return monotonic() - self.begun
-
-
-_CALL: ContextVar[_Call] = ContextVar("call")
+_BEGUN: ContextVar[float] = ContextVar("begun")  # when the request at hand was first sent
 
 
 class Client:
@@ -100,6 +82,7 @@ class Client:
         self._budget, self._price, self._omit = budget or Budget(), price, omit
         self._mends: dict[str, Mends] = {}
         self._sdk: Sdk | None = None
+        self.starting = False  # whether failures tell what a server can, and are not waited out
 
     async def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -122,12 +105,10 @@ class Client:
         )
 
     async def get(self, path: str) -> dict[str, Any]:
-        """Fetch a JSON document; raises as `post` with `probing` does."""
-        return (await self._send(path, None, True, min(_DOCUMENT, self.retry_budget))).data
+        """Fetch a JSON document; raises as `post` does."""
+        return (await self._send(path, None)).data
 
-    async def post(
-        self, path: str, body: dict[str, Any], *, tokens: int | None = None, probing: bool = False
-    ) -> Answer:
+    async def post(self, path: str, body: dict[str, Any], *, tokens: int | None = None) -> Answer:
         """Send a request and return the reply.
 
         Parameters
@@ -138,24 +119,20 @@ class Client:
         tokens : int, optional
             The most tokens that the call can use; None for a call that runs no model, which the
             caps do not count.
-        probing : bool
-            Whether a failure tells something: an internal error (500) is then tried twice only,
-            a server that is not there for a few seconds, and so is a web page.
 
         Raises
         ------
         Refused, TooLong, Unanswered, Damaged
             The server will not do it; the prompt is too long; no reply came within the retry
             budget; what came cannot be read.
-        TomevalError, BudgetExceeded
-            The key is refused or the account is empty, or this is no model server; the call would
-            pass a cap and was not sent.
+        Stopped, BudgetExceeded
+            The key is refused or the account is empty; the call would pass a cap and was not sent.
         """
         mends = self._mends.setdefault(path, Mends(self._omit))
         while True:
             sent, mended = mends.apply(body)
             try:
-                answer = await self._paid(path, sent, tokens, probing)
+                answer = await self._paid(path, sent, tokens)
             except Refused as refusal:
                 changes = mends.learn(sent, refusal)
                 if not changes:
@@ -165,15 +142,13 @@ class Client:
             else:
                 return answer._replace(mended=mended)
 
-    async def _paid(
-        self, path: str, body: dict[str, Any], tokens: int | None, probing: bool
-    ) -> Answer:
+    async def _paid(self, path: str, body: dict[str, Any], tokens: int | None) -> Answer:
         if tokens is None:
-            return await self._send(path, body, probing, self.retry_budget)
+            return await self._send(path, body)
         await self._budget.take(tokens, self._price)
         answer = None
         try:
-            answer = await self._send(path, body, probing, self.retry_budget)
+            answer = await self._send(path, body)
         finally:  # also when cancelled: the room must not be lost
             if answer is None:
                 self._budget.cancel(tokens, self._price)
@@ -181,60 +156,50 @@ class Client:
                 self._budget.settle(tokens, read_usage(answer.data), self._price)
         return answer
 
-    async def _send(
-        self, path: str, body: dict[str, Any] | None, probing: bool, budget: float
-    ) -> Answer:
+    async def _send(self, path: str, body: dict[str, Any] | None) -> Answer:
         """Send a request, or fetch a document without a body, in its turn."""
         if self._sdk is None:
             self._sdk = self._open()
-        call = _Call(self._url(path), probing, budget)
+        root = self.base_url.removesuffix("/v1")
+        url = root + path if path.startswith("/") else f"{self.base_url}/{path}"
         with self.patience.watch():
             async with self._places:
                 self.patience.told.check()
-                content = await self._ask(self._sdk, call, body)
+                begun = monotonic()
+                before = _BEGUN.set(begun)
+                try:
+                    # A reply that trickles in keeps to the time of every single piece.
+                    async with asyncio.timeout(self.retry_budget + 2 * self._timeout):
+                        reply = await self._sdk.send(url, body)
+                except Trouble as trouble:
+                    raise self._error(url, trouble) from None
+                except TimeoutError:
+                    slow = Trouble(f"no whole reply within {monotonic() - begun:.0f} s")
+                    raise self._error(url, slow) from None
+                finally:
+                    _BEGUN.reset(before)
         self.patience.told.replied(monotonic())
-        data = self._read(call.url, content, document=body is None)
-        return Answer(data, body or {}, {}, monotonic() - call.sent, call.attempts)
+        data = self._read(url, reply.http_response.content, document=body is None)
+        return Answer(data, body or {}, {}, monotonic() - begun, reply.retries_taken + 1)
 
-    async def _ask(self, sdk: Sdk, call: _Call, body: dict[str, Any] | None) -> bytes:
-        """Return the body of the reply."""
-        call.begun = call.sent = monotonic()
-        before = _CALL.set(call)
-        try:
-            # A reply that trickles in keeps to the time of every single piece.
-            async with asyncio.timeout(call.budget + 2 * self._timeout):
-                return (await sdk.send(call.url, body)).http_response.content
-        except Trouble as trouble:
-            raise self._error(call, trouble) from None
-        except TimeoutError:
-            slow = Trouble(f"no whole reply within {call.spent():.0f} s")
-            raise self._error(call, slow) from None
-        finally:
-            _CALL.reset(before)
-
-    async def _pause(self, trouble: Trouble, wait: float, attempts: int) -> None:
+    async def _pause(self, trouble: Trouble, wait: float) -> None:
         """Wait before the SDK sends a request again; raise `trouble` if it is not to."""
-        call = _CALL.get()
-        call.attempts = attempts
-        budget = call.budget
-        if call.probing:
+        budget = self.retry_budget
+        if self.starting:
             budget = min(budget, startup_patience(trouble))
-        if call.spent() + wait > budget or error_of(call.url, trouble, ""):
+        if monotonic() - _BEGUN.get() + wait > budget or error_of("", trouble, ""):
             raise trouble
         await self.patience.wait(str(trouble), wait)
-        call.attempts, call.sent = attempts + 1, monotonic()
 
-    def _error(self, call: _Call, trouble: Trouble) -> Exception:
+    def _error(self, url: str, trouble: Trouble) -> Exception:
         """Return the error of a request that got no reply."""
-        lasting = error_of(call.url, trouble, self._key_note())
+        lasting = error_of(url, trouble, self._key_note())
         if lasting is not None:
             return lasting
-        seen = f"{call.attempts} attempt{'s' * (call.attempts > 1)} in {call.spent():.0f} s"
-        if call.probing and trouble.status == 500:
-            return Refused(call.url, 500, trouble.message)
-        return Unanswered(
-            f"{call.url}: no reply after {seen} (retry budget {call.budget:.0f} s); last: {trouble}"
-        )
+        if self.starting and trouble.status == 500:
+            return Refused(url, 500, trouble.message)
+        spent = f"{monotonic() - _BEGUN.get():.0f} s (retry budget {self.retry_budget:.0f} s)"
+        return Unanswered(f"{url}: no reply within {spent}; last: {trouble}")
 
     def _key_note(self) -> str:
         """Say which key was sent."""
@@ -259,10 +224,6 @@ class Client:
         if "error" in data and TooLong.is_said_in(text):
             raise TooLong(url, self._clean(message_of(text)))
         return data
-
-    def _url(self, path: str) -> str:
-        root = self.base_url.removesuffix("/v1")
-        return root + path if path.startswith("/") else f"{self.base_url}/{path}"
 
     def _clean(self, text: str) -> str:
         """Return a text without the key, as it is or as JSON has it."""

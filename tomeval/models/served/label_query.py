@@ -28,7 +28,6 @@ class Query:
     requests: Requests  # how the model is asked
     request: ScoreRequest
     tokens: int = 0  # the most tokens that one request can use, for the caps
-    probing: bool = False  # whether this is the self-test
     # What came together, as `Scores` keeps it; latency is the sum over requests.
     usage: Usage = field(default_factory=Usage)
     latency: float = 0.0
@@ -36,8 +35,7 @@ class Query:
 
     async def run(self, path: str, body: dict[str, Any], prompts: int = 1) -> dict[str, Any]:
         """Send a request that runs the model for one token per prompt, and return the reply."""
-        tokens = self.tokens * prompts
-        answer = await self.client.post(path, body, tokens=tokens, probing=self.probing)
+        answer = await self.client.post(path, body, tokens=self.tokens * prompts)
         self.usage = total_usage([self.usage, read_usage(answer.data) or Usage()])
         self.latency += answer.latency
         self.details["requests"] = self.details.get("requests", 0) + 1
@@ -48,7 +46,7 @@ class Query:
 
     async def ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send a request that runs no model, and return the reply."""
-        return (await self.client.post(path, body, probing=self.probing)).data
+        return (await self.client.post(path, body)).data
 
     def noted(self, prompt: Sequence[int], joint: Sequence[Sequence[int]]) -> LabelQuery:
         """Return the labels split from the prompt; keep how they were tokenised."""

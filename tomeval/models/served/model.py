@@ -137,6 +137,7 @@ class OpenAIModel(Model):
         ask = self._requests
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
+        self._client.starting = True
         try:
             self.revision, ask.kind, self._context = await describe(self._client, ask.model)
             first = await self._ask_first()
@@ -147,6 +148,8 @@ class OpenAIModel(Model):
             await self._find_route()
         except BackendError as error:
             raise TomevalError(f"{self._said} failed its start-up test: {error}") from None
+        finally:
+            self._client.starting = False
         self._hold_answers()
         self.capabilities = Capabilities(
             score=self.route is not None,
@@ -201,14 +204,15 @@ class OpenAIModel(Model):
         """Return the longest sequence in tokens, if the server tells; see `Model`."""
         return self._context
 
-    async def _generate(self, request: GenerateRequest, *, probing: bool = False) -> Reply:
+    async def _generate(self, request: GenerateRequest) -> Reply:
         prompt = self._requests.shown(request.prompt)
         # What is asked at the start needs no room for thinking.
-        room = 0 if probing else self._room(prompt, request.sampling.max_tokens)
+        starting = self._client.starting
+        room = 0 if starting else self._room(prompt, request.sampling.max_tokens)
         path, body = self._requests.generation(request, prompt, room)
         most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
         try:
-            answer = await self._client.post(path, body, tokens=most, probing=probing)
+            answer = await self._client.post(path, body, tokens=most)
         except Refused as refusal:
             # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
             if not refusal.filtered and not _CUT.search(refusal.message):
@@ -223,12 +227,11 @@ class OpenAIModel(Model):
         self._cuts.note(request.group, plain_text(prompt), reply.usage.prompt)
         return reply
 
-    async def _score(self, request: ScoreRequest, route: Route, probing: bool = False) -> Scores:
+    async def _score(self, request: ScoreRequest, route: Route) -> Scores:
         prompt = self._requests.shown(request.prompt)
         query = Query(
             *(self._client, self._requests, replace(request, prompt=prompt)),
             tokens=self._prompt_tokens(prompt) + 1 + max(map(len, request.labels)),
-            probing=probing,
         )
         logprobs = await route.score(query)
         if fault := nonsense(logprobs):
@@ -284,8 +287,7 @@ class OpenAIModel(Model):
         return reply
 
     async def _probe(self) -> Reply:
-        work = self._client.patience.insist
-        return await work(lambda: self._generate(_QUESTION, probing=True))
+        return await self._client.patience.insist(lambda: self._generate(_QUESTION))
 
     async def _find_route(self) -> None:
         """Find the first way to score labels that gives numbers."""
@@ -297,7 +299,7 @@ class OpenAIModel(Model):
                 if self.options.routes and route.name not in self.options.routes:
                     continue
                 try:
-                    await self._score(_LABELS, route, probing=True)
+                    await self._score(_LABELS, route)
                 except Unlisted:  # a model may name none of these letters, and later others
                     pass
                 except (Refused, Unusable) as error:

@@ -20,7 +20,7 @@ _RETRIES = 100  # more than the SDK's own waits allow in ten minutes
 _CONNECT = 30.0  # seconds
 
 Answer = openai.AsyncAPIResponse[object]
-Pause = Callable[[Trouble, float, int], Awaitable[None]]
+Pause = Callable[[Trouble, float], Awaitable[None]]
 
 
 class Sdk(openai.AsyncOpenAI):
@@ -35,8 +35,8 @@ class Sdk(openai.AsyncOpenAI):
     nearby : bool
         Whether the server is on this machine, which no proxy can reach.
     pause : callable
-        Called with what came in place of a reply, the seconds that the SDK would wait before the
-        next attempt, and the number of attempts so far; it waits, or raises to end them.
+        Called with what came in place of a reply and the seconds before the next attempt; it waits,
+        or raises to end them.
     clean : callable
         Takes the key out of a text; servers repeat it in error messages.
     """
@@ -94,7 +94,7 @@ class Sdk(openai.AsyncOpenAI):
     ) -> None:
         headers = None if response is None else response.headers
         wait = self._calculate_retry_timeout(max_retries - retries_taken, options, headers)
-        await self._pause(self._trouble(response, sys.exception()), wait, retries_taken + 1)
+        await self._pause(self._trouble(response, sys.exception()), wait)
 
     def _trouble(self, response: Any, error: BaseException | None) -> Trouble:
         """Return what came in place of a reply: an error reply, or an error of the connection."""
