@@ -61,7 +61,8 @@ def test_the_sdk_is_loaded_by_the_first_request_alone(arguments, tmp_path):
     script = (
         "import sys\nfrom typer.testing import CliRunner\n"
         f"from tomeval.cli.app import app\nargs = [{arguments}]\n"
-        "result = CliRunner().invoke(app, args)\nassert result.exit_code == 0, result.output\nprint('openai' in sys.modules)"
+        "result = CliRunner().invoke(app, args)\nassert result.exit_code == 0, result.output\n"
+        "print('openai' in sys.modules)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

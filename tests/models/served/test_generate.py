@@ -207,10 +207,9 @@ def test_a_prefill_is_continued_by_the_server():
     assert sent(server)["add_generation_prompt"] is False
 
 
-@pytest.mark.parametrize("prefill", ["auto", "continue"])
-def test_a_server_that_cannot_continue_a_prefill_says_so(prefill):
+def test_a_prefill_that_must_go_and_has_nothing_instead_is_an_error():
     with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill='omit'"):
-        generate(server, request(PREFILLED), prefill=prefill)
+        generate(server, request(PREFILLED))
 
 
 INSTEAD = Prompt(
@@ -391,13 +390,6 @@ def test_hosted_apis_are_sent_what_changes_something(monkeypatch):
     with FakeServer("plain") as server:
         reply = generate(server, request(top_p=0.9))
     assert reply.details["sent"] == {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256, "seed": 7}
-
-
-def test_a_prefill_that_the_server_does_not_take_is_an_error():
-    with FakeServer("vllm") as server:
-        server.reject = {"continue_final_message": "Unexpected field continue_final_message"}
-        with pytest.raises(TomevalError, match=r"api='completions' or prefill='omit'"):
-            generate(server, request(PREFILLED), tokenizer=ToyTokenizer())
 
 
 def test_thinking_is_switched_by_the_template():

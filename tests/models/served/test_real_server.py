@@ -92,7 +92,7 @@ def test_a_prefill_is_refused_with_a_remedy_and_can_be_left_out(served):
     begun = GenerateRequest(
         Prompt(PROMPT.messages, prefill="Answer:"), Sampling(max_tokens=4), seed=1
     )
-    with pytest.raises(TomevalError, match="does not go on from a begun answer"):
+    with pytest.raises(TomevalError, match="not known to go on from a begun answer"):
         with_model(served, lambda model: model.generate(begun))
     reply = with_model(served, lambda model: model.generate(begun), prefill="omit")
     assert reply.details["prefill"] == "omitted"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -48,20 +48,12 @@ class Query:
         """Send a request that runs no model, and return the reply."""
         return (await self.client.post(path, body)).data
 
-    def noted(self, prompt: Sequence[int], joint: Sequence[Sequence[int]]) -> LabelQuery:
-        """Return the labels split from the prompt; keep how they were tokenised."""
-        return self._noted(split_labels(prompt, joint, self.request.labels))
-
-    def _noted(self, labels: LabelQuery) -> LabelQuery:
+    def noted(self, labels: LabelQuery) -> LabelQuery:
+        """Keep how the labels were tokenised."""
         self.details["label_ids"] = [list(ids) for ids in labels.sequences]
         if labels.backoff:
             self.details["backoff"] = labels.backoff
         return labels
-
-    def encoded(self) -> LabelQuery | None:
-        """Return prompt and labels in the ids of the tokenizer at hand, if there is one."""
-        codec = self.requests.codec
-        return None if codec is None else self._noted(codec.label_query(self.request))
 
     def texts(self, rendered: str | None) -> list[str]:
         """Return the labels as texts that continue the prompt, see `label_texts`."""
@@ -78,8 +70,8 @@ async def split(query: Query) -> LabelQuery:
     SGLang): it renders the conversation, its text is taken back, and every label is tokenised
     together with that text. `Unusable` if the text does not give the same tokens again.
     """
-    if (encoded := query.encoded()) is not None:
-        return encoded
+    if query.requests.codec is not None:
+        return query.noted(query.requests.codec.label_query(query.request))
     prompt, model = query.request.prompt, {"model": query.requests.model}
     if query.requests.chat:
         fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
@@ -101,7 +93,7 @@ async def split(query: Query) -> LabelQuery:
             "for the text of its tokens"
         )
     query.details["tokenizer"] = "server"
-    return query.noted(ids, joint)
+    return query.noted(split_labels(ids, joint, query.request.labels))
 
 
 async def server_ids(query: Query, **fields: Any) -> list[int]:

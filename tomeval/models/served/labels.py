@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from tomeval.models.base import Unlisted, Unusable
-from tomeval.models.local.tasks import LabelQuery, exclusive
+from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
 from tomeval.models.served.label_query import NO_THINKING, Query, server_ids, split, together
 from tomeval.models.served.prompts import chat_fields, messages_of, plain_text
 from tomeval.models.served.replies import dig
@@ -122,7 +122,7 @@ class LlamaCpp(_ByToken):
         how = {"add_special": True, "parse_special": True}
         texts = [text + label for label in ["", *query.texts(rendered)]]
         ids = await together(server_ids(query, content=each, **how) for each in texts)
-        return query.noted(ids[0], ids[1:])
+        return query.noted(split_labels(ids[0], ids[1:], query.request.labels))
 
     async def next_tokens(
         self, query: Query, contexts: list[Ids], wanted: list[Ids]

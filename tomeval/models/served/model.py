@@ -171,14 +171,11 @@ class OpenAIModel(Model):
     async def generate(self, request: GenerateRequest) -> Reply:
         """Generate one reply, see `Model.generate`.
 
-        Raises `BackendError` if no readable reply came within the retry budget, `TomevalError` if
-        the server cannot do what was asked, such as go on from a prefill, `ContextExceeded` if the
-        prompt is too long, and `BudgetExceeded`, without a call, if that would pass a cap.
+        Raises `BackendError` if no readable reply came within the retry budget, `TomevalError` for
+        a prefill that must go and has nothing instead, `ContextExceeded` if the prompt is too long,
+        and `BudgetExceeded`, without a call, if that would pass a cap.
         """
-        try:
-            return await self._client.patience.insist(lambda: self._generate(request))
-        except Refused as refusal:
-            raise self._requests.explained(refusal, request.prompt) from None
+        return await self._client.patience.insist(lambda: self._generate(request))
 
     async def score(self, request: ScoreRequest) -> Scores:
         """Score labels by the route that `start` found, see `Model.score`.
@@ -189,11 +186,7 @@ class OpenAIModel(Model):
         """
         if (route := self.route) is None:
             raise TomevalError(f"{self.name}: {self._unscored}")
-        try:
-            return await self._client.patience.insist(lambda: self._score(request, route))
-        except Refused as refusal:
-            shown = self._requests.shown(request.prompt)
-            raise self._requests.explained(refusal, shown) from None
+        return await self._client.patience.insist(lambda: self._score(request, route))
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens; None without a tokenizer."""

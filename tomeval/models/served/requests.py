@@ -8,7 +8,6 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, Prompt
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.served.faults import Refused
 from tomeval.models.served.fields import (
     CHOICE_FORMS,
     SCHEMA,
@@ -99,17 +98,8 @@ class Requests:
         if not prompt.prefill or not self.chat or not self.omits_prefill:
             return prompt
         if self.options.prefill == "auto" and not prompt.instead:
-            raise TomevalError(self._no_prefill("it begins a new answer"))
+            raise TomevalError(
+                f"{self.name}: this server is not known to go on from a begun answer (prefill); "
+                "use api='completions', prefill='continue' or prefill='omit'"
+            )
         return without_prefill(prompt)
-
-    def explained(self, refusal: Refused, prompt: Prompt) -> Exception:
-        """Return the error to raise for a refusal: a clear one if a prefill is the reason."""
-        if not prompt.prefill or not self.chat or "continue_final_message" not in refusal.message:
-            return refusal
-        return TomevalError(self._no_prefill(str(refusal)))
-
-    def _no_prefill(self, why: str) -> str:
-        return (
-            f"{self.name}: this server does not go on from a begun answer (prefill): {why}; "
-            "use api='completions' or prefill='omit'"
-        )
