@@ -55,7 +55,7 @@ BACKENDS = {
         "a causal language model from the Hugging Face Hub or a folder",
     ),
     "openai": Backend(
-        "tomeval.models.served.model:open_server",
+        "tomeval.models.served.opening:open_server",
         "openai:MODEL@BASE_URL",
         served=True,
         about="any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, hosted APIs",

@@ -20,7 +20,8 @@ from tomeval.models.base import (
     Usage,
 )
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.models.served.model import OpenAIModel, open_server
+from tomeval.models.served.model import OpenAIModel
+from tomeval.models.served.opening import open_server
 from tomeval.models.served.options import OpenAIOptions
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))

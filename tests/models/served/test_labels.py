@@ -16,10 +16,11 @@ from tomeval.models.base import (
     Unlisted,
     Unusable,
 )
-from tomeval.models.served.labels import _in_order, match, nonsense, read_entries
+from tomeval.models.served.labels import _in_order
 from tomeval.models.served.limits import Budget
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.served.top_tokens import match, nonsense, read_entries
 
 CHAT = Prompt((Message("user", "Play."),))
 BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")

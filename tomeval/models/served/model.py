@@ -5,13 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extras import LOCAL, need
 from tomeval.core.thinking import marks_thinking
 from tomeval.models.base import (
     BackendError,
@@ -19,7 +16,6 @@ from tomeval.models.base import (
     GenerateRequest,
     Message,
     Model,
-    Opening,
     Prompt,
     Reply,
     Sampling,
@@ -30,8 +26,6 @@ from tomeval.models.base import (
     Usage,
     thinking_room,
 )
-from tomeval.models.likely import likely
-from tomeval.models.local.load import why_not_loaded
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.ability import describe
 from tomeval.models.served.client import Client
@@ -39,12 +33,13 @@ from tomeval.models.served.cuts import Cuts
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.fields import OLLAMA
 from tomeval.models.served.label_query import Query
-from tomeval.models.served.labels import Route, all_routes, nonsense
+from tomeval.models.served.labels import Route, all_routes
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
 from tomeval.models.served.options import OpenAIOptions
 from tomeval.models.served.prompts import omission, plain_text
 from tomeval.models.served.replies import read_reply
-from tomeval.models.served.requests import Requests
+from tomeval.models.served.requests import Requests, load_tokenizer
+from tomeval.models.served.top_tokens import nonsense
 from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
@@ -53,7 +48,6 @@ LOW_MASS = 0.5
 """Label mass below which scores are flagged: the model would mostly say something else."""
 
 _CUT = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
-_NAME = re.compile(r"(?:openai:)?(?P<model>.+)@(?P<url>https?://.+)")
 _LEGS = "How many legs do two cats and a hen have together? Reply with the number."
 # Easy, so that only a model that always thinks thinks. The reply shows which API there is, which
 # fields are refused and whether the model thinks.
@@ -319,38 +313,3 @@ class OpenAIModel(Model):
             logger.warning(
                 "%s: structured = 'auto': answers are not held to a form: %s", self._said, why
             )
-
-
-def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
-    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
-    try:
-        return transformers.AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        reason = why_not_loaded(name, error)
-        raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None
-
-
-def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:
-    """Open ``openai:MODEL@BASE_URL``; files among the options may be relative to the experiment.
-
-    Raises `TomevalError` for a name without base URL or a wrong option.
-    """
-    named = _NAME.fullmatch(name)
-    if named is None:
-        raise TomevalError(
-            f"{name!r} is not openai:MODEL@BASE_URL, such as "
-            f"{likely(name) or 'openai:my-model@http://127.0.0.1:8000/v1'}"
-        )
-    options = {"scoring": "required" if opening.scores else "off", **options}
-    for key in ("prices", "tokenizer"):
-        path = (opening.base or Path()) / str(options.get(key, ""))
-        if key in options and path.exists():
-            options[key] = str(path)
-    return OpenAIModel(
-        named["model"],
-        named["url"],
-        OpenAIOptions.of(options),
-        budget=opening.budget,
-        waiting=opening.waiting,
-    )

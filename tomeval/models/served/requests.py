@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.extras import LOCAL, need
 from tomeval.models.base import GenerateRequest, Prompt
+from tomeval.models.local.load import why_not_loaded
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.fields import (
     CHOICE_FORMS,
@@ -103,3 +105,13 @@ class Requests:
                 "use api='completions', prefill='continue' or prefill='omit'"
             )
         return without_prefill(prompt)
+
+
+def load_tokenizer(name: str) -> Any:
+    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
+    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
+    try:
+        return transformers.AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = why_not_loaded(name, error)
+        raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None
