@@ -16,6 +16,7 @@ from tomeval.models.served.client import Client
 from tomeval.models.served.faults import Refused, ServerGone
 from tomeval.models.served.keys import check_url
 from tomeval.models.served.limits import Budget, BudgetExceeded
+from tomeval.models.served.options import OpenAIOptions
 from tomeval.models.waiting import Waiting
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -25,11 +26,16 @@ BODY = {"model": "toy", "messages": [{"role": "user", "content": "hi"}], "max_to
 PATH = "chat/completions"
 
 
+def client_of(server, budget=None, waiting=None, **options):
+    options = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
+    return Client(server.url, options, budget=budget, waiting=waiting)
+
+
 def post(server, body=BODY, *, count=1, tokens=None, **options):
     """Send equal requests at the same time; return the last answer."""
 
     async def run():
-        client = Client(server.url, key_env="NO_SUCH_KEY", **options)
+        client = client_of(server, **options)
         try:
             asked = (client.post(PATH, body, tokens=tokens) for _ in range(count))
             return (await asyncio.gather(*asked))[-1]
@@ -78,7 +84,7 @@ def test_a_plain_request_takes_one_attempt():
 
 def test_max_tokens_is_renamed_once_and_for_all(caplog):
     async def run():
-        client = Client(server.url, key_env="NO_SUCH_KEY")
+        client = client_of(server)
         first, second = await client.post(PATH, BODY), await client.post(PATH, BODY)
         await client.close()
         return first, second
@@ -197,7 +203,7 @@ def test_a_base_url_with_a_secret_is_refused_without_repeating_it():
 def test_a_key_with_a_line_break_inside_is_refused_without_repeating_it(monkeypatch):
     monkeypatch.setenv("BAD_KEY", "sk-one\nsk-two")
     with pytest.raises(TomevalError, match="BAD_KEY") as raised:
-        Client("http://127.0.0.1:1/v1", key_env="BAD_KEY")
+        Client("http://127.0.0.1:1/v1", OpenAIOptions(key_env="BAD_KEY"))
     assert "sk-" not in str(raised.value)
 
 
@@ -205,7 +211,7 @@ def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
     told = Waiting(shown="field")
 
     async def ask():
-        client = Client(server.url, waiting=told, key_env="NO_SUCH_KEY")
+        client = client_of(server, waiting=told)
         work = asyncio.create_task(client.post(PATH, BODY))
         while not told.line():
             await asyncio.sleep(0.01)
@@ -227,7 +233,7 @@ def test_a_second_run_of_the_event_loop_can_use_a_client_that_was_closed():
 
     async def ask():
         nonlocal client
-        client = client or Client(server.url, key_env="NO_SUCH_KEY", concurrency=1)
+        client = client or client_of(server, concurrency=1)
         await asyncio.gather(*(client.post(PATH, BODY) for _ in range(3)))
         await client.close()
 

@@ -15,6 +15,7 @@ from tomeval.models import open_model
 from tomeval.models.base import Stopped
 from tomeval.models.served.client import Client
 from tomeval.models.served.keys import check_key_name, read_key
+from tomeval.models.served.options import OpenAIOptions
 
 HOST = "https://llm.example.org/v1"
 KEY = "sk-canary-0123456789"
@@ -180,7 +181,7 @@ def test_nothing_of_the_environment_goes_to_another_host(monkeypatch):
     with Listener(lambda _: chat("J")) as server:
 
         async def ask():
-            client = Client(f"{server.url}/v1")
+            client = Client(f"{server.url}/v1", OpenAIOptions())
             await client.get("models")
             await client.post("chat/completions", {"model": "m"})
             await client.close()
@@ -196,7 +197,7 @@ def test_a_refusal_for_want_of_a_key_says_how_to_name_it(monkeypatch):
     """A server with a key of its own, such as vLLM's, whose variable nobody has named."""
     monkeypatch.setenv("VLLM_API_KEY", KEY)
     with Listener(lambda _: (401, {}, "no")) as server:
-        client = Client(f"{server.url}/v1")
+        client = Client(f"{server.url}/v1", OpenAIOptions())
 
         async def ask():
             try:
@@ -217,7 +218,7 @@ def test_a_redirect_is_told_and_not_followed(status):
         moved = {"Location": f"{other.url}/v1/models"}
         with Listener(lambda _: (status, moved, "")) as server:
             with trusting([f"{server.url}=OPENAI_API_KEY"]):
-                client = Client(f"{server.url}/v1")
+                client = Client(f"{server.url}/v1", OpenAIOptions())
 
             async def ask():
                 try:

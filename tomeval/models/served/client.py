@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Collection
 from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +23,7 @@ from tomeval.models.served.faults import (
 from tomeval.models.served.keys import check_url, is_loopback, read_key
 from tomeval.models.served.limits import Budget, Price, read_usage
 from tomeval.models.served.mends import Mends
+from tomeval.models.served.options import OpenAIOptions
 from tomeval.models.served.patience import Patience, startup_patience
 from tomeval.models.waiting import Waiting
 
@@ -52,37 +52,31 @@ _BEGUN: ContextVar[float] = ContextVar("begun")  # when the request at hand was 
 class Client:
     """One server. Paths that begin with a slash count from its root, others from the base URL.
 
-    Options are as in `ServedOptions`. A key is sent to confirmed hosts only, see `keys.read_key`,
-    and never along with a redirect, which counts as a refusal. `budget` holds caps, on what calls
-    cost by `price`; `omit` names fields that are never sent; `waiting` is told how the server is
-    waited for.
+    A key is sent to confirmed hosts only, see `keys.read_key`, and never along with a redirect,
+    which counts as a refusal. `budget` holds caps, on what calls cost by `price`; `waiting` is told
+    how the server is waited for.
     """
 
     def __init__(
         self,
         base_url: str,
+        options: OpenAIOptions,
         *,
-        key_env: str | None = None,
-        concurrency: int = 16,
-        timeout: float = 300.0,
-        retry_budget: float = 600.0,
         budget: Budget | None = None,
         price: Price | None = None,
-        omit: Collection[str] = (),
         waiting: Waiting | None = None,
     ) -> None:
         self.base_url = check_url(base_url)
-        self.retry_budget = retry_budget
+        self.options = options
         told = waiting or Waiting()
-        told.patience, told.at_a_time = timeout, concurrency
-        self.patience = Patience(self.base_url, retry_budget, told)
-        self._key_env, self._key = read_key(self.base_url, key_env)
+        told.patience, told.at_a_time = options.timeout, options.concurrency
+        self.patience = Patience(self.base_url, options.retry_budget, told)
+        self.starting = False  # whether failures tell what a server can, and are not waited out
+        self._key_env, self._key = read_key(self.base_url, options.key_env)
         self._secret = self._key if len(self._key) >= _SECRET_LENGTH else ""
-        self._timeout, self._concurrency = timeout, concurrency
-        self._budget, self._price, self._omit = budget or Budget(), price, omit
+        self._budget, self._price = budget or Budget(), price
         self._mends: dict[str, Mends] = {}
         self._sdk: Sdk | None = None
-        self.starting = False  # whether failures tell what a server can, and are not waited out
 
     async def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -94,11 +88,11 @@ class Client:
         """Load the SDK, which takes a second, with the first request."""
         from tomeval.models.served.sdk import Sdk
 
-        self._places = asyncio.Semaphore(self._concurrency)
+        self._places = asyncio.Semaphore(self.options.concurrency)
         nearby = is_loopback(urlsplit(self.base_url).hostname or "")
         return Sdk(
             *(self.base_url, self._key),
-            timeout=self._timeout,
+            timeout=self.options.timeout,
             nearby=nearby,
             pause=self._pause,
             clean=self._clean,
@@ -128,7 +122,7 @@ class Client:
         Stopped, BudgetExceeded
             The key is refused or the account is empty; the call would pass a cap and was not sent.
         """
-        mends = self._mends.setdefault(path, Mends(self._omit))
+        mends = self._mends.setdefault(path, Mends(self.options.omit))
         while True:
             sent, mended = mends.apply(body)
             try:
@@ -162,6 +156,7 @@ class Client:
             self._sdk = self._open()
         root = self.base_url.removesuffix("/v1")
         url = root + path if path.startswith("/") else f"{self.base_url}/{path}"
+        longest = self.options.retry_budget + 2 * self.options.timeout
         with self.patience.watch():
             async with self._places:
                 self.patience.told.check()
@@ -169,7 +164,7 @@ class Client:
                 before = _BEGUN.set(begun)
                 try:
                     # A reply that trickles in keeps to the time of every single piece.
-                    async with asyncio.timeout(self.retry_budget + 2 * self._timeout):
+                    async with asyncio.timeout(longest):
                         reply = await self._sdk.send(url, body)
                 except Trouble as trouble:
                     raise self._error(url, trouble) from None
@@ -184,7 +179,7 @@ class Client:
 
     async def _pause(self, trouble: Trouble, wait: float) -> None:
         """Wait before the SDK sends a request again; raise `trouble` if it is not to."""
-        budget = self.retry_budget
+        budget = self.options.retry_budget
         if self.starting:
             budget = min(budget, startup_patience(trouble))
         if monotonic() - _BEGUN.get() + wait > budget or error_of("", trouble, ""):
@@ -198,7 +193,9 @@ class Client:
             return lasting
         if self.starting and trouble.status == 500:
             return Refused(url, 500, trouble.message)
-        spent = f"{monotonic() - _BEGUN.get():.0f} s (retry budget {self.retry_budget:.0f} s)"
+        spent = (
+            f"{monotonic() - _BEGUN.get():.0f} s (retry budget {self.options.retry_budget:.0f} s)"
+        )
         return Unanswered(f"{url}: no reply within {spent}; last: {trouble}")
 
     def _key_note(self) -> str:

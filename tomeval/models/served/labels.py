@@ -6,17 +6,22 @@ server left out.
 
 from __future__ import annotations
 
+import logging
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tomeval.models.base import Unusable
+from tomeval.models.base import Unlisted, Unusable
 from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
+from tomeval.models.served.faults import Refused
 from tomeval.models.served.label_query import NO_THINKING, Query, server_ids, split, together
 from tomeval.models.served.prompts import chat_fields, messages_of, plain_text
 from tomeval.models.served.replies import dig
 from tomeval.models.served.requests import CHAT, COMPLETIONS
 from tomeval.models.served.top_tokens import is_number, match, read_entries
+
+logger = logging.getLogger(__name__)
 
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 
@@ -205,6 +210,27 @@ def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
     """Return the routes to try, the most exact first; fewer top tokens where many are refused."""
     counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
     return [VllmTokenIds(), Echo(), LlamaCpp(), *(TopK(chat, count) for count in counts)]
+
+
+async def first_route(
+    routes: list[Route], score: Callable[[Route], Awaitable[object]]
+) -> tuple[Route | None, str]:
+    """Return the first route by which a test can be scored, and why those before it are not used.
+
+    Errors that say nothing of a route, such as a server that does not answer, are passed on.
+    """
+    faults = ""
+    for route in routes:
+        try:
+            await score(route)
+        except Unlisted:  # a model may name none of the test's letters, and later others
+            pass
+        except (Refused, Unusable) as error:
+            faults += f"{route.name}: {error}\n"
+            logger.info("no log-probs by route %s: %s", route.name, error)
+            continue
+        return route, faults
+    return None, faults.rstrip()
 
 
 def _likeliest(reply: dict[str, Any]) -> tuple[dict[int, float], Any]:

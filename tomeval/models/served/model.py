@@ -21,7 +21,6 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
     Scores,
-    Unlisted,
     Unusable,
     Usage,
     thinking_room,
@@ -33,7 +32,7 @@ from tomeval.models.served.cuts import Cuts
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.fields import OLLAMA
 from tomeval.models.served.label_query import Query
-from tomeval.models.served.labels import Route, all_routes
+from tomeval.models.served.labels import Route, all_routes, first_route
 from tomeval.models.served.limits import Budget, Price, estimate_tokens, price_of
 from tomeval.models.served.options import OpenAIOptions
 from tomeval.models.served.prompts import omission, plain_text
@@ -94,15 +93,7 @@ class OpenAIModel(Model):
         self._context: int | None = None
         self._price: Price | None = price_of(model, self.options.prices)
         self._client = Client(
-            base_url,
-            key_env=self.options.key_env,
-            concurrency=self.options.concurrency,
-            timeout=self.options.timeout,
-            retry_budget=self.options.retry_budget,
-            budget=budget,
-            price=self._price,
-            waiting=waiting,
-            omit=self.options.omit,
+            base_url, self.options, budget=budget, price=self._price, waiting=waiting
         )
         self.name = f"openai:{model}@{self._client.base_url}"
         self._said = self._client.patience.told.model or f"openai:{model}"  # in notes
@@ -277,29 +268,17 @@ class OpenAIModel(Model):
         return await self._client.patience.insist(lambda: self._generate(_QUESTION))
 
     async def _find_route(self) -> None:
-        """Find the first way to score labels that gives numbers."""
-        self.route, faults = None, {"": "scoring='off'"}
+        """Find the way to score labels; `_unscored` says why there is none."""
+        self.route, faults = None, "scoring='off'"
         if self.options.scoring != "off":
-            faults = {}
-            chat, count = self._requests.chat, self.options.top_logprobs
-            for route in all_routes(chat=chat, top_logprobs=count):
-                if self.options.routes and route.name not in self.options.routes:
-                    continue
-                try:
-                    await self._score(_LABELS, route)
-                except Unlisted:  # a model may name none of these letters, and later others
-                    pass
-                except (Refused, Unusable) as error:
-                    faults[route.name] = str(error)
-                    logger.info("no log-probs by route %s: %s", route.name, error)
-                    continue
-                self.route = route
-                break
+            chat, count, named = self._requests.chat, self.options.top_logprobs, self.options.routes
+            routes = all_routes(chat=chat, top_logprobs=count)
+            wanted = [route for route in routes if not named or route.name in named]
+            self.route, faults = await first_route(wanted, lambda r: self._score(_LABELS, r))
         self._requests.renders = self.route is not None and not self.route.on_chat
         self._unscored = (
             "labels cannot be scored: leave LM and Social LM out, or ask a server that gives "
-            "log-probabilities, such as vLLM, SGLang or llama.cpp\n"
-            + "\n".join(f"{name}: {fault}".removeprefix(": ") for name, fault in faults.items())
+            f"log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
         )
 
     def _hold_answers(self) -> None:
