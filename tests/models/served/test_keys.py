@@ -102,7 +102,13 @@ def test_a_host_that_is_not_confirmed_is_refused_with_the_remedy(url, named):
 
 @pytest.mark.parametrize(
     "url",
-    ["https://api.opena\u0131.com/v1", "https://api.openai.com\\@example.org/v1", "https://a%2eb"],
+    [
+        "https://api.opena\u0131.com/v1",
+        "https://api.openai.com\\@example.org/v1",
+        "https://a%2eb",
+        "https://a:99999",
+        "https://[::1",
+    ],
 )
 def test_an_address_that_programs_read_differently_is_refused(url):
     with pytest.raises(TomevalError, match="is not an address"):

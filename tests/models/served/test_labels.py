@@ -256,19 +256,6 @@ def test_an_omitted_prefill_is_recorded():
     assert scores.details["prefill"] == "omitted"
 
 
-def test_scores_are_the_same_at_any_concurrency():
-    prompts = [Prompt((Message("user", f"Play {k}."),)) for k in range(12)]
-
-    async def all_of(model):
-        requests = [ScoreRequest(prompt, ("Coop", "Defect")) for prompt in prompts]
-        return [s.logprobs for s in await asyncio.gather(*map(model.score, requests))]
-
-    with FakeServer() as server:
-        one = with_model(server, all_of, tokenizer=True, concurrency=1)
-        many = with_model(server, all_of, tokenizer=True, concurrency=8)
-    assert one == many
-
-
 def test_scoring_calls_count():
     budget = Budget()
     with FakeServer("old_vllm") as server:
@@ -299,13 +286,6 @@ def test_exact_routes_need_no_tokenizer_where_the_server_lends_its_own(flavour, 
     assert scores.logprobs == pytest.approx(expected, abs=1e-9)
     assert scores.details["tokenizer"] == "server"
     assert {"enable_thinking": False} in [body.get("chat_template_kwargs") for body in rendered]
-
-
-def test_a_plain_prompt_is_tokenised_with_its_start_token_by_the_server():
-    with FakeServer("vllm_tokens") as server:
-        scores = score(server, api="completions")
-        assert scores.logprobs == pytest.approx(truth(server, PLAIN_TEXT, (" J", " F")))
-    assert scores.method == "token_ids"
 
 
 def test_a_server_tokenizer_that_does_not_give_back_its_tokens_is_not_used():
@@ -360,14 +340,6 @@ def test_whether_the_likeliest_token_is_a_label_is_told(flavour, tokenizer, rout
     assert among.method == route
     assert among.details["argmax_is_label"] is True
     assert not_among.details["argmax_is_label"] is False
-
-
-def test_hosted_apis_are_not_sent_what_changes_nothing(monkeypatch):
-    monkeypatch.setattr("tomeval.models.served.ability._HOSTED", ("127.0.0.1",))
-    with FakeServer("openai") as server:
-        model = with_model(server, _itself)
-        assert not {"top_p", "top_k", "min_p"} & server.bodies("/v1/chat/completions")[-1].keys()
-    assert model._requests.kind == "hosted"
 
 
 @pytest.mark.parametrize(

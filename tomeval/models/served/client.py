@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_DOCUMENT = 30.0  # seconds for a document, which is there at once or never
 _SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
 
 
@@ -157,6 +158,7 @@ class Client:
         root = self.base_url.removesuffix("/v1")
         url = root + path if path.startswith("/") else f"{self.base_url}/{path}"
         longest = self.options.retry_budget + 2 * self.options.timeout
+        longest = min(longest, _DOCUMENT) if body is None else longest
         with self.patience.watch():
             async with self._places:
                 self.patience.told.check()
@@ -193,10 +195,9 @@ class Client:
             return lasting
         if self.starting and trouble.status == 500:
             return Refused(url, 500, trouble.message)
-        spent = (
-            f"{monotonic() - _BEGUN.get():.0f} s (retry budget {self.options.retry_budget:.0f} s)"
-        )
-        return Unanswered(f"{url}: no reply within {spent}; last: {trouble}")
+        spent, budget = monotonic() - _BEGUN.get(), self.options.retry_budget
+        how_long = f"{spent:.0f} s (retry budget {budget:.0f} s)"
+        return Unanswered(f"{url}: no reply within {how_long}; last: {trouble}")
 
     def _key_note(self) -> str:
         """Say which key was sent."""

@@ -11,6 +11,7 @@ from tomeval.models.base import BackendError, ContextExceeded, Damaged, Stopped
 EXCERPT = 300
 """Characters of a server's message that an error repeats."""
 
+_FILTERED = re.compile(r'"code":\s*"content_filter"')  # as Azure has it
 _NOT_ENCRYPTED = ("[SSL: WRONG_VERSION", "[SSL: UNEXPECTED_EOF", "[SSL: RECORD_LAYER")
 _ASK = "is the base URL right? It often ends in /v1"
 _SHOWN = 80  # characters of a body, in messages
@@ -91,7 +92,7 @@ def error_of(url: str, trouble: Trouble, key_note: str) -> Exception | None:
         return TooLong(url, message)
     if not status or status in (408, 409, 429) or (status >= 500 and status != 501):
         return None
-    return Refused(url, status, message, _is_filtered(trouble.text))
+    return Refused(url, status, message, _FILTERED.search(trouble.text) is not None)
 
 
 def reason_of(error: BaseException | None) -> str:
@@ -155,26 +156,15 @@ def page_title(text: str) -> str | None:
     return f" {title[1].strip()!r}" if title else ""
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _is_filtered(text: str) -> bool:
-    """Tell whether an error reply has the code of a content filter, as Azure's have."""
-    data = _parsed(text)
-    error = data.get("error") if isinstance(data, dict) else None
-    return isinstance(error, dict) and error.get("code") == "content_filter"
-
-
 def message_of(text: str) -> str:
     """Return what an error reply says, with the name of the parameter that it blames."""
     title = page_title(text)
     if title is not None:
         return f"a web page{title}; {_ASK}"
-    data = _parsed(text)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = None
     if not isinstance(data, dict):
         return text.strip() or "no message"
     error: Any = data.get("error", data.get("detail", data.get("message", data)))

@@ -12,7 +12,7 @@ import ipaddress
 import os
 import re
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tomeval.core.credentials import confirmed_hosts
 from tomeval.core.errors import TomevalError
@@ -54,7 +54,7 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, url: str) -> Place:
         """Return where an address leads."""
-        parts = urlsplit(url)
+        parts = _split(url)
         if not _PLACE.fullmatch(parts.netloc):
             raise TomevalError(f"{url!r} is not an address such as https://llm.example.org/v1")
         usual = 80 if parts.scheme == "http" else 443
@@ -74,7 +74,7 @@ def check_url(url: str) -> str:
     >>> check_url("http://127.0.0.1:8000/")
     'http://127.0.0.1:8000/v1'
     """
-    parts = urlsplit(url)
+    parts = _split(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TomevalError(f"{url!r} is not a base URL such as http://127.0.0.1:8000/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -83,6 +83,15 @@ def check_url(url: str) -> str:
             "names of models are stored with results, so put the key into an environment variable"
         )
     return url.rstrip("/") if parts.path.strip("/") else url.rstrip("/") + "/v1"
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # which may be none
+    except ValueError as error:
+        raise TomevalError(f"{url!r} is not an address: {error}") from None
+    return parts
 
 
 def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
