@@ -14,10 +14,10 @@ def clock(monkeypatch):
     clock = FakeTime()
 
     async def wait(self, trouble, seconds):
-        self.told.pauses(trouble, seconds)
-        self.told.check()
+        self.waiting.pauses(trouble, seconds)
+        self.waiting.check()
         await clock.sleep(seconds)
-        self.told.resumes(seconds)
+        self.waiting.resumes(seconds)
 
     monkeypatch.setattr(Patience, "wait", wait)
     monkeypatch.setattr(client, "monotonic", clock.monotonic)

@@ -28,6 +28,7 @@ from tomeval.models.base import (
 from tomeval.models.served.faults import ServerGone, message_of
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.waiting import Waiting
 
 PROMPT = Prompt((Message("user", "Play."),))
 FINE = chat("Final answer: J")
@@ -269,14 +270,15 @@ def test_replies_that_cannot_be_used_come_from_a_server_that_is_there(odd, clock
     assert ServerGone not in outcomes([down, down, odd, down, down, odd])
 
 
-def test_notes_of_a_server_name_its_model_and_no_address(caplog, clock):
+def test_notes_of_a_server_name_its_model_and_no_address(caplog):
     caplog.set_level(logging.INFO)
-    answers = iter([FINE, status(503), FINE])
+    answers = iter([FINE, status(503, retry_after_ms="20"), FINE])
     with serving(lambda: next(answers)) as server:
-        model = OpenAIModel("toy", f"{server.url}/v1", OpenAIOptions(scoring="off"))
-        model._client.patience.told.model = "Llama 8B"
-        with_started(model, ask)
-    noted = [r.message for r in caplog.records if r.name.startswith("tomeval")]
+        waiting = Waiting(model="Llama 8B")
+        options = OpenAIOptions(scoring="off")
+        with_started(OpenAIModel("toy", f"{server.url}/v1", options, waiting=waiting), ask)
+    noted = [r.getMessage() for r in caplog.records if r.name.startswith("tomeval")]
+    assert "Llama 8B: HTTP 503: a fault with 503; retrying in 0.0 s" in noted
     assert "127.0.0.1" not in "".join(noted)
 
 

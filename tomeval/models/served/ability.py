@@ -40,13 +40,13 @@ async def describe(client: Client, model: str) -> About:
     Raises `BackendError` if there is no server, and `Stopped` if it denies access.
     """
     try:
-        listed = (await client.get("models")).get("data")
+        listing = (await client.get("models")).get("data")
     except (Refused, Damaged):  # not every server may list
-        listed = None
-    entries = listed if isinstance(listed, list) else []
+        listing = None
+    entries = listing if isinstance(listing, list) else []
     models = [entry for entry in entries if isinstance(entry, dict)]
-    mine = next((entry for entry in models if entry.get("id") == model), None)
-    if models and mine is None:
+    own = next((entry for entry in models if entry.get("id") == model), {})
+    if models and not own:
         ids = [str(entry["id"]) for entry in models if "id" in entry]
         shown, more = ", ".join(ids[:_MOST_LISTED]), len(ids) - _MOST_LISTED
         logger.warning(
@@ -54,9 +54,9 @@ async def describe(client: Client, model: str) -> About:
             *(client.patience.name, model, did_you_mean(model, ids), shown or "no ids"),
             f" and {more:,} more" if more > 0 else "",
         )
-    about = {name: (mine or {}).get(name) for name in _MODEL_FIELDS}
+    about = {name: own.get(name) for name in _MODEL_FIELDS}
     revision = "; ".join(f"{name}={value}" for name, value in about.items() if value is not None)
-    return About(revision, _kind(client.base_url, about["owned_by"]), _context(mine or {}))
+    return About(revision, _kind(client.base_url, about["owned_by"]), _context(own))
 
 
 def _kind(url: str, owner: Any) -> str:
@@ -66,6 +66,6 @@ def _kind(url: str, owner: Any) -> str:
     return _OWNERS.get(str(owner), "")
 
 
-def _context(mine: dict[str, Any]) -> int | None:
-    lengths = (mine.get(name) for name in _CONTEXT_FIELDS)
+def _context(own: dict[str, Any]) -> int | None:
+    lengths = (own.get(name) for name in _CONTEXT_FIELDS)
     return next((n for n in lengths if isinstance(n, int) and n > 0), None)

@@ -69,9 +69,9 @@ class Client:
     ) -> None:
         self.base_url = check_url(base_url)
         self.options = options
-        told = waiting or Waiting()
-        told.patience, told.at_a_time = options.timeout, options.concurrency
-        self.patience = Patience(self.base_url, options.retry_budget, told)
+        waiting = waiting or Waiting()
+        waiting.patience, waiting.at_a_time = options.timeout, options.concurrency
+        self.patience = Patience(self.base_url, options.retry_budget, waiting)
         self.starting = False  # whether failures tell what a server can, and are not waited out
         self._key_env, self._key = read_key(self.base_url, options.key_env)
         self._secret = self._key if len(self._key) >= _SECRET_LENGTH else ""
@@ -161,7 +161,7 @@ class Client:
         longest = min(longest, _DOCUMENT) if body is None else longest
         with self.patience.watch():
             async with self._places:
-                self.patience.told.check()
+                self.patience.waiting.check()
                 begun = monotonic()
                 before = _BEGUN.set(begun)
                 try:
@@ -175,7 +175,7 @@ class Client:
                     raise self._error(url, slow) from None
                 finally:
                     _BEGUN.reset(before)
-        self.patience.told.replied(monotonic())
+        self.patience.waiting.replied(monotonic())
         data = self._read(url, reply.http_response.content, document=body is None)
         return Answer(data, body or {}, {}, monotonic() - begun, reply.retries_taken + 1)
 

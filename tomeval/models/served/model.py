@@ -96,9 +96,9 @@ class OpenAIModel(Model):
             base_url, self.options, budget=budget, price=self._price, waiting=waiting
         )
         self.name = f"openai:{model}@{self._client.base_url}"
-        self._said = self._client.patience.told.model or f"openai:{model}"  # in notes
+        self._label = self._client.patience.waiting.model or f"openai:{model}"  # in notes
         self._requests = Requests(self.name, model, self.options)
-        self._cuts = Cuts(self._said)
+        self._cuts = Cuts(self._label)
         known = {route.name for chat in (True, False) for route in all_routes(chat=chat)}
         for route in self.options.routes:
             if route not in known:
@@ -132,7 +132,7 @@ class OpenAIModel(Model):
                 ask.codec = PromptCodec(self._tokenizer, chat=ask.chat, thinking=thinking)
             await self._find_route()
         except BackendError as error:
-            raise TomevalError(f"{self._said} failed its start-up test: {error}") from None
+            raise TomevalError(f"{self._label} failed its start-up test: {error}") from None
         finally:
             self._client.starting = False
         self._hold_answers()
@@ -147,7 +147,7 @@ class OpenAIModel(Model):
 
     def stop(self) -> None:
         """See `Model.stop`."""
-        self._client.patience.told.stop()
+        self._client.patience.waiting.stop()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -253,14 +253,16 @@ class OpenAIModel(Model):
             ask.chat = False
             reply = await self._probe()
         if ask.kind == OLLAMA:
-            logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._said)
+            logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._label)
         hidden = reply.finish == "length" and not reply.text and not reply.reasoning
         marked = marks_thinking(reply.text) or "reasoning_tokens" in reply.details
         self.thinks = bool(reply.reasoning) or marked or hidden
         if self.options.thinking_budget is None and self.thinks:
             ask.room = ask.cap = thinking_room(self._context)
             logger.warning(
-                "%s: the model thinks before it answers: thinking_budget = %d", self._said, ask.room
+                "%s: the model thinks before it answers: thinking_budget = %d",
+                self._label,
+                ask.room,
             )
         return reply
 
@@ -271,9 +273,9 @@ class OpenAIModel(Model):
         """Find the way to score labels; `_unscored` says why there is none."""
         self.route, faults = None, "scoring='off'"
         if self.options.scoring != "off":
-            chat, count, named = self._requests.chat, self.options.top_logprobs, self.options.routes
+            chat, count, names = self._requests.chat, self.options.top_logprobs, self.options.routes
             routes = all_routes(chat=chat, top_logprobs=count)
-            wanted = [route for route in routes if not named or route.name in named]
+            wanted = [route for route in routes if not names or route.name in names]
             self.route, faults = await first_route(wanted, lambda r: self._score(_LABELS, r))
         self._requests.renders = self.route is not None and not self.route.on_chat
         self._unscored = (
@@ -290,5 +292,5 @@ class OpenAIModel(Model):
         if not ask.holds:
             why = "the model thinks before it answers" if self.thinks else "it has no chat API"
             logger.warning(
-                "%s: structured = 'auto': answers are not held to a form: %s", self._said, why
+                "%s: structured = 'auto': answers are not held to a form: %s", self._label, why
             )

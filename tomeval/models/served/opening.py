@@ -21,8 +21,8 @@ def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> Open
 
     Raises `TomevalError` for a name without base URL or a wrong option.
     """
-    named = _NAME.fullmatch(name)
-    if named is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise TomevalError(
             f"{name!r} is not openai:MODEL@BASE_URL, such as "
             f"{likely(name) or 'openai:my-model@http://127.0.0.1:8000/v1'}"
@@ -33,8 +33,8 @@ def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> Open
         if key in options and path.exists():
             options[key] = str(path)
     return OpenAIModel(
-        named["model"],
-        named["url"],
+        match["model"],
+        match["url"],
         OpenAIOptions.of(options),
         budget=opening.budget,
         waiting=opening.waiting,

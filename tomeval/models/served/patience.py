@@ -37,16 +37,16 @@ def startup_patience(trouble: Trouble) -> float:
 class Patience:
     """What one server is given: further attempts, and an end.
 
-    `address` names it where its model has no name; `told` is kept up to date for those who show it.
+    `address` names it where its model has no name; `waiting` is kept up to date for its readers.
     """
 
-    def __init__(self, address: str, budget: float, told: Waiting) -> None:
-        self.told = told
+    def __init__(self, address: str, budget: float, waiting: Waiting) -> None:
+        self.waiting = waiting
         self._waits = [wait for wait in _AGAIN if wait <= budget]
         self._unanswered = 0  # requests in a row
         self._gone: ServerGone | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self.name = told.model or address  # in notes
+        self.name = waiting.model or address  # in notes
 
     async def insist(self, work: Callable[[], Awaitable[T]]) -> T:
         """Ask until the reply can be used; `work` sends the request and reads the reply.
@@ -92,34 +92,34 @@ class Patience:
         """Wait before a request is sent again; `Stopped`, at once, if it is not to be sent."""
         logger.info("%s: %s; retrying in %.1f s", self.name, trouble, seconds)
         until = time.monotonic() + seconds
-        self.told.pauses(trouble, until)
+        self.waiting.pauses(trouble, until)
         try:
-            await self.told.unless_stopped(asyncio.sleep(seconds))
+            await self.waiting.unless_stopped(asyncio.sleep(seconds))
         finally:
-            self.told.resumes(until)
+            self.waiting.resumes(until)
 
     @contextmanager
     def watch(self) -> Iterator[None]:
         """Tell of a long silence while a request is under way."""
-        told = self.told
-        if not told.under_way:
-            told.heard, told.trouble = time.monotonic(), ""
+        waiting = self.waiting
+        if not waiting.under_way:
+            waiting.heard, waiting.trouble = time.monotonic(), ""
             self._look(SILENT)
-        told.under_way += 1
+        waiting.under_way += 1
         try:
             yield
         finally:
-            told.under_way -= 1
-            if not told.under_way and self._timer is not None:
+            waiting.under_way -= 1
+            if not waiting.under_way and self._timer is not None:
                 self._timer.cancel()
 
     def _look(self, silence: float) -> None:
         """Tell of a silence that is long enough; of the next one after twice as long."""
-        silent = time.monotonic() - self.told.heard
+        silent = time.monotonic() - self.waiting.heard
         if silent >= silence:
             silence *= 2
-            if self.told.shown != "field":  # which shows it
-                logger.warning("%s: %s", self.name, self.told.line())
+            if self.waiting.shown != "field":  # which shows it
+                logger.warning("%s: %s", self.name, self.waiting.line())
         elif silent < SILENT:
             silence = SILENT
         loop = asyncio.get_running_loop()

@@ -88,8 +88,8 @@ class Requests:
     def omits_prefill(self) -> bool:
         """Whether the server would begin a new answer instead of going on from a prefill."""
         goes_on = self.renders or not self.chat or self.kind in (VLLM, SGLANG)
-        asked = self.options.prefill
-        return asked == "omit" or (asked == "auto" and not goes_on)
+        option = self.options.prefill
+        return option == "omit" or (option == "auto" and not goes_on)
 
     def shown(self, prompt: Prompt) -> Prompt:
         """Return the prompt as this server can read it: maybe without its prefill.
