@@ -38,6 +38,7 @@ PROVIDERS = {
 Over https only. Each host is one name, not a domain: others can rent names below a domain.
 """
 
+_USUAL = {"http": 80, "https": 443}  # ports
 # SECRET and PRIVATE: what signs requests, such as AWS_SECRET_ACCESS_KEY, is never sent by anybody.
 _KEY_LIKE = re.compile(r"(?i)(?!.*(SECRET|PRIVATE|PASSW))[A-Za-z_][A-Za-z0-9_]*_(KEY|TOKEN)")
 # Of a host only what every program reads alike, so that no key goes elsewhere than was checked.
@@ -56,14 +57,13 @@ class Place(NamedTuple):
         """Return where an address leads."""
         parts = _split(url)
         if not _PLACE.fullmatch(parts.netloc):
-            raise TomevalError(f"{url!r} is not an address such as https://llm.example.org/v1")
-        usual = 80 if parts.scheme == "http" else 443
-        return cls(parts.scheme, parts.hostname or "", parts.port or usual)
+            raise TomevalError(f"{parts.hostname!r} is not a host such as llm.example.org")
+        return cls(parts.scheme, parts.hostname or "", parts.port or _USUAL.get(parts.scheme, 443))
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         scheme = f"{self.scheme}://" * (self.scheme == "http")
-        return f"{scheme}{host}" + f":{self.port}" * (self.port not in (80, 443))
+        return f"{scheme}{host}" + f":{self.port}" * (self.port != _USUAL.get(self.scheme))
 
 
 def check_url(url: str) -> str:
@@ -89,8 +89,8 @@ def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         _ = parts.port  # which may be none
-    except ValueError as error:
-        raise TomevalError(f"{url!r} is not an address: {error}") from None
+    except ValueError:
+        raise TomevalError("the host or port of a base URL cannot be read") from None
     return parts
 
 

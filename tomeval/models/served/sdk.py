@@ -6,10 +6,12 @@ The SDK decides what is sent again and after how long, keeps the time of attempt
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx2
 import openai
 
 from tomeval.models.base import Damaged
@@ -17,10 +19,27 @@ from tomeval.models.served.faults import Trouble, message_of, reason_of
 
 _LARGEST = 64 * 2**20  # bytes of a reply; llama.cpp's longest, a whole vocabulary, has half of it
 _RETRIES = 100  # more than the SDK's own waits allow in ten minutes
-_CONNECT = 30.0  # seconds
+_CONNECT = _DOCUMENT = 30.0  # seconds; a document is there at once or never
 
 Answer = openai.AsyncAPIResponse[object]
 Pause = Callable[[Trouble, float], Awaitable[None]]
+
+
+class _WholeReplies(openai.DefaultAsyncHttpxClient):
+    """The SDK's connections, whose timeout of reading counts for the whole reply.
+
+    Otherwise it counts for each piece, and a reply may trickle in for ever.
+    """
+
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+        """Send a request, and read the reply in time."""
+        seconds = request.extensions["timeout"]["read"]
+        try:
+            async with asyncio.timeout(seconds):
+                return await super().send(request, **how)
+        except TimeoutError:
+            late = f"no reply within {seconds:g} s"
+            raise httpx2.ReadTimeout(late, request=request) from None
 
 
 class Sdk(openai.AsyncOpenAI):
@@ -59,7 +78,7 @@ class Sdk(openai.AsyncOpenAI):
             base_url=base_url,
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
             max_retries=_RETRIES,
-            http_client=openai.DefaultAsyncHttpxClient(
+            http_client=_WholeReplies(
                 follow_redirects=False,  # a redirect could carry the key elsewhere
                 trust_env=not nearby,
                 verify=base_url.startswith("https:") or not nearby,  # else nothing to load
@@ -82,6 +101,7 @@ class Sdk(openai.AsyncOpenAI):
         options: Any = {"headers": self._own}
         try:
             if body is None:
+                options["timeout"] = min(self._seconds, _DOCUMENT)
                 return await self.get(url, cast_to=Answer, options=options)
             return await self.post(url, body=body, cast_to=Answer, options=options)
         except openai.APIStatusError as error:
@@ -99,10 +119,9 @@ class Sdk(openai.AsyncOpenAI):
     def _trouble(self, response: Any, error: BaseException | None) -> Trouble:
         """Return what came in place of a reply: an error reply, or an error of the connection."""
         if response is None:
-            kind = type(error).__name__
-            if kind in ("ReadTimeout", "WriteTimeout", "PoolTimeout"):
-                return Trouble(f"no reply within {self._seconds:g} s")
-            absent = kind in ("ConnectError", "ConnectTimeout")
+            if isinstance(error, httpx2.ReadTimeout):
+                return Trouble(str(error))
+            absent = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             ask = "; is the server running, and is its address right?" * absent
             return Trouble(self._clean(reason_of(error)) + ask, absent=absent)
         text = self._clean(response.text)
