@@ -376,3 +376,10 @@ def test_replies_to_several_prompts_are_told_apart_by_their_numbers(numbers):
     assert _in_order([{"index": 1}, {"index": 0}]) == [{"index": 0}, {"index": 1}]
     with pytest.raises(Unusable, match="numbered"):
         _in_order([{"index": number} for number in numbers])
+
+
+def test_a_hosted_api_is_asked_for_nothing_that_only_servers_of_ones_own_have(monkeypatch):
+    monkeypatch.setattr("tomeval.models.served.ability._HOSTED", ("127.0.0.1",))
+    with FakeServer("openai") as server:
+        assert with_model(server, _itself).route.name == "top_k"
+        assert {path for path, _ in server.requests} == {"/v1/chat/completions"}

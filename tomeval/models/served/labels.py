@@ -15,6 +15,7 @@ from typing import Any
 from tomeval.models.base import Unlisted, Unusable
 from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
 from tomeval.models.served.faults import Refused
+from tomeval.models.served.fields import HOSTED, OLLAMA
 from tomeval.models.served.label_query import NO_THINKING, Query, server_ids, split, together
 from tomeval.models.served.prompts import chat_fields, messages_of, plain_text
 from tomeval.models.served.replies import dig
@@ -206,10 +207,15 @@ class TopK(Route):
         return read_entries(dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs"))
 
 
-def all_routes(*, chat: bool, top_logprobs: int = 20) -> list[Route]:
-    """Return the routes to try, the most exact first; fewer top tokens where many are refused."""
+def all_routes(kind: str = "", *, chat: bool, top_logprobs: int = 20) -> list[Route]:
+    """Return the routes to try on a kind of server, the most exact first.
+
+    Fewer top tokens are asked for where many are refused.
+    """
+    exact: list[Route] = [VllmTokenIds(), Echo(), LlamaCpp()]
     counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
-    return [VllmTokenIds(), Echo(), LlamaCpp(), *(TopK(chat, count) for count in counts)]
+    top = [TopK(chat, count) for count in counts]
+    return [*top] if kind in (HOSTED, OLLAMA) else [*exact, *top]
 
 
 async def first_route(

@@ -273,8 +273,9 @@ class OpenAIModel(Model):
         """Find the way to score labels; `_unscored` says why there is none."""
         self.route, faults = None, "scoring='off'"
         if self.options.scoring != "off":
-            chat, count, names = self._requests.chat, self.options.top_logprobs, self.options.routes
-            routes = all_routes(chat=chat, top_logprobs=count)
+            names, how = self.options.routes, {"top_logprobs": self.options.top_logprobs}
+            kind, chat = "" if names else self._requests.kind, self._requests.chat
+            routes = all_routes(kind, chat=chat, **how)
             wanted = [route for route in routes if not names or route.name in names]
             self.route, faults = await first_route(wanted, lambda r: self._score(_LABELS, r))
         self._requests.renders = self.route is not None and not self.route.on_chat
