@@ -91,9 +91,10 @@ class OpenAIModel(Model):
         self._budget = budget
         self._tokenizer = tokenizer
         self._context: int | None = None
-        self._price: Price | None = price_of(model, self.options.prices)
+        # What its tokens cost by the user's price file; None if that does not say.
+        self.price: Price | None = price_of(model, self.options.prices)
         self._client = Client(
-            base_url, self.options, budget=budget, price=self._price, waiting=waiting
+            base_url, self.options, budget=budget, price=self.price, waiting=waiting
         )
         self.name = f"openai:{model}@{self._client.base_url}"
         self._label = self._client.patience.waiting.model or f"openai:{model}"  # in notes
@@ -103,14 +104,6 @@ class OpenAIModel(Model):
         for route in self.options.routes:
             if route not in known:
                 raise unknown("route", route, sorted(known), self.name)
-
-    @property
-    def price(self) -> Price | None:
-        """What its tokens cost by the user's price file; None if that does not say."""
-        return self._price
-
-    def __repr__(self) -> str:
-        return f"OpenAIModel({self.name!r})"
 
     async def start(self) -> None:
         """Ask the server what it can.
@@ -239,7 +232,7 @@ class OpenAIModel(Model):
         return self._length(prompt) if capped else 0
 
     def _cost(self, usage: Usage) -> dict[str, float]:
-        return {"cost": self._price.cost(usage)} if self._price else {}
+        return {"cost": self.price.cost(usage)} if self.price else {}
 
     async def _ask_first(self) -> Reply:
         """Ask the first question, on the API that answers; see what it shows of the model."""
