@@ -103,10 +103,9 @@ FLAVOURS: dict[str, set[str]] = {
     "old_vllm_tokens": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
     "old_vllm": {"chat", "completions", "echo", "chat_logprobs"},
     "base_vllm": {"completions", "echo", "text_logprobs"},
-    "sglang": {"chat", "completions", "generate"},
-    "sglang_tokens": {"chat", "completions", "generate", "tokens"},
+    "sglang": {"chat", "completions"},
     "llama.cpp": {"chat", "completions", "llama"},
-    "ollama": {"chat", "ollama"},
+    "ollama": {"chat"},
     "llama_python": {"chat", "chat_logprobs"},
     "openai": {"chat", "chat_logprobs", "strict"},
     "text": {"completions", "text_logprobs"},
@@ -131,17 +130,11 @@ class FakeServer:
     reject : dict of str to str
         Parameter to the message of the 400 that it earns.
     lie : str
-        What is done to log-probabilities: ``missing``, ``equal``, ``positive``, ``constant``.
+        What is done to log-probabilities: ``missing``, ``equal``, ``positive``.
     no_list : bool
         Whether the list of models is an error.
-    lists : bool
-        Whether a request may hold several prompts; replies come in another order, numbered.
-    begun : str
-        What is said to a begun answer in chat: what ``text`` gives if empty.
-    cache_error : float
-        What llama.cpp's prompt cache adds to log-probabilities.
     context_length : int or None
-        Stated in the list of models, or in llama.cpp's properties.
+        Stated in the list of models.
     page : str
         Where not empty, the web page that every request gets.
     forms : set of str
@@ -163,9 +156,6 @@ class FakeServer:
         self.lie = ""
         self.no_list = False
         self.page = ""
-        self.lists = True
-        self.begun = ""
-        self.cache_error = 0.0
         self.context_length: int | None = None
         name = flavour.split("_")[-1 if flavour.startswith(("old", "base")) else 0]
         self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
@@ -209,30 +199,21 @@ class FakeServer:
             return 500, "Internal Server Error"
         if path == "/v1/models":
             mine = {"id": "toy", "created": int(time.time()), "owned_by": self.owner}
-            if self.context_length and "llama" not in self.can:
+            if self.context_length:
                 mine["max_model_len"] = self.context_length
             return 200, {"object": "list", "data": [mine]}
-        if path == "/props" and "llama" in self.can:
-            settings = {"n_ctx": self.context_length}
-            return 200, {"build_info": "b1-toy", "default_generation_settings": settings}
-        if path == "/api/version" and "ollama" in self.can:
-            return 200, {"version": "0.35.0"}
-        if path == "/version" and "token_ids" in self.can:
-            return 200, {"version": "0.33.0"}
         return 404, {"detail": "Not Found"}
 
     def post(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         routes = {
             "/v1/chat/completions": ("chat", self._chat),
             "/v1/completions": ("completions", self._completions),
-            "/generate": ("generate", self._generate),
             "/apply-template": ("llama", self._template),
             "/detokenize": ("tokens", self._detokenize),
             "/tokenize": ("tokens", self._ids)
             if "tokens" in self.can
             else ("llama", self._tokenize),
             "/completion": ("llama", self._llama),
-            "/api/chat": ("ollama", self._ollama),
         }
         feature, answer = routes.get(path, ("", None))
         if answer is None or feature not in self.can:
@@ -240,23 +221,14 @@ class FakeServer:
         for name, message in self.reject.items():
             if name in body:
                 return 400, {"error": {"message": message, "param": name}}
-        prompts = body.get("prompt", body.get("input_ids"))
+        prompts = body.get("prompt")
         if isinstance(prompts, list) and prompts and isinstance(prompts[0], list):
-            if not self.lists:
-                return 400, {"error": {"message": "prompt must be one list of integers"}}
             return 200, self._each(answer, body, prompts)
         return 200, answer(body)
 
     def _each(self, answer: Any, body: dict[str, Any], prompts: list[list[int]]) -> Any:
         """Return the reply to a list of prompts in the shape of the server at hand."""
-        key = "prompt" if "prompt" in body else "input_ids"
-        wanted = body.get("token_ids_logprob", ())
-        if key == "input_ids":  # SGLang keeps their order and numbers nothing
-            return [
-                answer({**body, key: prompt, "token_ids_logprob": ids})
-                for prompt, ids in zip(prompts, wanted, strict=True)
-            ]
-        replies = [answer({**body, key: prompt}) for prompt in prompts]
+        replies = [answer({**body, "prompt": prompt}) for prompt in prompts]
         numbered = [{**reply, "index": index} for index, reply in enumerate(replies)][::-1]
         if "n_predict" in body:
             return numbered
@@ -282,7 +254,7 @@ class FakeServer:
             return np.full_like(true, -3.0)
         if self.lie == "positive":
             return true + 9.0
-        return self.model.logprobs([0]) if self.lie == "constant" else true
+        return true
 
     def text(self, body: dict[str, Any]) -> str:
         """Return a reply that depends on the prompt and the seed."""
@@ -318,8 +290,7 @@ class FakeServer:
         if body.get("logprobs") and "chat_logprobs" in self.can and self.lie != "missing":
             top = self._top(context, body["top_logprobs"])
             choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-        begun = body["messages"][-1]["role"] == "assistant" and self.begun
-        message = {"role": "assistant", "content": begun or self.text(body), **self.reply}
+        message = {"role": "assistant", "content": self.text(body), **self.reply}
         message["content"] = next(
             (said for form, said in held(body) if form in self.forms), message["content"]
         )
@@ -364,17 +335,6 @@ class FakeServer:
         table = {name(index): float(values[index]) for index in shown}
         return {"tokens": [name(best[0])], "top_logprobs": [table]}
 
-    def _generate(self, body: dict[str, Any]) -> dict[str, Any]:
-        context = body["input_ids"]
-        values = self.told(context)
-        found = [[float(values[index]), index, None] for index in body["token_ids_logprob"]]
-        meta = {"prompt_tokens": len(context), "completion_tokens": 1, "cached_tokens": 0}
-        if self.lie != "missing":
-            best = int(np.argmax(values))
-            meta["output_token_ids_logprobs"] = [found]
-            meta["output_token_logprobs"] = [[float(values[best]), best, None]]
-        return {"text": "x", "meta_info": meta}
-
     def _template(self, body: dict[str, Any]) -> dict[str, Any]:
         # llama.cpp leaves the start token to /tokenize.
         text = self.model.tokenizer.apply_chat_template(body["messages"])
@@ -393,32 +353,16 @@ class FakeServer:
         return {"tokens": self.model.tokenizer.encode(body["prompt"], special), "count": 1}
 
     def _detokenize(self, body: dict[str, Any]) -> dict[str, Any]:
-        key = "text" if "generate" in self.can else "prompt"
-        return {key: self.model.tokenizer.decode(body["tokens"])}
+        return {"prompt": self.model.tokenizer.decode(body["tokens"])}
 
     def _llama(self, body: dict[str, Any]) -> dict[str, Any]:
         top = self._top(body["prompt"], body["n_probs"], ids=True)
-        if body["cache_prompt"]:
-            top = [{**entry, "logprob": entry["logprob"] + self.cache_error} for entry in top]
         shown = [] if self.lie == "missing" else [{**top[0], "top_logprobs": top}]
         return {
             "content": "x",
             "completion_probabilities": shown,
             "tokens_evaluated": len(body["prompt"]),
             "tokens_predicted": 1,
-        }
-
-    def _ollama(self, body: dict[str, Any]) -> dict[str, Any]:
-        context = self.context(body)
-        top = [
-            {"token": entry["token"], "logprob": entry["logprob"]}
-            for entry in self._top(context, body["top_logprobs"])
-        ]
-        return {
-            "message": {"role": "assistant", "content": "x"},
-            "logprobs": [] if self.lie == "missing" else [{**top[0], "top_logprobs": top}],
-            "prompt_eval_count": len(context),
-            "eval_count": 1,
         }
 
     def entered(self, change: int) -> None:

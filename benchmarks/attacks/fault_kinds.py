@@ -203,7 +203,7 @@ def _wrong(case: str, told: str, change: Callable[[dict[str, Any]], Any], **more
     return Kind(case, partial(changed, change), told, **more)
 
 
-_NOT_WHOLE = "not whole JSON"
+_NOT_WHOLE = "not complete JSON"
 _NO_NUMBER = "log-prob|bytes of a token|no token"
 
 KINDS = (
@@ -240,10 +240,10 @@ KINDS = (
     Kind("a number in place of the reply", partial(_bytes, b"7"), "not an object"),
     Kind("an empty body", partial(_bytes, b""), _NOT_WHOLE),
     Kind("invalid UTF-8", _invalid_utf8, "not UTF-8"),
-    Kind("half of a surrogate pair", _half_character, "half a character"),
+    Kind("half of a surrogate pair", _half_character, "lone surrogate"),
     Kind("a web page with 200", _page, "a web page"),
-    Kind("gzip bomb (512 MiB)", _bomb, "longer than 64 MiB"),
-    Kind("gzip bomb, packed twice", _twice_packed, "packed in a way"),
+    Kind("gzip bomb (512 MiB)", _bomb, "encoding that was not requested"),
+    Kind("gzip bomb, packed twice", _twice_packed, "encoding that was not requested"),
     Kind("one byte a second", _loris, "no reply"),
     Kind("no answer", _silent, "no reply"),
     Kind("redirect to itself", partial(_redirect, ""), "HTTP 307", rare=False),

@@ -55,7 +55,7 @@ BACKENDS = {
         "a causal language model from the Hugging Face Hub or a folder",
     ),
     "openai": Backend(
-        "tomeval.models.served.openai_api:open_server",
+        "tomeval.models.served.opening:open_server",
         "openai:MODEL@BASE_URL",
         served=True,
         about="any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, hosted APIs",
@@ -222,7 +222,7 @@ def open_model(
     spec : str or dict
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
-        `tomeval.models.served.openai_fields.OpenAIOptions`.
+        `tomeval.models.served.options.OpenAIOptions`.
     base, budget, scores, prefix_reuse, waiting
         See `tomeval.models.base.Opening`.
 

@@ -30,8 +30,8 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
-from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_fields import OpenAIOptions
+from tomeval.models.served.model import OpenAIModel
+from tomeval.models.served.options import OpenAIOptions
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.compose import NAMED
@@ -98,8 +98,8 @@ def test_it_is_told_by_what_it_says_and_honours_seeds(served):
 
     model, first, again = with_model(served, ask)
     assert first.text == again.text
-    assert (model.facts["kind"], model.facts["context_length"]) == ("vllm", _CONTEXT)
-    assert model.facts["prefill"] == "continue"
+    assert (model._requests.kind, model.context_length()) == ("vllm", _CONTEXT)
+    assert not model._requests.omits_prefill
 
 
 def test_a_thinking_budget_without_a_reasoning_parser_is_dropped_and_recorded(served):

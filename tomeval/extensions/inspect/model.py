@@ -36,11 +36,10 @@ from tomeval.models.base import (
     Scores,
     thinking_room,
 )
-from tomeval.models.served.http_client import check_url
-from tomeval.models.served.http_reading import EXCERPT, TooLong
-from tomeval.models.served.keys import check_host
+from tomeval.models.served.faults import EXCERPT, TooLong
+from tomeval.models.served.keys import check_host, check_url
 from tomeval.models.served.limits import Budget, estimate_tokens
-from tomeval.models.served.openai_wire import omission, plain_text, without_prefill
+from tomeval.models.served.prompts import omission, plain_text, without_prefill
 
 logger = logging.getLogger(__name__)
 

@@ -11,16 +11,11 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
-
-import httpx2
+from urllib.parse import SplitResult, urlsplit
 
 from tomeval.core.credentials import confirmed_hosts
 from tomeval.core.errors import TomevalError
-
-DEFAULT = "OPENAI_API_KEY"
-"""The variable of hosts elsewhere that nothing is known of."""
 
 PROVIDERS = {
     "api.openai.com": ("OPENAI_API_KEY",),
@@ -43,43 +38,74 @@ PROVIDERS = {
 Over https only. Each host is one name, not a domain: others can rent names below a domain.
 """
 
+_USUAL = {"http": 80, "https": 443}  # ports
 # SECRET and PRIVATE: what signs requests, such as AWS_SECRET_ACCESS_KEY, is never sent by anybody.
 _KEY_LIKE = re.compile(r"(?i)(?!.*(SECRET|PRIVATE|PASSW))[A-Za-z_][A-Za-z0-9_]*_(KEY|TOKEN)")
-_PLACE = re.compile(r"(https?://)?[^/@?#\s=]+/?")
+# Of a host only what every program reads alike, so that no key goes elsewhere than was checked.
+_PLACE = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 
 
-class Confirmed(NamedTuple):
-    """A host and port that may get a variable; `scheme` ``http`` allows it without encryption."""
+class Place(NamedTuple):
+    """Where a request goes."""
 
     scheme: str
     host: str
     port: int
-    variable: str
+
+    @classmethod
+    def of(cls, url: str) -> Place:
+        """Return where an address leads."""
+        parts = _split(url)
+        if not _PLACE.fullmatch(parts.netloc):
+            raise TomevalError(f"{parts.hostname!r} is not a host such as llm.example.org")
+        return cls(parts.scheme, parts.hostname or "", parts.port or _USUAL.get(parts.scheme, 443))
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        scheme = f"{self.scheme}://" * (self.scheme == "http")
+        return f"{scheme}{host}" + f":{self.port}" * (self.port != _USUAL.get(self.scheme))
+
+
+def check_url(url: str) -> str:
+    """Return a base URL in its usual form; refuse what is not a URL or holds a secret.
+
+    Examples
+    --------
+    >>> check_url("http://127.0.0.1:8000/")
+    'http://127.0.0.1:8000/v1'
+    """
+    parts = _split(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise TomevalError(f"{url!r} is not a base URL such as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise TomevalError(
+            f"the base URL of {parts.hostname} holds a user name, password, query or fragment; "
+            "names of models are stored with results, so put the key into an environment variable"
+        )
+    return url.rstrip("/") if parts.path.strip("/") else url.rstrip("/") + "/v1"
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # which may be none
+    except ValueError:
+        raise TomevalError("the host or port of a base URL cannot be read") from None
+    return parts
 
 
 def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     """Return the variable that holds a server's key, and the key: empty if no key is sent.
 
-    Parameters
-    ----------
-    base_url : str
-        Where it would go.
-    key_env : str, optional
-        The variable that the experiment names; empty for none. Default: one that is confirmed for
-        the host and port, or the provider's own; else none on this machine, whose servers seldom
-        ask for one, and `DEFAULT` elsewhere.
-
-    Raises
-    ------
-    TomevalError
-        The variable is set and the host is not confirmed for it; its name is not that of a key; it
-        holds characters that no key has.
+    `key_env` is the variable that the experiment names; empty for none. Default: the one that is
+    confirmed for the host and port, or the provider's own; none for other hosts. Raises
+    `TomevalError` if the variable is set and the host is not confirmed for it, its name is not that
+    of a key, or it holds characters that no key has.
     """
-    if key_env == "":
-        return "", ""
-    url = _parsed(base_url)
-    confirmed = _confirmed()
-    name = key_env or _usual(url, confirmed)
+    place = Place.of(base_url)
+    usual = [name for there, name in _confirmed() if there[1:] == place[1:]]
+    usual += PROVIDERS.get(place.host, ())
+    name = next(filter(os.environ.get, usual), "") if key_env is None else key_env
     if not name:
         return "", ""
     check_key_name(name)
@@ -87,8 +113,7 @@ def read_key(base_url: str, key_env: str | None) -> tuple[str, str]:
     if not (key.isascii() and (key.isprintable() or not key)):
         raise TomevalError(f"the environment variable {name} has characters that no API key has")
     if key:
-        unkeyed = f'model = {{name = "openai:MODEL@{base_url}", key_env = ""}}'
-        _check_host(url, name, confirmed, f". To send no key: {unkeyed}")
+        check_host(base_url, name)
     return name, key
 
 
@@ -103,47 +128,24 @@ def check_key_name(name: str) -> None:
 
 def check_host(url: str, variable: str) -> None:
     """Refuse an address that the user has not confirmed for a variable."""
-    _check_host(_parsed(url), variable, _confirmed())
-
-
-def _check_host(
-    url: httpx2.URL, variable: str, confirmed: Sequence[Confirmed], otherwise: str = ""
-) -> None:
-    own = PROVIDERS.get(url.host, ())
-    owners = [host for host, names in PROVIDERS.items() if variable in names]
-    if variable in own and url.scheme == "https" and url.port in (None, 443):
+    place = Place.of(url)
+    own = PROVIDERS.get(place.host, ())
+    if variable in own and (place.scheme, place.port) == ("https", 443):
         return
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    where = host if url.port is None else f"{host}:{url.port}"
-    if own and owners and url.host not in owners:
+    if own and variable not in own and any(variable in names for names in PROVIDERS.values()):
         raise TomevalError(
-            f"{variable} is the key of {owners[0]} and is never sent to {where}: put the key of "
-            f"{where} into {own[0]}"
+            f"{variable} is the key of another provider and is never sent to {place}: put the key "
+            f"of {place} into {own[0]}"
         )
-    fits = (c for c in confirmed if c[1:] == (url.host, _port(url), variable))
-    if any(url.scheme in ("https", c.scheme) for c in fits):
-        return
-    plain = url.scheme == "http"
-    entry = f"{'http://' * plain}{where}"
+    for there, name in _confirmed():
+        same = (there.host, there.port, name) == (place.host, place.port, variable)
+        if same and place.scheme in ("https", there.scheme):
+            return
     raise TomevalError(
-        f"the environment variable {variable} would be sent to {where}"
-        f"{', without encryption' * (plain and not is_loopback(url.host))}, which you have not "
-        "confirmed; nothing was sent. If "
-        f"that is meant: add --trust-host {entry}={variable}{otherwise}"
+        f"the environment variable {variable} would be sent to {place}, which you have not "
+        f"confirmed; nothing was sent. If that is meant: add --trust-host {place}={variable}. To "
+        'send no key: key_env = ""'
     )
-
-
-def _usual(url: httpx2.URL, confirmed: Sequence[Confirmed]) -> str:
-    """Return the usual variable of a host; empty if no key is sent."""
-    named = [c.variable for c in confirmed if c[1:3] == (url.host, _port(url))]
-    other = "" if is_loopback(url.host) else DEFAULT
-    names = [*named, *PROVIDERS.get(url.host, ())] or [other]
-    return next((name for name in names if os.environ.get(name)), names[0])
-
-
-def _port(url: httpx2.URL) -> int:
-    """Return the port that an address leads to."""
-    return url.port or (80 if url.scheme == "http" else 443)
 
 
 def is_loopback(host: str) -> bool:
@@ -162,35 +164,18 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _parsed(url: str) -> httpx2.URL:
-    """Return an address as the client that sends reads it."""
-    try:
-        return httpx2.URL(url)
-    except (httpx2.InvalidURL, ValueError) as error:
-        raise TomevalError(f"{url!r} is not an address: {error}") from None
+def _confirmed() -> list[tuple[Place, str]]:
+    """Return what the user has confirmed, see `tomeval.core.credentials.trusting`.
 
-
-def _confirmed() -> list[Confirmed]:
-    """Return what the user has confirmed, see `trusting`."""
+    That is ``HOST``, ``HOST:PORT`` or ``http://HOST:PORT``; without a port, that of the scheme.
+    """
     confirmed = []
     for entry in confirmed_hosts():
         host, _, variable = entry.rpartition("=")
         if not host:
-            raise TomevalError(
-                f"--trust-host {entry!r}: write HOST=VARIABLE, such as {entry}={DEFAULT}"
-            )
-        confirmed.append(_entry(host, variable))
+            raise TomevalError(f"--trust-host {entry!r}: write HOST=VARIABLE, as {entry}=MY_KEY")
+        if not re.fullmatch(rf"(https?://)?{_PLACE.pattern}/?", host):
+            raise TomevalError(f"--trust-host: {host!r} is not a host, such as llm.example.org")
+        check_key_name(variable)
+        confirmed.append((Place.of(host if "://" in host else f"https://{host}"), variable))
     return confirmed
-
-
-def _entry(place: str, variable: str) -> Confirmed:
-    """Read a host as the user writes it: ``HOST``, ``HOST:PORT`` or ``http://HOST:PORT``.
-
-    Without a port it is that of the scheme, 443 or 80.
-    """
-    parts = _PLACE.fullmatch(place)
-    url = _parsed(place if "://" in place else f"https://{place}") if parts else None
-    if url is None or not url.host:
-        raise TomevalError(f"--trust-host: {place!r} is not a host, such as llm.example.org")
-    check_key_name(variable)
-    return Confirmed(url.scheme, url.host, _port(url), variable)

@@ -206,8 +206,7 @@ def _price(entry: Any, where: str) -> Price:
 def read_usage(data: Mapping[str, Any]) -> Usage | None:
     """Return the tokens that a server's reply reports, or None if it reports none.
 
-    Reads the shapes of OpenAI-compatible servers, SGLang (`meta_info`), llama.cpp and Ollama; of a
-    list of replies the sum.
+    Reads the shapes of OpenAI-compatible servers and llama.cpp; of a list of replies the sum.
     """
     if isinstance(data.get("replies"), list):
         parts = [part for reply in data["replies"] if (part := read_usage(reply)) is not None]
@@ -217,14 +216,8 @@ def read_usage(data: Mapping[str, Any]) -> Usage | None:
         details = usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else None
         return _usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-    meta = data.get("meta_info")
-    if isinstance(meta, dict):
-        names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-        return _usage(*(meta.get(name) for name in names))
     if "tokens_evaluated" in data:
         return _usage(data["tokens_evaluated"], data.get("tokens_predicted"))
-    if "prompt_eval_count" in data:
-        return _usage(data["prompt_eval_count"], data.get("eval_count"))
     return None
 
 

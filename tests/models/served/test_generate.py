@@ -5,7 +5,7 @@ import json
 import logging
 
 import pytest
-from fake_server import FakeServer, FakeTime, ToyTokenizer, with_started
+from fake_server import FakeServer, ToyTokenizer, with_started
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
@@ -19,10 +19,10 @@ from tomeval.models.base import (
     ScoreRequest,
     Usage,
 )
-from tomeval.models.served.http_patience import Timing
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.models.served.openai_api import OpenAIModel, open_server
-from tomeval.models.served.openai_fields import OpenAIOptions
+from tomeval.models.served.model import OpenAIModel
+from tomeval.models.served.opening import open_server
+from tomeval.models.served.options import OpenAIOptions
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
 KEY = "sk-planted-0123456789abcdef"
@@ -33,11 +33,9 @@ def request(prompt=PROMPT, seed=7, choices=(), **sampling):
 
 
 def with_model(server, work, *, tokenizer=None, budget=None, **options):
-    """Start a model, run `work(model)` and close it; retries take no time."""
-    clock = FakeTime()
-    timing = Timing(clock.monotonic, lambda: 0.0, clock.sleep, lambda: 0.5)
+    """Start a model, run `work(model)` and close it."""
     options = OpenAIOptions.of({"scoring": "off", "key_env": "TOY_KEY", **options})
-    how = {"tokenizer": tokenizer, "budget": budget, "timing": timing}
+    how = {"tokenizer": tokenizer, "budget": budget}
     return with_started(OpenAIModel("toy", server.url, options, **how), work)
 
 
@@ -119,35 +117,6 @@ def test_reply_shapes(message, text, reasoning, finish):
     assert reply.details.get("refusal") == (said if finish == "refusal" else None)
 
 
-UNUSABLE = [
-    {"choices": []},
-    {"choices": "none"},
-    {"choices": [{"message": "J"}]},
-    {"choices": [{"message": {"content": 5}}]},
-    {"choices": [{"message": {"content": [{"text": 5}]}}]},
-    {"error": {"message": "upstream", "code": 502}},
-    {"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]},
-]
-
-
-FAULTS = [
-    *(({"body": body}, "unusable", 1) for body in UNUSABLE),
-    *((fault, "attempts", 2) for fault in ({"status": 429}, {"status": 500}, {"cut": 30})),
-]
-
-
-@pytest.mark.parametrize(("fault", "field", "value"), FAULTS)
-def test_a_fault_that_passes_changes_no_text_and_is_recorded(fault, field, value):
-    def faulty(model):
-        server.faults.append(fault)
-        return model.generate(request())
-
-    with FakeServer() as server:
-        reply = with_model(server, faulty)
-        assert reply.text == generate(server).text
-    assert reply.details[field] == value
-
-
 @pytest.mark.parametrize(
     ("said", "text", "finish"), [("length", "J", "stop"), ("content_filter", "J", "refusal")]
 )
@@ -191,23 +160,18 @@ def test_a_strict_server_is_mended_at_the_start_and_not_again(caplog):
     assert caplog.text.count("top_k left out") == 1
 
 
-def test_auto_takes_completions_where_there_is_no_chat():
-    with FakeServer("base_vllm") as server:
-        facts, reply = with_model(server, lambda model: _facts_and_reply(model))
-    assert facts["api"] == "completions"
-    assert reply.details["route"] == "completions"
+@pytest.mark.parametrize(
+    ("flavour", "faults"),
+    [
+        ("base_vllm", []),  # no chat at all
+        ("vllm", [{"status": 400, "body": {"message": "no chat template is defined"}}]),
+    ],
+)
+def test_auto_takes_completions_where_the_model_has_no_chat(flavour, faults):
+    with FakeServer(flavour) as server:
+        server.faults.extend(faults)
+        assert generate(server).details["route"] == "completions"
     assert sent(server)["prompt"] == "Be brief.\n\nPlay."
-
-
-def test_auto_takes_completions_where_the_model_has_no_template():
-    with FakeServer() as server:
-        server.faults.append({"status": 400, "body": {"message": "no chat template is defined"}})
-        facts, _ = with_model(server, lambda model: _facts_and_reply(model))
-    assert facts["api"] == "completions"
-
-
-async def _facts_and_reply(model):
-    return model.facts, await model.generate(request())
 
 
 async def _itself(model):
@@ -224,14 +188,14 @@ def test_a_refused_seed_is_no_seed():
 def test_the_revision_is_what_the_server_says_of_itself():
     with FakeServer() as server:
         model = with_model(server, _itself)
-    assert model.revision == "id=toy; owned_by=vllm; version=0.33.0"
+    assert model.revision == "id=toy; owned_by=vllm"
 
 
 def test_a_server_that_fails_to_list_its_models_can_still_be_used():
     with FakeServer() as server:
         server.no_list = True  # as transformers serve does before it has a cache
         model = with_model(server, _itself)
-    assert model.revision == "version=0.33.0"
+    assert model.revision == ""
 
 
 PREFILLED = Prompt((Message("user", "Play."),), prefill="Answer:")
@@ -245,10 +209,9 @@ def test_a_prefill_is_continued_by_the_server():
     assert sent(server)["add_generation_prompt"] is False
 
 
-@pytest.mark.parametrize("prefill", ["auto", "continue"])
-def test_a_server_that_cannot_continue_a_prefill_says_so(prefill):
+def test_a_prefill_that_must_go_and_has_nothing_instead_is_an_error():
     with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill='omit'"):
-        generate(server, request(PREFILLED), prefill=prefill)
+        generate(server, request(PREFILLED))
 
 
 INSTEAD = Prompt(
@@ -256,50 +219,29 @@ INSTEAD = Prompt(
 )
 
 
-@pytest.mark.parametrize("options", [{}, {"prefill": "omit"}])
-def test_a_refused_prefill_is_left_out_and_the_message_says_what_to_answer(options):
-    with FakeServer("openai") as server:
-        facts, reply = with_model(server, lambda model: _both(model, request(INSTEAD)), **options)
-    assert facts["prefill"] == "omit"
-    assert sent(server)["messages"] == [
-        {"role": "user", "content": "Which option?\n\nAnswer with J or F only."}
-    ]
-    assert reply.details["prefill"] == "omitted"
-    assert reply.details["instead"] == "Answer with J or F only."
+@pytest.mark.parametrize(
+    ("flavour", "options", "omitted"),
+    [
+        ("openai", {}, True),
+        ("plain", {}, True),
+        ("vllm", {}, False),  # known to go on from it
+        ("sglang", {}, False),
+        ("plain", {"prefill": "continue"}, False),
+        ("vllm", {"prefill": "omit"}, True),
+    ],
+)
+def test_a_prefill_is_left_out_where_none_is_known_to_be_continued(flavour, options, omitted):
+    with FakeServer(flavour) as server:
+        reply = generate(server, request(INSTEAD), **options)
+    question = {"role": "user", "content": "Which option?\n\nAnswer with J or F only."}
+    assert (sent(server)["messages"] == [question]) is omitted
+    recorded = {name: reply.details.get(name) for name in ("prefill", "instead")}
+    left_out = {"prefill": "omitted", "instead": "Answer with J or F only."}
+    assert recorded == (left_out if omitted else dict.fromkeys(left_out))
 
 
 async def _both(model, wanted):
-    return model.facts, await model.generate(wanted)
-
-
-@pytest.mark.parametrize(
-    ("flavour", "begun", "found"),
-    [
-        ("plain", "amber cloud", "continue"),
-        ("plain", " Amber cloud.", "continue"),
-        ("plain", "maple seven river amber cloud", "omit"),
-        ("plain", "I cannot copy", "unknown"),
-        ("vllm", "I cannot copy", "continue"),  # known to go on from it
-        ("sglang", "I cannot copy", "continue"),
-        ("llama.cpp", "maple seven river", "omit"),  # --no-prefill-assistant
-    ],
-)
-def test_the_start_finds_out_whether_begun_answers_are_continued(flavour, begun, found):
-    with FakeServer(flavour) as server:
-        server.begun = begun
-        facts, reply = with_model(server, lambda model: _both(model, request(INSTEAD)))
-    assert facts["prefill"] == found
-    assert ("prefill" in reply.details) == (found == "omit")
-
-
-def test_a_prefill_that_was_asked_to_be_continued_is_not_tested():
-    with FakeServer("plain") as server:
-        server.begun = "maple seven river"
-        facts, reply = with_model(
-            server, lambda model: _both(model, request(INSTEAD)), prefill="continue"
-        )
-    assert facts["prefill"] == "continue"
-    assert "prefill" not in reply.details
+    return model, await model.generate(wanted)
 
 
 THINKING = [
@@ -314,9 +256,9 @@ THINKING = [
 def test_a_model_that_thinks_gets_room_for_it_on_top_of_the_answer(message):
     with FakeServer("plain") as server:
         server.reply = message
-        facts, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
-    assert facts["thinks"] is True
-    assert facts["thinking_budget"] == reply.details["thinking_budget"] == 8192
+        model, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
+    assert model.thinks is True
+    assert reply.details["thinking_budget"] == 8192
     assert reply.details["sent"]["max_tokens"] == sent(server)["max_tokens"] == 8192 + 9
 
 
@@ -332,50 +274,16 @@ def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut()
 
     with FakeServer("plain") as server:
         server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "1")
-        facts, reply = with_model(server, lambda model: _pair(model, cut))
-    assert facts["thinks"] is True
-    assert facts["thinking_budget"] == 8192
+        reply = with_model(server, cut)
     assert (reply.text, reply.finish) == ("", "length")
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "max_tokens is too large: 2048. This model supports at most 1000 completion tokens.",
-        "Invalid 'max_completion_tokens': must be less than or equal to 1000",
-    ],
-)
-def test_a_reply_longer_than_an_api_allows_is_one_clear_error(said):
-    def ask(model):
-        # Twice: the limit's other name, which a refusal can ask for, is tried first.
-        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "12")
-        return model.generate(request(max_tokens=2048))
-
-    with FakeServer("plain") as server:
-        server.faults.clear()
-        with pytest.raises(TomevalError, match=r"replies of 2048 tokens .*: lower max_tok"):
-            with_model(server, ask)
-
-
-async def _pair(model, work):
-    return model.facts, await work(model)
 
 
 def test_a_model_that_does_not_think_gets_no_room():
     with FakeServer() as server:
-        facts, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
-    assert (facts["thinks"], facts["thinking_budget"]) == (False, 0)
+        model, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
+    assert model.thinks is False
     assert "thinking_budget" not in reply.details
     assert sent(server)["max_tokens"] == 9
-
-
-def test_the_room_for_thinking_is_at_most_half_of_the_context():
-    with FakeServer() as server:
-        server.reply = {"content": "<think>"}
-        server.context_length = 4096
-        model = with_model(server, _itself)
-    assert model.facts["thinking_budget"] == 2048
-    assert model.context_length() == model.facts["context_length"] == 4096
 
 
 @pytest.mark.parametrize(("answer", "room"), [(9, 2048), (3000, None), (4200, 0)])
@@ -436,9 +344,8 @@ def test_a_budget_that_the_server_is_not_set_up_for_is_dropped_and_recorded():
 def test_no_thinking_budget_at_all_can_be_asked_for():
     with FakeServer() as server:
         server.reply = {"content": "<think>"}
-        model = with_model(server, _itself, thinking_budget=0)
+        with_model(server, _itself, thinking_budget=0)
         assert server.bodies("/v1/chat/completions")[-1]["thinking_token_budget"] == 0
-    assert (model.facts["thinks"], model.facts["thinking_budget"]) == (True, 0)
 
 
 def test_the_cap_on_tokens_counts_the_room_for_thinking():
@@ -466,30 +373,16 @@ KINDS = [
 @pytest.mark.parametrize(("flavour", "kind", "fields"), KINDS)
 def test_no_server_default_takes_part_in_sampling(flavour, kind, fields):
     with FakeServer(flavour) as server:
-        facts, _ = with_model(server, lambda model: _both(model, request()))
-    assert facts["kind"] == kind
+        model, _ = with_model(server, lambda model: _both(model, request()))
+    assert model._requests.kind == kind
     assert {name: sent(server)[name] for name in fields} == fields
 
 
 def test_hosted_apis_are_sent_what_changes_something(monkeypatch):
-    monkeypatch.setattr("tomeval.models.served.openai_start._HOSTED", ("127.0.0.1",))
+    monkeypatch.setattr("tomeval.models.served.ability._HOSTED", ("127.0.0.1",))
     with FakeServer("plain") as server:
         reply = generate(server, request(top_p=0.9))
     assert reply.details["sent"] == {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256, "seed": 7}
-
-
-def test_the_context_length_of_llama_cpp_is_that_of_a_slot():
-    with FakeServer("llama.cpp") as server:
-        server.context_length = 2048
-        assert with_model(server, _itself).context_length() == 2048
-
-
-@pytest.mark.parametrize("flavour", ["plain", "vllm"])
-def test_a_prefill_that_the_server_does_not_take_is_an_error(flavour):
-    with FakeServer(flavour) as server:
-        server.reject = {"continue_final_message": "Unexpected field continue_final_message"}
-        with pytest.raises(TomevalError, match=r"api='completions' or prefill='omit'"):
-            generate(server, request(PREFILLED), tokenizer=ToyTokenizer())
 
 
 def test_thinking_is_switched_by_the_template():
@@ -532,23 +425,26 @@ def test_answers_are_held_to_a_schema():
     schema = {"type": "object", "properties": {"code": {"enum": ["1-2-3"]}}}
     wanted = GenerateRequest(PROMPT, Sampling(), 7, schema=json.dumps(schema))
     with FakeServer() as server:
-        server.forms = {"response_format"}  # the other form of choices is not obeyed: this one is
-        choices, _, reply = with_model(server, held, structured="auto")
-        assert (choices, reply.text, reply.details["enforced"]) == (True, CHOICES[0], "json_schema")
+        server.forms = {"response_format"}
         reply = generate(server, wanted, structured="auto")
     assert (reply.text, reply.details["enforced"]) == ('{"code": "1-2-3"}', "json_schema")
+
+
+def test_an_answer_that_a_server_did_not_hold_to_its_form_is_not_recorded_as_held():
+    with FakeServer() as server:
+        *_, reply = with_model(server, held, structured="auto")
+    assert "structured_outputs" in sent(server)
+    assert "enforced" not in reply.details
 
 
 @pytest.mark.parametrize(
     ("flavour", "change", "seen"),
     [
-        ("vllm", {}, "choices and schemas: it answered 'word"),
-        ("plain", {"reject": {"response_format": "not supported"}}, "HTTP 400: not supported"),
         ("vllm", {"reply": {"reasoning": "Hm."}}, "the model thinks before it answers"),
-        ("base_vllm", {}, "no form on the completions API"),
+        ("base_vllm", {}, "it has no chat API"),
     ],
 )
-def test_a_server_that_holds_answers_to_no_form_is_told_in_one_line(flavour, change, seen, caplog):
+def test_a_model_that_cannot_be_held_to_a_form_is_told_in_one_line(flavour, change, seen, caplog):
     with FakeServer(flavour) as server:
         vars(server).update(change)
         choices, schemas, reply = with_model(server, held, structured="auto")
@@ -556,17 +452,6 @@ def test_a_server_that_holds_answers_to_no_form_is_told_in_one_line(flavour, cha
     assert "enforced" not in reply.details
     [line] = [record.getMessage() for record in caplog.records if "auto" in record.getMessage()]
     assert seen in line
-
-
-def test_a_form_that_is_refused_later_stops_with_a_remedy():
-    async def refused(model):
-        server.reject = {"structured_outputs": "grammar is too large"}
-        with pytest.raises(TomevalError, match=r"does not take this form.*leave structured out"):
-            await model.generate(request(choices=CHOICES))
-
-    with FakeServer() as server:
-        server.forms = {"structured_outputs"}
-        with_model(server, refused, structured="auto")
 
 
 def test_extra_fields_go_along():
@@ -613,7 +498,7 @@ def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
     seen = []
 
     async def work(model):
-        seen.append(repr(model) + repr(model.options) + json.dumps(model.facts) + model.revision)
+        seen.append(repr(model) + repr(model.options) + model.revision)
         server.reply = {"content": f"your key is {KEY}", "refusal": f"not with {KEY}"}
         reply = await model.generate(request())
         seen.append(repr(reply))
@@ -631,7 +516,8 @@ def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
         seen.append(str(unscored.value))
 
     with FakeServer(key=KEY) as server, caplog.at_level(logging.DEBUG):
-        server.faults.append({"status": 429, "body": {"message": f"slow down, {KEY}"}})
+        slow = {"retry-after-ms": "1"}
+        server.faults.append({"status": 429, "body": {"message": f"slow, {KEY}"}, "headers": slow})
         with trusting([f"{server.url[:-3]}=TOY_KEY"]):
             with_model(server, work)
     assert server.requests  # so the key was accepted, which means it was sent
@@ -642,15 +528,6 @@ def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
 
 def test_a_missing_key_is_named():
     with FakeServer(key=KEY) as server, pytest.raises(TomevalError, match="TOY_KEY is not set"):
-        generate(server)
-
-
-def test_a_dead_server_fails_the_start_with_its_name():
-    with FakeServer() as server:
-        pass
-    with pytest.raises(
-        TomevalError, match=r"openai:toy failed its start.* http://127.0.0.1:\d+/v1/"
-    ):
         generate(server)
 
 
@@ -676,3 +553,21 @@ def test_names_of_experiments():
 def test_wrong_names_and_options_say_what_is_wrong(name, options, message):
     with pytest.raises(TomevalError, match=message):
         open_server(name, options, Opening())
+
+
+@pytest.mark.parametrize(("most", "warned"), [(None, False), (40, True)], ids=["reads all", "cuts"])
+def test_a_server_that_cuts_growing_prompts_without_a_word_is_told_of_once(most, warned, caplog):
+    class Short(FakeServer):
+        def _usage(self, context):
+            return super()._usage(context[:most])
+
+    async def converse(model):
+        for rounds in (1, 20, 40, 80):
+            prompt = Prompt((Message("user", "You chose J, the other F. " * rounds),))
+            await model.generate(GenerateRequest(prompt, Sampling(), 7, group="episode 1"))
+            await model.generate(GenerateRequest(PROMPT, Sampling(), 7, group=f"{rounds}"))
+
+    with Short() as server:
+        with_model(server, converse)
+    notes = [message for message in caplog.messages if "seems to cut long prompts" in message]
+    assert len(notes) == warned

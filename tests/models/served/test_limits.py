@@ -1,10 +1,19 @@
-"""Price files and the usage that servers report."""
+"""Caps, price files and the usage that servers report."""
+
+import asyncio
 
 import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Usage
-from tomeval.models.served.limits import Price, load_prices, price_of, read_usage
+from tomeval.models.served.limits import (
+    Budget,
+    BudgetExceeded,
+    Price,
+    load_prices,
+    price_of,
+    read_usage,
+)
 
 FILE = """
 ["org/model"]
@@ -65,15 +74,61 @@ def test_a_wrong_price_file_names_what_is_wrong(tmp_path, text, message):
             Usage(5, 0, 4),
         ),
         ({"usage": {"prompt_tokens": 5, "prompt_tokens_details": None}}, Usage(5, 0, 0)),
-        (
-            {"meta_info": {"prompt_tokens": 5, "completion_tokens": 1, "cached_tokens": 3}},
-            Usage(5, 1, 3),
-        ),
         ({"tokens_evaluated": 5, "tokens_predicted": 1}, Usage(5, 1, 0)),
-        ({"prompt_eval_count": 5, "eval_count": 1}, Usage(5, 1, 0)),
-        ({"usage": None}, None),
+        ({"replies": [{"tokens_evaluated": 5}, {"tokens_evaluated": 2}]}, Usage(7, 0, 0)),
+        *(
+            ({"usage": usage}, None)
+            for usage in (
+                {"prompt_tokens": "9", "completion_tokens": 2},
+                {"prompt_tokens": 9, "completion_tokens": -2},
+                {"prompt_tokens": float("nan")},
+                {"prompt_tokens": True},
+                None,
+            )
+        ),
         ({}, None),
     ],
 )
 def test_usage_is_read_from_every_servers_shape(data, usage):
     assert read_usage(data) == usage
+
+
+def test_the_cap_on_tokens_counts_what_calls_under_way_may_use():
+    budget = Budget(max_tokens=100)
+    budget.reserve(60)
+    with pytest.raises(BudgetExceeded, match="up to 50 tokens"):
+        budget.reserve(50)
+    budget.settle(60, Usage(prompt=20, completion=5))
+    budget.reserve(50)
+    assert (budget.calls, budget.tokens) == (2, 25)
+
+
+def test_a_call_waits_for_room_that_calls_under_way_may_give_back():
+    async def run():
+        budget = Budget(max_tokens=100)
+        await budget.take(60)
+        waiting = [asyncio.create_task(budget.take(60)) for _ in range(2)]
+        await asyncio.sleep(0)
+        before = [task.done() for task in waiting]
+        budget.settle(60, Usage(prompt=10, completion=5))  # 85 are left: room for one
+        await asyncio.sleep(0.01)
+        between = [task.done() for task in waiting]
+        budget.settle(60, Usage(prompt=20, completion=30))  # 35 are left, and nobody is under way
+        with pytest.raises(BudgetExceeded, match=r"65 used and 0 reserved"):
+            await waiting[1]
+        return before, between, budget.tokens
+
+    assert asyncio.run(run()) == ([False, False], [True, False], 65)
+
+
+def test_the_cap_on_calls_counts_a_call_that_failed_back_in():
+    async def run():
+        budget = Budget(max_calls=1)
+        await budget.take(5)
+        waiting = asyncio.create_task(budget.take(5))
+        await asyncio.sleep(0)
+        budget.cancel(5)
+        await waiting
+        return budget.calls
+
+    assert asyncio.run(run()) == 1

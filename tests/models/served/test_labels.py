@@ -2,11 +2,10 @@
 
 import asyncio
 import contextlib
-import logging
 import math
 
 import pytest
-from fake_server import FakeServer, FakeTime, ToyTokenizer, with_started
+from fake_server import FakeServer, ToyTokenizer, with_started
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
@@ -15,12 +14,13 @@ from tomeval.models.base import (
     Prompt,
     ScoreRequest,
     Unlisted,
+    Unusable,
 )
-from tomeval.models.served.http_patience import Timing
+from tomeval.models.served.labels import _in_order
 from tomeval.models.served.limits import Budget
-from tomeval.models.served.logprob_top import complaint
-from tomeval.models.served.openai_api import OpenAIModel
-from tomeval.models.served.openai_fields import OpenAIOptions
+from tomeval.models.served.model import OpenAIModel
+from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.served.top_tokens import match, nonsense, read_entries
 
 CHAT = Prompt((Message("user", "Play."),))
 BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")
@@ -29,25 +29,21 @@ CHAT_TEXT, PLAIN_TEXT = "<s><user>Play.</s><assistant>", "<s>Play."
 # flavour, whether the tokenizer is at hand, the route to expect
 EXACT = [
     ("vllm", True, "token_ids"),
-    ("sglang", True, "token_ids_sglang"),
     ("old_vllm", True, "echo"),
     ("llama.cpp", False, "n_probs"),
 ]
 TOP_K = [
     ("vllm", False, "top_k"),
     ("openai", False, "top_k"),
-    ("ollama", False, "top_k_ollama"),
     ("text", False, "top_k_completions"),
 ]
 PLAIN = [("base_vllm", False, "top_k_completions"), ("base_vllm", True, "echo")]
 
 
 def with_model(server, work, *, tokenizer=False, budget=None, **options):
-    clock = FakeTime()
-    timing = Timing(clock.monotonic, lambda: 0.0, clock.sleep, lambda: 0.5)
     options = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
     tokens = ToyTokenizer() if tokenizer else None
-    model = OpenAIModel("toy", server.url, options, tokenizer=tokens, budget=budget, timing=timing)
+    model = OpenAIModel("toy", server.url, options, tokenizer=tokens, budget=budget)
     return with_started(model, work)
 
 
@@ -74,7 +70,7 @@ def test_every_route_gives_the_models_exact_numbers(flavour, tokenizer, route):
     assert scores.usage.prompt > 0
 
 
-@pytest.mark.parametrize(("flavour", "tokenizer", "route"), [*EXACT, TOP_K[0], TOP_K[2]])
+@pytest.mark.parametrize(("flavour", "tokenizer", "route"), [*EXACT, TOP_K[0]])
 def test_a_label_after_a_prefill_begins_with_a_space(flavour, tokenizer, route):
     with FakeServer(flavour) as server:
         scores = score(server, prompt=BEGUN, tokenizer=tokenizer)
@@ -148,12 +144,11 @@ def test_scoring_asks_for_one_greedy_token_without_thinking():
     assert (body["top_k"], body["min_p"], body["top_logprobs"]) == (-1, 0.0, 20)
 
 
-def test_a_model_that_thinks_all_the_same_is_not_scored(caplog):
+def test_a_model_that_thinks_all_the_same_is_not_scored():
     with FakeServer() as server:
         server.reply = {"reasoning_content": "hm"}
-        with pytest.raises(TomevalError, match="labels cannot be scored"):
+        with pytest.raises(TomevalError, match=r"(?s)cannot be scored.*top_k: the model thinks"):
             score(server)
-    assert "top_k are not used: the model thinks before it answers" in caplog.text
 
 
 def test_fewer_top_tokens_are_asked_for_where_twenty_are_refused():
@@ -167,37 +162,27 @@ def test_fewer_top_tokens_are_asked_for_where_twenty_are_refused():
 
         server.post = limited
         model = with_model(server, _itself)
-    assert model.facts["route"] == "top_k_completions"
-    assert model._route.count == 5
+    assert (model.route.name, model.route.count) == ("top_k_completions", 5)
 
 
 async def _itself(model):
     return model
 
 
-LIES = {
-    "missing": "no log-prob",
-    "equal": "all log-probs are equal",
-    "positive": "positive",
-    "constant": "do not depend on the prompt",
-}
+LIES = {"missing": "no log-prob", "equal": "all log-probs are equal", "positive": "positive"}
 
 
 @pytest.mark.parametrize("lie", LIES)
-@pytest.mark.parametrize(("flavour", "tokenizer"), [("vllm", True), ("vllm", False)])
-def test_wrong_log_probs_are_refused_and_each_way_is_logged(flavour, tokenizer, lie, caplog):
-    with FakeServer(flavour) as server:
+@pytest.mark.parametrize("tokenizer", [True, False])
+def test_wrong_log_probs_are_refused_and_each_way_is_named(tokenizer, lie):
+    with FakeServer() as server:
         server.lie = lie
-        with pytest.raises(TomevalError) as raised:
+        with pytest.raises(TomevalError, match=rf"top_k: .*{LIES[lie]}") as raised:
             score(server, tokenizer=tokenizer)
-    message = str(raised.value)
-    assert f"openai:toy@{server.url}" in message
-    assert "six ways to get label scores were tried; all failed (--verbose lists them)" in message
-    assert "log-probs from route top_k are not used: " in caplog.text
-    assert LIES[lie] in caplog.text
+    assert f"openai:toy@{server.url}: labels cannot be scored: leave LM" in str(raised.value)
 
 
-@pytest.mark.parametrize("flavour", ["sglang", "llama.cpp", "ollama", "old_vllm", "base_vllm"])
+@pytest.mark.parametrize("flavour", ["llama.cpp", "old_vllm", "base_vllm"])
 def test_missing_log_probs_are_refused_by_every_server(flavour):
     with FakeServer(flavour) as server:
         server.lie = "missing"
@@ -210,8 +195,7 @@ def test_a_server_without_log_probs_still_generates():
         model = with_model(server, _itself)
     assert model.capabilities.generate
     assert not model.capabilities.score
-    assert model.facts["route"] is None
-    assert model.facts["refused"]["top_k"] == "no log-probs in the reply"
+    assert model.route is None
 
 
 def test_a_model_that_is_not_listed_is_told_what_is(caplog) -> None:
@@ -228,7 +212,7 @@ def test_routes_can_be_fixed():
 
 
 @pytest.mark.parametrize(("lie", "said"), [("missing", "no log-probs"), ("positive", "positive")])
-def test_log_probs_that_turn_wrong_later_are_a_backend_error(lie, said):
+def test_log_probs_that_turn_wrong_later_are_a_backend_error(lie, said, clock):
     def turn(model):
         server.lie = lie
         return model.score(ScoreRequest(CHAT, ("J", "F")))
@@ -247,18 +231,8 @@ def test_scoring_must_be_there_where_it_is_required_and_started():
         asyncio.run(OpenAIModel("toy", server.url).score(ScoreRequest(CHAT, ("J", "F"))))
 
 
-def test_a_busy_moment_at_the_start_does_not_lead_to_a_worse_route():
-    async def start_again(model):
-        server.faults.extend([{"status": 429}] * 3)
-        await model.start()
-        return model.facts["route"]
-
+def test_a_crash_on_log_probs_leads_to_the_next_route(clock):
     with FakeServer() as server:
-        assert with_model(server, start_again, tokenizer=True) == "token_ids"
-
-
-def test_a_crash_on_log_probs_leads_to_the_next_route(caplog):
-    with FakeServer() as server, caplog.at_level(logging.WARNING):
         original = server.post
 
         def crash(path, body):
@@ -282,19 +256,6 @@ def test_an_omitted_prefill_is_recorded():
     assert scores.details["prefill"] == "omitted"
 
 
-def test_scores_are_the_same_at_any_concurrency():
-    prompts = [Prompt((Message("user", f"Play {k}."),)) for k in range(12)]
-
-    async def all_of(model):
-        requests = [ScoreRequest(prompt, ("Coop", "Defect")) for prompt in prompts]
-        return [s.logprobs for s in await asyncio.gather(*map(model.score, requests))]
-
-    with FakeServer() as server:
-        one = with_model(server, all_of, tokenizer=True, concurrency=1)
-        many = with_model(server, all_of, tokenizer=True, concurrency=8)
-    assert one == many
-
-
 def test_scoring_calls_count():
     budget = Budget()
     with FakeServer("old_vllm") as server:
@@ -304,12 +265,12 @@ def test_scoring_calls_count():
     assert budget.tokens > 0
 
 
-def test_two_numbers_that_tie_on_one_prompt_only_are_no_fault():
-    assert complaint([-1.0, -1.0], [-1.0, -2.0]) is None
+def test_two_numbers_that_tie_are_no_fault_and_three_are():
+    assert nonsense([-1.0, -1.0]) is None
+    assert nonsense([-2.0, -2.0, -2.0]) == "all log-probs are equal (-2.0)"
 
 
-TOKENS = [("vllm_tokens", "token_ids"), ("sglang_tokens", "token_ids_sglang")]
-TOKENS += [("old_vllm_tokens", "echo")]
+TOKENS = [("vllm_tokens", "token_ids"), ("old_vllm_tokens", "echo")]
 
 
 @pytest.mark.parametrize(("flavour", "route"), TOKENS)
@@ -327,13 +288,6 @@ def test_exact_routes_need_no_tokenizer_where_the_server_lends_its_own(flavour, 
     assert {"enable_thinking": False} in [body.get("chat_template_kwargs") for body in rendered]
 
 
-def test_a_plain_prompt_is_tokenised_with_its_start_token_by_the_server():
-    with FakeServer("vllm_tokens") as server:
-        scores = score(server, api="completions")
-        assert scores.logprobs == pytest.approx(truth(server, PLAIN_TEXT, (" J", " F")))
-    assert scores.method == "token_ids"
-
-
 def test_a_server_tokenizer_that_does_not_give_back_its_tokens_is_not_used():
     with FakeServer("vllm_tokens") as server:
         server._detokenize = lambda body: {"prompt": "another text"}
@@ -341,32 +295,16 @@ def test_a_server_tokenizer_that_does_not_give_back_its_tokens_is_not_used():
     assert scores.method == "top_k"
 
 
-LISTS = [("vllm", True, "/v1/completions", "prompt"), ("sglang", True, "/generate", "input_ids")]
-LISTS += [("llama.cpp", False, "/completion", "prompt")]
-
-
-@pytest.mark.parametrize(("flavour", "tokenizer", "path", "key"), LISTS)
-@pytest.mark.parametrize("lists", [True, False])
-def test_all_prefixes_of_labels_go_in_one_request_where_lists_are_taken(
-    flavour, tokenizer, path, key, lists
-):
+@pytest.mark.parametrize(
+    ("flavour", "path"), [("vllm", "/v1/completions"), ("llama.cpp", "/completion")]
+)
+def test_all_prefixes_of_labels_go_in_one_request(flavour, path):
     labels = ("Coop", "Defect", "Zx")  # four contexts: the prompt, and after Co, De and Z
-
-    async def twice(model):
-        first = await model.score(ScoreRequest(CHAT, labels))
-        asked = len(server.requests)
-        return first, await model.score(ScoreRequest(CHAT, labels)), asked
-
     with FakeServer(flavour) as server:
-        server.lists = lists
-        first, second, asked = with_model(server, twice, tokenizer=tokenizer)
+        scores = score(server, labels, tokenizer=flavour == "vllm")
         expected = truth(server, CHAT_TEXT, labels)
-        later = [body[key] for posted, body in server.requests[asked:] if posted == path]
-    assert first.logprobs == second.logprobs == pytest.approx(expected, abs=1e-9)
-    if lists:
-        assert all(len(prompts) == 4 for prompts in later)
-    else:
-        assert all(isinstance(prompt[0], int) for prompt in later)  # not tried again
+    assert scores.logprobs == pytest.approx(expected, abs=1e-9)
+    assert len(server.bodies(path)[-1]["prompt"]) == 4
 
 
 def test_a_list_counts_its_tokens_in_full():
@@ -378,7 +316,7 @@ def test_a_list_counts_its_tokens_in_full():
     assert budget.tokens > sum(map(len, body["prompt"]))
 
 
-ARGMAX = [*EXACT[:2], EXACT[3], TOP_K[0], TOP_K[2], TOP_K[3]]
+ARGMAX = [EXACT[0], EXACT[2], *TOP_K]
 
 
 def likeliest(server, text):
@@ -404,18 +342,44 @@ def test_whether_the_likeliest_token_is_a_label_is_told(flavour, tokenizer, rout
     assert not_among.details["argmax_is_label"] is False
 
 
-@pytest.mark.parametrize("error", [0.0, 1e-3])
-def test_llama_cpps_prompt_cache_is_used_if_and_only_if_it_changes_nothing(error):
-    with FakeServer("llama.cpp") as server:
-        server.cache_error = error
-        scores = score(server)
-        assert server.bodies("/completion")[-1]["cache_prompt"] is (error == 0.0)
-        assert scores.logprobs == pytest.approx(truth(server, CHAT_TEXT, ("J", "F")), abs=1e-9)
+@pytest.mark.parametrize(
+    "entries",
+    [
+        None,
+        [],
+        "J",
+        ["J"],
+        [{"logprob": -1.0}],
+        [{"token": 5, "logprob": -1.0}],
+        [{"token": "J"}],
+        [{"token": "J", "logprob": None}],
+        [{"token": "J", "logprob": "-1"}],
+        [{"token": "J", "logprob": True}],
+        [{"token": "J", "logprob": float("nan")}],
+        [{"token": "J", "logprob": 0.5}],
+        [{"token": "J", "logprob": -1.0, "bytes": [999]}],
+        [{"token": "J", "logprob": -1.0, "bytes": "J"}],
+    ],
+)
+def test_log_probs_that_are_none_are_no_answer_of_the_model(entries):
+    with pytest.raises(Unusable):  # and not `Unlisted`, which is one
+        match("J", "J", read_entries(entries))
 
 
-def test_hosted_apis_are_not_sent_what_changes_nothing(monkeypatch):
-    monkeypatch.setattr("tomeval.models.served.openai_start._HOSTED", ("127.0.0.1",))
+def test_log_probs_may_be_minus_infinity():
+    entries = read_entries([{"token": "J", "logprob": -math.inf}])
+    assert match("J", "J", entries) == -math.inf
+
+
+@pytest.mark.parametrize("numbers", [(0, 0), (1, 2), (0, None), ("a", "b"), (0, 1.5)])
+def test_replies_to_several_prompts_are_told_apart_by_their_numbers(numbers):
+    assert _in_order([{"index": 1}, {"index": 0}]) == [{"index": 0}, {"index": 1}]
+    with pytest.raises(Unusable, match="numbered"):
+        _in_order([{"index": number} for number in numbers])
+
+
+def test_a_hosted_api_is_asked_for_nothing_that_only_servers_of_ones_own_have(monkeypatch):
+    monkeypatch.setattr("tomeval.models.served.ability._HOSTED", ("127.0.0.1",))
     with FakeServer("openai") as server:
-        model = with_model(server, _itself)
-        assert not {"top_p", "top_k", "min_p"} & server.bodies("/v1/chat/completions")[-1].keys()
-    assert model.facts["kind"] == "hosted"
+        assert with_model(server, _itself).route.name == "top_k"
+        assert {path for path, _ in server.requests} == {"/v1/chat/completions"}

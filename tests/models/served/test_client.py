@@ -1,0 +1,331 @@
+"""Requests to one server: what is left out of them, how many at a time, caps, the end of a run."""
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+
+import pytest
+from every_domain import experiment, good
+from fake_server import FakeServer
+from support import dump
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.served.client import Client
+from tomeval.models.served.faults import Refused, ServerGone
+from tomeval.models.served.keys import check_url
+from tomeval.models.served.limits import Budget
+from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.waiting import Waiting
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+
+BODY = {"model": "toy", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
+PATH = "chat/completions"
+
+
+def client_of(server, budget=None, waiting=None, **options):
+    options = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
+    return Client(server.url, options, budget=budget, waiting=waiting)
+
+
+def post(server, body=BODY, *, count=1, tokens=None, **options):
+    """Send equal requests at the same time; return the last answer."""
+
+    async def run():
+        client = client_of(server, **options)
+        try:
+            asked = (client.post(PATH, body, tokens=tokens) for _ in range(count))
+            return (await asyncio.gather(*asked))[-1]
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+def refusal(status, message, **error):
+    return {"status": status, "body": {"error": {"message": message, **error}}}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "'--help'",
+        "'plan', 'quickstart', '--model', 'openai:m@http://127.0.0.1:1/v1'",
+        "'run', sys.argv[1] + '.toml', '--out', sys.argv[1]",
+    ],
+)
+def test_the_sdk_is_loaded_by_the_first_request_alone(arguments, tmp_path):
+    """It takes a second."""
+    (tmp_path / "replies.json").write_text(json.dumps(["Final answer: J"] * 2))
+    (tmp_path / "run.toml").write_text(
+        'games = "IPD"\npartners = "always(0)"\nhorizon = 1\nepisodes = 1\nlabels = "neutral"\n'
+        f'model = "scripted:{tmp_path}/replies.json"\nsubjects = {{ strategy = "QA" }}\n'
+    )
+    script = (
+        "import sys\nfrom typer.testing import CliRunner\n"
+        f"from tomeval.cli.app import app\nargs = [{arguments}]\n"
+        "result = CliRunner().invoke(app, args)\nassert result.exit_code == 0, result.output\n"
+        "print('openai' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["False"]
+
+
+def test_max_tokens_is_renamed_once_and_for_all(caplog):
+    async def run():
+        client = client_of(server)
+        first, second = await client.post(PATH, BODY), await client.post(PATH, BODY)
+        await client.close()
+        return first, second
+
+    with FakeServer() as server, caplog.at_level(logging.WARNING):
+        server.reject = {"max_tokens": "'max_tokens' is unsupported, use 'max_completion_tokens'"}
+        answers = asyncio.run(run())
+    for answer in answers:
+        assert answer.mended == {"renamed": {"max_tokens": "max_completion_tokens"}}
+        assert answer.sent["max_completion_tokens"] == 3
+    assert len(server.requests) == 3
+    assert caplog.text.count("renamed") == 1
+
+
+MENDED = [
+    (400, {"error": {"message": "Unsupported: 'temperature'", "param": "temperature"}}),
+    (422, {"detail": "Unexpected fields in the request: {'temperature', 'top_k'}"}),
+    (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"]}]}),
+    (400, {"message": "temperature is not supported"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("field", "status", "body"),
+    [
+        *(("temperature", *case) for case in MENDED),
+        ("top_p", 400, {"message": "`temperature` and `top_p` cannot both be specified"}),
+        ("reasoning_effort", 400, {"message": "Unrecognized argument: reasoning_effort"}),
+    ],
+)
+def test_a_refused_parameter_is_left_out(field, status, body):
+    """Of two that exclude each other, it is the one that changes nothing."""
+    sent = {**BODY, "temperature": 0.7, "seed": 5, "top_p": 1.0, "reasoning_effort": "low"}
+    with FakeServer() as server:
+        server.faults.append({"status": status, "body": body})
+        answer = post(server, sent)
+    assert answer.mended == {"dropped": [field]}
+    assert answer.sent == {name: value for name, value in sent.items() if name != field}
+
+
+@pytest.mark.parametrize(
+    ("field", "status", "said"),
+    [
+        *(({}, status, "never") for status in (400, 404, 405, 501)),
+        ({}, 400, "max_tokens must be at least 1"),  # and not about the context
+        ({"temperature": 3}, 400, "temperature must be at most 2"),
+        (
+            {"reasoning_effort": "hgih"},
+            400,
+            "Unsupported value: 'reasoning_effort' does not support 'hgih'. Supported: 'low'",
+        ),
+        ({"logprobs": True}, 400, "logprobs are not supported"),  # the request needs them
+    ],
+)
+def test_other_refusals_are_errors_and_leave_nothing_out(field, status, said):
+    with FakeServer() as server:
+        server.faults.append(refusal(status, said))
+        with pytest.raises(Refused, match=f"HTTP {status}: {said}"):
+            post(server, {**BODY, **field})
+    assert len(server.requests) == 1
+
+
+def test_a_system_message_moves_where_the_template_has_no_place_for_it():
+    messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
+    with FakeServer() as server:
+        server.faults.append(refusal(400, "System role not supported"))
+        answer = post(server, {**BODY, "messages": messages})
+    assert answer.sent["messages"] == [{"role": "user", "content": "S\n\nU"}]
+    assert "system" in answer.mended
+
+
+def test_concurrency_stays_under_the_limit_and_is_used():
+    with FakeServer() as server:
+        server.faults.extend({"delay": 0.05} for _ in range(20))
+        post(server, count=20, concurrency=4)
+    assert 2 <= server.most_at_once <= 4
+
+
+def test_usage_of_the_reply_is_settled_and_a_failed_call_gives_its_room_back():
+    budget = Budget()
+    with FakeServer() as server:
+        usage = post(server, tokens=50, budget=budget).data["usage"]
+        assert budget.tokens == usage["prompt_tokens"] + usage["completion_tokens"]
+        before = (budget.calls, budget.tokens)
+        server.faults.append(refusal(404, "gone"))
+        with pytest.raises(Refused):
+            post(server, tokens=50, budget=budget)
+    assert (budget.calls, budget.tokens) == before
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x/v1", "http://", "model"])
+def test_what_is_no_base_url_is_refused(url):
+    with pytest.raises(TomevalError, match="is not a base URL"):
+        check_url(url)
+
+
+def test_a_base_url_with_a_secret_is_refused_without_repeating_it():
+    with pytest.raises(TomevalError, match="environment variable") as raised:
+        check_url("https://me:s3cret@host/v1")
+    assert "s3cret" not in str(raised.value)
+    with pytest.raises(TomevalError, match="environment variable") as raised:
+        check_url("https://host/v1#s3cret")
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_key_with_a_line_break_inside_is_refused_without_repeating_it(monkeypatch):
+    monkeypatch.setenv("BAD_KEY", "sk-one\nsk-two")
+    with pytest.raises(TomevalError, match="BAD_KEY") as raised:
+        Client("http://127.0.0.1:1/v1", OpenAIOptions(key_env="BAD_KEY"))
+    assert "sk-" not in str(raised.value)
+
+
+def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
+    told = Waiting(shown="field")
+
+    async def ask():
+        client = client_of(server, waiting=told)
+        work = asyncio.create_task(client.post(PATH, BODY))
+        while not told.line():
+            await asyncio.sleep(0.01)
+        line = told.line()
+        await work
+        await client.close()
+        return line
+
+    with FakeServer() as server:
+        server.faults.append({"status": 429, "headers": {"Retry-After": "1"}})
+        line = asyncio.run(ask())
+    assert line == "retrying in 1 s; HTTP 429: a fault; 1 request under way, 16 at a time"
+    assert (told.retries, told.under_way, told.trouble) == (1, 0, "")
+    assert caplog.messages == []  # no stream of lines beside the field
+
+
+def test_a_second_run_of_the_event_loop_can_use_a_client_that_was_closed():
+    client = None
+
+    async def ask():
+        nonlocal client
+        client = client or client_of(server, concurrency=1)
+        await asyncio.gather(*(client.post(PATH, BODY) for _ in range(3)))
+        await client.close()
+
+    with FakeServer() as server:
+        asyncio.run(ask())
+        asyncio.run(ask())
+    assert len(server.requests) == 6
+
+
+def test_a_list_of_replies_is_kept_and_its_usage_added_up():
+    reply = {"tokens_evaluated": 5, "tokens_predicted": 1}
+    budget = Budget()
+    with FakeServer() as server:
+        server.faults.append({"body": [reply, reply]})
+        assert post(server, tokens=20, budget=budget).data == {"replies": [reply, reply]}
+    assert budget.tokens == 12
+
+
+class Broken(FakeServer):
+    """Answers the first questions of a game, and then with whatever it is told."""
+
+    def __init__(self, most):
+        super().__init__("vllm")
+        self.most, self.fault, self.games = most, None, []
+
+    def post(self, path, body):
+        if "game" in json.dumps(body):
+            if self.fault and len(self.games) >= self.most:
+                return self.fault
+            self.games.append(json.dumps(body))
+            self.reply = {"content": good("matrix")(None)}
+        else:
+            self.reply = {}
+        return super().post(path, body)
+
+
+def play(server, folder, **more):
+    spec = {"name": f"openai:toy@{server.url}", "scoring": "off", "retry_budget": 0}
+    made = make_experiment(experiment("matrix", spec, episodes=6))
+    return run_experiment(made, folder, concurrency=1, **more)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ((503, {"error": {"message": "down"}}), "HTTP 503: down"),
+        ((404, {"error": {"message": "no such model"}}), "HTTP 404: no such model"),
+    ],
+)
+def test_a_run_stops_with_what_is_kept_and_goes_on(tmp_path, fault, said):
+    with Broken(16) as server:
+        play(server, tmp_path / "whole")
+        server.games.clear()
+        server.fault = fault
+        with pytest.raises(ServerGone, match=f"3 requests in a row.*to continue.*{said}"):
+            play(server, tmp_path / "run")
+        server.fault = None
+        play(server, tmp_path / "run")
+        assert len(server.games) == len(set(server.games))  # nothing is asked twice
+    for table in ("steps", "answers"):
+        assert dump(tmp_path / "run")[table] == dump(tmp_path / "whole")[table]
+
+
+class Picky(FakeServer):
+    """Gives no usable reply to one strategy's prompts, and good ones to all others."""
+
+    def __init__(self, odd):
+        super().__init__("vllm")
+        self.odd, self.asked = odd, 0
+
+    def post(self, path, body):
+        if "step by step" in json.dumps(body):
+            self.asked += 1
+            if self.odd is not None:
+                return 200, self.odd
+        self.reply = {"content": good("matrix")(None)} if "game" in json.dumps(body) else {}
+        return super().post(path, body)
+
+
+def test_a_strategy_without_a_usable_reply_stops_its_cell_alone(tmp_path, caplog):
+    with Picky(None) as server:
+        spec = {"name": f"openai:toy@{server.url}", "scoring": "off", "retry_budget": 0}
+        data = experiment("matrix", spec, episodes=12)
+        data["subjects"] = [{"strategy": name, "max_attempts": 1} for name in ("CoT", "QA")]
+        made = make_experiment(data)
+        more = {"concurrency": 4}
+        run_experiment(made, tmp_path / "whole", **more)
+        server.odd, server.asked = {"choices": []}, 0
+        run_experiment(made, tmp_path / "run", **more)
+        # To act and to predict in five of twelve episodes: `stop_after_voids` of them begin.
+        assert server.asked == 2 * 5
+        with Run(tmp_path / "run") as run:
+            assert run.store.stops() == {0: "5 episodes in a row, 5 of them without usable replies"}
+            assert [(cell["complete"], cell["failed"]) for cell in run.status()] == [
+                (0, 5),
+                (12, 0),
+            ]
+        told = " ".join(caplog.text.split())
+        assert "stops after 5 episodes in a row, 5 of them without usable replies; 7 more" in told
+        server.odd = None  # what failed is played again, as if nothing had been
+        run_experiment(made, tmp_path / "run", **more)
+    for table in ("episodes", "steps", "answers"):
+        assert dump(tmp_path / "run")[table] == dump(tmp_path / "whole")[table]
+
+
+def test_why_episodes_failed_is_told(tmp_path, caplog):
+    with Broken(0) as server, caplog.at_level(logging.WARNING):
+        server.fault = (400, {"error": {"message": "flagged by a filter"}})
+        play(server, tmp_path / "run")
+    assert "6 episodes failed because the model gave no reply" in caplog.text
+    assert "most often: " in caplog.text
+    assert "HTTP 400: flagged by a filter" in caplog.text

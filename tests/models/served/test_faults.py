@@ -1,0 +1,322 @@
+"""Servers that are ill: each fault is one error, soon, and one that passes costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.server
+import itertools
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from fake_server import with_started
+from listener import Listener, chat
+
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import (
+    BackendError,
+    ContextExceeded,
+    GenerateRequest,
+    Message,
+    Prompt,
+    Sampling,
+    Stopped,
+)
+from tomeval.models.served.faults import ServerGone, message_of
+from tomeval.models.served.model import OpenAIModel
+from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.waiting import Waiting
+
+PROMPT = Prompt((Message("user", "Play."),))
+FINE = chat("Final answer: J")
+
+
+class Fault(NamedTuple):
+    """What a server does, and what is said of it."""
+
+    name: str
+    answer: Any  # (status, headers, text), or a function that returns it
+    error: str
+    passes: bool = True  # whether it may come and go
+    stops: bool = False  # whether the run is to stop
+
+
+def status(code: int, text: str = "", **headers: str) -> Any:
+    said = json.dumps({"error": {"message": text or f"a fault with {code}"}})
+    return code, {name.replace("_", "-"): value for name, value in headers.items()}, said
+
+
+def body(text: str, **headers: str) -> Any:
+    return 200, {name.replace("_", "-"): value for name, value in headers.items()}, text
+
+
+def changed(**choice: Any) -> Any:
+    data = json.loads(FINE[2])
+    data["choices"][0].update(choice)
+    return body(json.dumps(data))
+
+
+FAULTS = [
+    Fault("401", status(401), r"access denied \(HTTP 401\).*NO_SUCH_KEY is not set", False, True),
+    Fault("403", status(403), r"access denied \(HTTP 403\)", False, True),
+    Fault("no quota", status(429, "insufficient_quota"), "no quota left", False, True),
+    Fault("404 model", status(404, "no such model"), "HTTP 404: no such model", False),
+    Fault("400", status(400), "HTTP 400: a fault with 400", False),
+    Fault("501", status(501), "HTTP 501", False),
+    Fault(
+        "redirect", status(307, Location="http://127.0.0.2:9/"), "redirects to .*not followed", 0
+    ),
+    Fault("408", status(408), "HTTP 408"),
+    Fault("429", status(429, retry_after_ms="20"), "HTTP 429: a fault"),
+    Fault("429, days", status(429, Retry_After="864000"), "no reply within 0 s .*HTTP 429", False),
+    Fault("500", status(500), "HTTP 500"),
+    Fault("502 page", (502, {}, "<html><title>Bad Gateway</title>"), "502: a web page 'Bad Gat"),
+    Fault("503", status(503), "HTTP 503"),
+    Fault("529", status(529), "HTTP 529"),
+    Fault("page", body("<!DOCTYPE html><html><title>Sign in"), "a web page 'Sign in' instead"),
+    Fault("cut JSON", body(FINE[2][:40]), "not complete JSON"),
+    Fault("two replies", body(FINE[2] * 2), "not complete JSON"),
+    Fault("empty body", body(""), "not complete JSON"),
+    Fault("nested deep", body("[" * 100_000), "not complete JSON"),
+    Fault("long number", body('{"id": %s}' % ("9" * 10_000)), "not complete JSON"),
+    Fault("a number", body("7"), "not an object"),
+    Fault("truncated", body(FINE[2], Content_Length="999"), "no reply within .*ProtocolError"),
+    Fault("not UTF-8", body('{"id": "\ud83d"}'), "not UTF-8"),
+    Fault("half a character", body('{"id": "\\ud83d"}'), "lone surrogate"),
+    Fault("packed", body("x", Content_Encoding="gzip"), "encoding that was not requested: 'gzip'"),
+    Fault("too long", body("{}", Content_Length="99999999"), "longer than 64 MiB"),
+    Fault("empty choices", body('{"choices": []}'), "no choices"),
+    Fault("choices of a wrong type", body('{"choices": "none"}'), "no choices"),
+    Fault("an error with 200", body('{"error": {"message": "upstream"}}'), "no choices"),
+    Fault("message of a wrong type", changed(message="J"), "no message"),
+    Fault("content of a wrong type", changed(message={"content": 5}), "content is no text"),
+    Fault("parts of a wrong type", changed(message={"content": [{"text": 5}]}), "is no text"),
+    Fault("broken off", changed(finish_reason="error"), "broke the reply off"),
+]
+ids = [fault.name for fault in FAULTS]
+
+
+@contextlib.contextmanager
+def serving(answer: Callable[[], Any]) -> Any:
+    """Serve a list of models, and what `answer` returns in place of replies."""
+    models = body('{"data": [{"id": "toy"}]}')
+    with Listener(lambda asked: models if asked.method == "GET" else answer()) as server:
+        yield server
+
+
+def with_model(server, work, **options):
+    options = OpenAIOptions.of({"scoring": "off", "key_env": "NO_SUCH_KEY", **options})
+    return with_started(OpenAIModel("toy", f"{server.url}/v1", options), work)
+
+
+def ask(model):
+    return model.generate(GenerateRequest(PROMPT, Sampling(), 7))
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=ids)
+def test_a_fault_at_the_start_is_one_error_within_a_minute(fault, clock):
+    with (
+        serving(lambda: fault.answer) as server,
+        pytest.raises(TomevalError, match=fault.error) as raised,
+    ):
+        with_model(server, ask, api="chat", retry_budget=50)
+    assert clock.at - 1_000 <= 60
+    assert "\n" not in str(raised.value)
+    assert server.url in str(raised.value) or "openai:toy" in str(raised.value)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=ids)
+def test_a_fault_later_on_is_an_error_of_its_request(fault, clock):
+    answers = itertools.chain([FINE], itertools.repeat(fault.answer))
+    with (
+        serving(lambda: next(answers)) as server,
+        pytest.raises(Stopped if fault.stops else BackendError, match=fault.error),
+    ):
+        with_model(server, ask)
+    assert clock.at - 1_000 <= 600
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.passes], ids=lambda f: f.name)
+def test_a_fault_that_passes_changes_nothing_and_is_recorded(fault, clock):
+    answers = iter([FINE, fault.answer, FINE])
+    with serving(lambda: next(answers)) as server:
+        reply = with_model(server, ask)
+    assert reply.text == "Final answer: J"
+    assert (reply.details.get("attempts"), reply.details.get("unusable")) in ((2, None), (None, 1))
+    assert len(clock.slept) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"Retry-After": "20"}, 20),
+        ({"retry-after-ms": "20"}, 0.02),
+        ({"retry-after-ms": "1500", "Retry-After": "30"}, 1.5),
+        ({"retry-after-ms": "soon", "Retry-After": "2"}, 2),
+    ],
+)
+def test_a_wait_is_as_long_as_the_server_asks_for(headers, wait, clock):
+    answers = iter([FINE, (429, headers, "slow down"), FINE])
+    with serving(lambda: next(answers)) as server:
+        with_model(server, ask)
+    assert clock.slept == [pytest.approx(wait)]
+
+
+def test_waits_grow_and_end_with_the_retry_budget(clock):
+    answers = itertools.chain([FINE], itertools.repeat(status(503)))
+    with (
+        serving(lambda: next(answers)) as server,
+        pytest.raises(
+            BackendError, match=r"no reply within \d+ s \(retry budget 100 s\); last: HTTP 503"
+        ),
+    ):
+        with_model(server, ask, retry_budget=100)
+    assert 2 * clock.slept[0] < clock.slept[3] <= 8
+    assert 80 < sum(clock.slept) <= 100
+    assert len(server.asked) == 2 + 1 + len(clock.slept)
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+def test_a_server_that_is_not_there_is_told_in_seconds_at_the_start(at_start, clock):
+    with serving(lambda: FINE) as server:
+        pass
+    model = OpenAIModel("toy", f"{server.url}/v1", OpenAIOptions(scoring="off"))
+    with pytest.raises((TomevalError, BackendError), match=r"ConnectError: .*is the server run"):
+        with_started(model, ask) if at_start else asyncio.run(ask(model))
+    assert (sum(clock.slept) <= 5) is at_start
+
+
+def test_a_server_that_hangs_is_given_up_after_the_timeout(clock):
+    over = threading.Event()
+    with serving(lambda: over.wait(20) and FINE) as server:
+        with pytest.raises(TomevalError, match=r"no reply within 0\.2 s"):
+            with_model(server, ask, timeout=0.2, retry_budget=0)
+        over.set()
+
+
+def test_a_reply_that_trickles_in_is_asked_for_again(clock):
+    """One byte at a time, each in less than the timeout."""
+    ways = iter([False, True, False])
+
+    class Trickle(http.server.BaseHTTPRequestHandler):
+        def _answer(self):
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            slow = self.command == "POST" and next(ways)
+            data = FINE[2].encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):
+                for piece in (bytes([byte]) for byte in data) if slow else [data]:
+                    self.wfile.write(piece)
+                    time.sleep(0.05 * slow)
+
+        do_GET = do_POST = _answer
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trickle)
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        reply = with_model(server, ask, timeout=0.4)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert (reply.text, reply.details["attempts"]) == ("Final answer: J", 2)
+
+
+def test_a_server_that_hangs_is_told_of_before_its_timeout(monkeypatch, caplog):
+    monkeypatch.setattr("tomeval.models.served.patience.SILENT", 1.0)
+    monkeypatch.setattr("tomeval.models.waiting.SILENT", 1.0)
+    over = threading.Event()
+    with serving(lambda: over.wait(1.6) or FINE) as server:
+        with_model(server, ask)
+    assert [m for m in caplog.messages if "no reply for 1 s; 1 request under way" in m]
+
+
+def test_https_to_a_port_without_encryption_is_told_as_that(clock):
+    with serving(lambda: FINE) as server:
+        server.url = server.url.replace("http:", "https:")
+        with pytest.raises(TomevalError, match=r"SSL.* rather than https://") as raised:
+            with_model(server, ask)
+    assert "\n" not in str(raised.value)
+
+
+TOO_LONG = [
+    # As SGLang, vLLM (two versions), llama.cpp (three), OpenAI and Anthropic word it.
+    (400, {"message": "The input (61 tokens) is longer than the model's context length (40)."}),
+    (400, {"message": "This model's maximum context length is 16 tokens. However, you ask 9"}),
+    (400, {"error": {"message": "The prompt (total length 99) is too long: maximum context size"}}),
+    (400, {"error": {"message": "request (439 tokens) exceeds the available context size (40)"}}),
+    (500, {"error": {"code": 500, "message": "Context size has been exceeded."}}),
+    (200, {"error": {"type": "exceed_context_size_error", "message": "the request exceeds the "}}),
+    (400, {"error": {"message": "Too much.", "code": "context_length_exceeded"}}),
+    (400, {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}),
+]
+
+
+@pytest.mark.parametrize(("code", "said"), TOO_LONG)
+def test_a_prompt_beyond_the_context_is_an_error_of_its_own(code, said, clock):
+    answers = iter([FINE, (code, {}, json.dumps(said))])
+    with (
+        serving(lambda: next(answers)) as server,
+        pytest.raises(ContextExceeded, match="too long for the model"),
+    ):
+        with_model(server, ask)
+    assert clock.slept == []
+
+
+def outcomes(answers):
+    """Ask with one answer after another; return the kinds of errors."""
+    answers = iter([FINE, *answers])
+
+    async def all_of(model):
+        kinds = []
+        for _ in range(6):
+            try:
+                await ask(model)
+                kinds.append(None)
+            except (BackendError, TomevalError) as error:
+                kinds.append(type(error))
+        return kinds
+
+    with serving(lambda: next(answers, FINE)) as server:
+        return with_model(server, all_of, retry_budget=0)
+
+
+@pytest.mark.parametrize("down", [status(503), status(404)])
+def test_three_unanswered_in_a_row_end_it_and_then_nothing_is_asked(down, clock):
+    kinds = outcomes([down, down, FINE, down, down, down])
+    assert kinds[2:3] == [None]
+    assert kinds[-1] is ServerGone
+    assert ServerGone not in kinds[:-1]
+
+
+@pytest.mark.parametrize("odd", [body('{"choices": []}'), body("7"), status(400, "filtered")])
+def test_replies_that_cannot_be_used_come_from_a_server_that_is_there(odd, clock):
+    down = status(503)
+    assert ServerGone not in outcomes([down, down, odd, down, down, odd])
+
+
+def test_notes_of_a_server_name_its_model_and_no_address(caplog):
+    caplog.set_level(logging.INFO)
+    answers = iter([FINE, status(503, retry_after_ms="20"), FINE])
+    with serving(lambda: next(answers)) as server:
+        waiting = Waiting(model="Llama 8B")
+        options = OpenAIOptions(scoring="off")
+        with_started(OpenAIModel("toy", f"{server.url}/v1", options, waiting=waiting), ask)
+    noted = [r.getMessage() for r in caplog.records if r.name.startswith("tomeval")]
+    assert "Llama 8B: HTTP 503: a fault with 503; retrying in 0.0 s" in noted
+    assert "127.0.0.1" not in "".join(noted)
+
+
+def test_an_error_that_repeats_the_request_blames_nothing_by_that():
+    text = '{"detail": [{"type": "missing", "loc": ["body", "x"], "input": {"temperature": 1}}]}'
+    assert "temperature" not in message_of(text)
