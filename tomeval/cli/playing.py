@@ -21,7 +21,6 @@ from tomeval.cli.options import (
     Limit,
     MaxCalls,
     MaxCost,
-    MaxEpisodes,
     MaxTokens,
     ModelOption,
     Overrides,
@@ -82,7 +81,6 @@ def run(
     model: ModelOption = None,
     limit: Limit = None,
     until: Until = None,
-    max_episodes: MaxEpisodes = None,
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -115,8 +113,7 @@ def run(
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
     part = None if shard is None else extensions.part("portions", "shard")(shard)
-    stops = _stops(until, max_episodes)
-    loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
+    loaded = load_experiment(experiment, _changes(overrides, until), model)
     if overrides:
         from tomeval.runs.plan import own_numbers
 
@@ -144,12 +141,13 @@ def run(
         )
 
 
-def _stops(until: str | None, max_episodes: int | None) -> list[str]:
-    """Return the keys of an experiment that say when a run stops, as overrides."""
-    if until is not None and not until.strip():  # as of a variable that is not set
+def _changes(overrides: Sequence[str] | None, until: str | None) -> list[str]:
+    """Return what changes an experiment: its overrides, and the condition that stops it."""
+    if until is None:
+        return list(overrides or ())
+    if not until.strip():  # as of a variable that is not set
         raise TomevalError("--until is empty; name a condition, or leave it out")
-    given = {"until": until, "max_episodes": max_episodes}
-    return [f"{key}={json.dumps(said)}" for key, said in given.items() if said is not None]
+    return [*(overrides or ()), f"until={json.dumps(until)}"]
 
 
 def _contexts(experiment: Experiment) -> list[str]:
@@ -263,7 +261,6 @@ def plan(
     model: ModelOption = None,
     overrides: Overrides = None,
     until: Until = None,
-    max_episodes: MaxEpisodes = None,
     form: TableFormat = "text",
     tokenizer: Annotated[
         str | None,
@@ -297,8 +294,7 @@ def plan(
 
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
-        stops = _stops(until, max_episodes)
-        loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
+        loaded = load_experiment(experiment, _changes(overrides, until), model)
         rows = plan_rows(loaded, count, context)
     if form in DATA:
         show_table(rows, form)
