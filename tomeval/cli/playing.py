@@ -189,7 +189,7 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped, or
         none of the first replies of a model could be read.
     """
-    from tomeval.cli.progress import showing_progress
+    from tomeval.api.progress import showing_progress
     from tomeval.models.served.limits import Budget
     from tomeval.runs.engines import make_engine
     from tomeval.runs.live import Live
