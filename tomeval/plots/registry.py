@@ -44,11 +44,6 @@ def drawable(run: Run) -> list[str]:
     return [*FIGURES, *own.figures, *run.added_figures]
 
 
-def figures_by(run: Run) -> tuple[str, ...]:
-    """Return the names of the figures of a run that heed `Options.by`."""
-    return (*CHOOSE_BY, *run.domain.show.figures_by)
-
-
 def chosen(
     run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
 ) -> list[str]:
@@ -69,7 +64,7 @@ def chosen(
     if options.by is not None:
         check_by(run, options.by)
     by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    heeding = {by: figures_by(run)} if options.by is not None else {}
+    heeding = {by: (*CHOOSE_BY, *run.domain.show.figures_by)} if options.by is not None else {}
     heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
     if options.of_curves:
         can = run.domain.show.figures_of_curves
