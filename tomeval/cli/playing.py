@@ -108,6 +108,8 @@ def run(
     """
     from tomeval.core import extensions
     from tomeval.core.credentials import trusting
+    from tomeval.models.served.limits import Budget
+    from tomeval.runs.engines import make_engine
     from tomeval.runs.experiment import load_experiment
 
     if out is not None and not out.strip():  # as of a variable that is not set
@@ -121,23 +123,22 @@ def run(
     tell_notes(_contexts(loaded))
     folder = out or str(Path("runs") / (loaded.folder_name + (part.suffix if part else "")))
     apart = out is None and loaded.folder_name != loaded.name
+    caps = (max_calls, max_tokens, max_cost)
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
             folder,
             notes=[f"a run with --model has its own run folder: {folder}"] if apart else [],
+            log=log or (),
             part=part,
-            workers=workers,
-            engine=engine,
-            replicas=replicas,
-            gpus_per_replica=gpus_per_replica,
+            workers=1 if workers is None else workers,
+            engine=make_engine(
+                engine, workers, replicas=replicas, gpus_per_replica=gpus_per_replica
+            ),
+            budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
             limit=limit,
             concurrency=concurrency,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            max_cost=max_cost,
             go_on=go_on,
-            log=log or (),
         )
 
 
@@ -168,13 +169,6 @@ def play_into(
     out: str | Path,
     *,
     part: Part | None = None,
-    workers: int | None = None,
-    engine: str | None = None,
-    replicas: int | None = None,
-    gpus_per_replica: float | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost: float | None = None,
     log: Sequence[str] = (),
     notes: Sequence[str] = (),
     **how: Any,
@@ -190,15 +184,10 @@ def play_into(
         none of the first replies of a model could be read.
     """
     from tomeval.api.progress import showing_progress
-    from tomeval.models.served.limits import Budget
-    from tomeval.runs.engines import make_engine
     from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
     from tomeval.runs.unread import UnreadError
 
-    options = {"replicas": replicas, "gpus_per_replica": gpus_per_replica}
-    made = make_engine(engine, workers, **options)
-    caps = (max_calls, max_tokens, max_cost)
     live, unread = Live(), None
     with ExitStack() as stack:
         for logger in [_logger(name) for name in dict.fromkeys(log)]:
@@ -206,15 +195,7 @@ def play_into(
         on_steps = stack.enter_context(showing_progress(live))
         try:
             played = run_experiment(
-                experiment,
-                Path(out),
-                workers=1 if workers is None else workers,
-                engine=made,
-                budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
-                part=part,
-                progress=on_steps,
-                live=live,
-                **how,
+                experiment, Path(out), part=part, progress=on_steps, live=live, **how
             )
         except UnreadError as error:
             unread = error
