@@ -73,8 +73,7 @@ def test_missing_words_are_named_with_near_matches() -> None:
     with pytest.raises(TomevalError) as caught:
         embedding.rows(["piano", "pianno", "qqzzx"])
     assert str(caught.value) == (
-        "embedding 'minilm' has no vector for 2 of 3 words: "
-        "'pianno' (did you mean 'piano'?), 'qqzzx'"
+        "embedding 'minilm' has no vector for 2 of 3 words: 'pianno' (nearest: 'piano'), 'qqzzx'"
     )
     with pytest.raises(TomevalError, match=r"for 20 of 20 words: .* and 12 more"):
         embedding.rows([f"qqzz{letter}" for letter in "abcdefghijklmnopqrst"])

@@ -16,10 +16,8 @@ class TomevalError(Exception):
     """
 
 
-def did_you_mean(value: str, options: Iterable[str], cutoff: float = 0.5) -> str:
+def did_you_mean(value: str, options: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the option nearest to `value`, or an empty string.
-
-    `cutoff`, from 0 to 1, is how alike they must be.
 
     Examples
     --------
@@ -29,7 +27,7 @@ def did_you_mean(value: str, options: Iterable[str], cutoff: float = 0.5) -> str
     ''
     """
     by_lower = {option.lower(): option for option in options}
-    near = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.5)
     return f" (did you mean '{by_lower[near[0]]}'?)" if near else ""
 
 

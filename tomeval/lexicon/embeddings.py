@@ -10,6 +10,7 @@ scores are thus exact as well, which the search for the best turn relies on.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,7 +18,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.lexicon.forms import fold, hint_words, stems
 from tomeval.lexicon.words import DATA
 
@@ -118,7 +119,8 @@ class Embedding:
     def _lacks(self, missing: list[str], total: int) -> TomevalError:
         shown = []
         for word in missing[:8]:
-            shown.append(f"{word!r}{did_you_mean(word, self._row, cutoff=0.75)}")
+            near = difflib.get_close_matches(word, self._row, n=1, cutoff=0.75)
+            shown.append(f"{word!r}" + (f" (nearest: {near[0]!r})" if near else ""))
         more = f" and {len(missing) - 8:,} more" if len(missing) > 8 else ""
         return TomevalError(
             f"embedding {self.name!r} has no vector for {len(missing):,} of {total:,} words: "
