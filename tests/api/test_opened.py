@@ -349,13 +349,13 @@ def test_a_run_in_a_notebook_is_watched(monkeypatch, tmp_path):
     inside.display = display
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(sys.modules, "IPython.display", inside)
-    monkeypatch.setattr("tomeval.api.progress.OFTEN", 0.0)
+    monkeypatch.setattr("tomeval.api.showing.EVERY", 0.0)
     experiment = {"games": "RPS", "subjects": ["rmax", "random"], "episodes": 4, "horizon": 5}
     tomeval.run(experiment, tmp_path / "run").close()
-    assert shown[0] == "starting"
-    assert shown[-1].startswith("100 %, finished\n  episodes: 8 complete")
-    shares = [int(text.partition(" ")[0]) for text in shown[1:]]
-    assert shares == sorted(shares)
+    assert shown[0].startswith("0 of 0 steps")
+    assert shown[-1].startswith("40 of 40 steps; episodes: 8 complete")
+    steps = [int(text.partition(" ")[0]) for text in shown]
+    assert steps == sorted(steps)
     seen = len(shown)
     told: list[tuple[int, int]] = []
     tomeval.run(

@@ -7,9 +7,12 @@ import dataclasses
 import io
 import shutil
 import sys
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tomeval.comparing.result import Comparison
 from tomeval.core.text import in_line, visible, wrap
@@ -18,6 +21,7 @@ from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid, set_grid
 from tomeval.report.views import Asked, cells_view, rows_of
+from tomeval.runs.live import Live, Progress
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -182,3 +186,59 @@ def run_html(run: Run | None, said: str) -> str:
     rows, *_ = rows_of([run], Asked(), data=False)
     view = cells_view(run, rows, Asked(), in_line)
     return above + "".join(map(grid_html, view.grids))
+
+
+EVERY = 0.5
+"""Seconds between two states that are shown."""
+
+
+def in_notebook() -> bool:
+    """Tell whether a notebook's kernel runs this; IPython is not imported for it."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+@contextmanager
+def shown_in_notebook() -> Iterator[tuple[Live, Progress]]:
+    """Show a run's progress; yield its state and a callback for steps; the last state stays."""
+    from IPython.display import display
+
+    shown = _Shown(display)
+    try:
+        yield shown.live, shown.on_steps
+    finally:
+        shown.update()
+
+
+class _Shown:
+    """The state of a run, in one element of the page."""
+
+    def __init__(self, display: Any) -> None:
+        self.live, self._last = Live(), time.monotonic()
+        self._handle = display(self._state(), raw=True, display_id=True)
+
+    def on_steps(self, done: int, total: int) -> None:
+        """Redraw after some steps, at most every `EVERY` seconds."""
+        if time.monotonic() - self._last >= EVERY:
+            self.update()
+
+    def update(self) -> None:
+        """Show the present state."""
+        self._last = time.monotonic()
+        self._handle.update(self._state(), raw=True)
+
+    def _state(self) -> dict[str, str]:
+        """Return a bar, steps and time left, and a line per model that was asked."""
+        live = self.live.now()
+        left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
+        lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
+        for model in live.models.values():
+            calls, tokens = model.asked.calls, model.asked.prompt + model.asked.completion
+            unread = model.unreadable_share
+            said = "" if unread is None else f", {100 * unread:.1f} % of answers unreadable"
+            lines.append(in_line(f"{model.name}: {calls:,} calls, {tokens:,} tokens{said}"))
+        bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
+        return {
+            "text/plain": "\n".join(lines),
+            "text/html": f"{bar} {'<br>'.join(map(escape, lines))}",
+        }

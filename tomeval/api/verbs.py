@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.api.opened import Run
-from tomeval.api.progress import in_notebook, shown_in_notebook
+from tomeval.api.showing import in_notebook, shown_in_notebook
 from tomeval.core.extensions import part
 from tomeval.models.served.limits import Budget
 from tomeval.runs.engines import make_engine

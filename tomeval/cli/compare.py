@@ -96,7 +96,7 @@ def compare(
     form: TableFormat = "text",
 ) -> None:
     """Compare players with a baseline, paired by task and episode."""
-    from tomeval.api.progress import working
+    from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
     from tomeval.report.comparisons import SPARE, table_named
     from tomeval.runs.notes import looked_notes, sampled_notes, stop_notes, stopped_when

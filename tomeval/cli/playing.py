@@ -183,7 +183,7 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped, or
         none of the first replies of a model could be read.
     """
-    from tomeval.api.progress import showing_progress
+    from tomeval.cli.progress import showing_progress
     from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
     from tomeval.runs.unread import UnreadError

@@ -82,7 +82,7 @@ def plot(
 
     Several runs of one domain are drawn as one.
     """
-    from tomeval.api.progress import working
+    from tomeval.cli.progress import working
     from tomeval.plots import Options, chosen, drawable, plot_run
     from tomeval.runs.notes import weight_notes
     from tomeval.runs.results import Run, joined
@@ -170,7 +170,7 @@ def report(
 
     Of several runs of one domain: one page of what they have in common, without the games.
     """
-    from tomeval.api.progress import working
+    from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
     from tomeval.runs.selection import first_part
@@ -220,7 +220,7 @@ def export(
     ] = None,
 ) -> None:
     """Export a table of a run, or the whole run."""
-    from tomeval.api.progress import working
+    from tomeval.cli.progress import working
     from tomeval.report.exporting import export as export_any
     from tomeval.runs.results import Run
 

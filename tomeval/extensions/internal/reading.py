@@ -136,7 +136,7 @@ def found_of(cell: MatrixRunCell) -> Found:
     TomevalError
         The model does not reproduce the run.
     """
-    from tomeval.api.progress import working
+    from tomeval.cli.progress import working
 
     place = (cell.store, cell.number, cell.definition)
     if (before := kept(*place)) is not None:

@@ -1,4 +1,4 @@
-"""How work goes: a display at a terminal or below a notebook's cell, else a line each minute.
+"""How work goes, on standard error: a display at a terminal, else a line each minute.
 
 A run shows what is true of it: steps, the time left, episodes, a line for each language model, and
 what its server does if it is waited for. Other work, such as drawing, shows how much is done.
@@ -11,19 +11,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
 from typing import TYPE_CHECKING
 
 from tomeval.core.printing import tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.runs.live import Live, ModelCount, Progress, State
+    from tomeval.runs.live import Live, ModelCount, State
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
-OFTEN = 0.5
-"""Seconds between two states below a notebook's cell."""
 
 _ROWS = 8
 """So many models have a line: of more, those at work."""
@@ -33,44 +30,8 @@ _ROWS = 8
 def showing_progress(live: Live) -> Iterator[Callable[[int, int], None]]:
     """Show a run inside the block; yield what is to be called when steps are done."""
     live.shown = "field" if sys.stderr.isatty() else "lines"
-    with _shown(lambda: lines_of(live.now())) as step:
+    with _shown(lambda: lines_of(live.now()) if live.total else ["starting"]) as step:
         yield lambda done, total: step(live.asking)
-
-
-def in_notebook() -> bool:
-    """Tell whether a notebook's kernel runs this; IPython is not imported for it."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
-
-
-@contextmanager
-def shown_in_notebook() -> Iterator[tuple[Live, Progress]]:
-    """Show a run below a cell; yield its state and a callback for steps; the last state stays."""
-    from IPython.display import display
-
-    from tomeval.runs.live import Live
-
-    live, last = Live(), time.monotonic()
-    handle = display(_notebook(live.now()), raw=True, display_id=True)
-
-    def on_steps(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= OFTEN:
-            last = time.monotonic()
-            handle.update(_notebook(live.now()), raw=True)
-
-    try:
-        yield live, on_steps
-    finally:
-        handle.update(_notebook(live.now()), raw=True)
-
-
-def _notebook(state: State) -> dict[str, str]:
-    """Return a bar and the lines of a run for a notebook."""
-    lines = lines_of(state)
-    bar = f'<progress max="{max(1, state.total)}" value="{state.steps}"></progress>'
-    html = f"{bar} {'<br>'.join(map(escape, lines))}"
-    return {"text/plain": "\n".join(lines), "text/html": html}
 
 
 class Working:
@@ -182,9 +143,8 @@ def time_left(seconds: float | None, unseen: int = 0) -> str:
 
 def lines_of(state: State) -> list[str]:
     """Return all that is shown of a run as lines."""
-    if not state.total:
-        return ["starting"]
-    share, finished = f"{100 * state.steps // state.total} %", state.steps == state.total
+    share = f"{100 * state.steps // state.total if state.total else 100} %"
+    finished = state.total and state.steps == state.total
     left = "stopping" if state.note else time_left(state.left, state.unseen)
     cost = "" if state.cost is None else f"; cost {state.cost:,.2f}"
     lines = [f"{share}, {'finished' if finished else left}{cost}", f"  episodes: {state.counts}"]
