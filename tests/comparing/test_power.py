@@ -91,7 +91,7 @@ def test_over_several_tasks_units_are_taken_together() -> None:
     def table(count, shift=0.0):
         return [shift + sd * rng.normal(size=(count, 1)) for sd in spread]
 
-    pilot = _pilot(Layout(paired(*table(4_000))), 0, 0, 0)
+    pilot = _pilot(Layout(paired(*table(4_000))), 0, 0)
     # The mean over two tasks of n units each: variance (0.25 + 2.25) / (4 n) = sd^2 / (2 n).
     assert pilot.sd == pytest.approx(math.sqrt(1.25), rel=0.03)
     assert (pilot.pairs, pilot.strata) == (8_000, 2)
@@ -124,12 +124,6 @@ def test_power_from_a_pilot(tmp_path) -> None:
     upper = sd * np.sqrt(23 / scipy.stats.chi2.ppf(0.2, 23))
     assert row["episodes_safe"] == pytest.approx(flips.pairs(5 / upper), abs=1)
     assert episodes_needed(folder, "tom_percent", -5.0, "subject", "low") == rows
-    wide = episodes_needed(folder, "tom_percent", 5.0, "subject", "low", family="scope")
-    assert (
-        wide[0]["tests"] == compare(folder, "subject", "low", family="scope").family_size[0, 0, 0]
-    )
-    assert wide[0]["tests"] > 2
-    assert wide[0]["episodes"] > row["episodes"]
 
 
 def test_power_refuses_or_says_why(tmp_path) -> None:
@@ -150,8 +144,6 @@ def test_power_refuses_or_says_why(tmp_path) -> None:
     for options in ({"difference": 0.0}, {"difference": 1.0, "power": 0.01}):
         with pytest.raises(TomevalError):
             episodes_needed(one, "tom_percent", by="subject", **options)
-    with pytest.raises(TomevalError, match="did you mean 'scope'"):
-        episodes_needed(one, "tom_percent", 1.0, "subject", family="scop")
 
 
 def test_no_more_episodes_are_asked_of_copies(tmp_path) -> None:

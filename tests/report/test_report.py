@@ -478,7 +478,7 @@ def test_the_command_writes_the_page(folder, tmp_path, tomeval) -> None:
     def call(*arguments):
         return tomeval("report", folder, "-o", str(out), "--no-figures", *arguments)
 
-    code, printed, _ = call("--no-games", "--interval", "t")
+    code, printed, _ = call("--no-games", "--by", "subject")
     assert code == 0
     assert printed.strip() == str(out)
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")

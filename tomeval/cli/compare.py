@@ -22,8 +22,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show
 
 USUAL = {"scale": "payoff"}
-FIXED = {"family": "metric", "power": 0.8, "alpha": 0.05, "seed": 0}
-"""What the tables can be told in Python and has no option here."""
 
 
 def compare(
@@ -111,7 +109,7 @@ def compare(
     given = [n for n, v in options.items() if v not in (None, False, "", [], USUAL.get(n))]
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
     options |= {"metrics": metrics, "margins": _margins(margin or []), "resamples": resamples}
-    options |= {"reference": reference, "form": form, **FIXED}
+    options |= {"reference": reference, "form": form}
     with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})
         measures = runs[0].measures

@@ -155,15 +155,6 @@ Until = Annotated[
         "--until", metavar="CONDITION", help="Play until this holds: 'width(regret) < 0.1'."
     ),
 ]
-MaxEpisodes = Annotated[
-    int | None,
-    typer.Option(
-        "--max-episodes",
-        hidden=True,
-        help="With --until: maximum episodes per cell. Default: ten times the first batch.",
-        min=1,
-    ),
-]
 TrustHost = Annotated[
     list[str] | None,
     typer.Option(

@@ -21,7 +21,6 @@ from tomeval.cli.options import (
     Limit,
     MaxCalls,
     MaxCost,
-    MaxEpisodes,
     MaxTokens,
     ModelOption,
     Overrides,
@@ -81,7 +80,6 @@ def run(
     model: ModelOption = None,
     limit: Limit = None,
     until: Until = None,
-    max_episodes: MaxEpisodes = None,
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -108,14 +106,15 @@ def run(
     130 (Ctrl-C) or 143 (TERM), stopped after calls in flight; twice: at once.
     """
     from tomeval.core.credentials import trusting
+    from tomeval.models.served.limits import Budget
+    from tomeval.runs.engines import make_engine
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.shard import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
     part = None if shard is None else parse_shard(shard)
-    stops = _stops(until, max_episodes)
-    loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
+    loaded = load_experiment(experiment, _changes(overrides, until), model)
     if overrides:
         from tomeval.runs.plan import own_numbers
 
@@ -123,32 +122,32 @@ def run(
     tell_notes(_contexts(loaded))
     folder = out or str(Path("runs") / loaded.folder_name)
     apart = out is None and loaded.folder_name != loaded.name
+    caps = (max_calls, max_tokens, max_cost)
     with trusting(trust_host or (), code=trust_remote_code):
         play_into(
             loaded,
             folder,
             notes=[f"a run with --model has its own run folder: {folder}"] if apart else [],
+            log=log or (),
             shard=part,
-            workers=workers,
-            engine=engine,
-            replicas=replicas,
-            gpus_per_replica=gpus_per_replica,
+            workers=1 if workers is None else workers,
+            engine=make_engine(
+                engine, workers, replicas=replicas, gpus_per_replica=gpus_per_replica
+            ),
+            budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
             limit=limit,
             concurrency=concurrency,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            max_cost=max_cost,
             go_on=go_on,
-            log=log or (),
         )
 
 
-def _stops(until: str | None, max_episodes: int | None) -> list[str]:
-    """Return the keys of an experiment that say when a run stops, as overrides."""
-    if until is not None and not until.strip():  # as of a variable that is not set
+def _changes(overrides: Sequence[str] | None, until: str | None) -> list[str]:
+    """Return what changes an experiment: its overrides, and the condition that stops it."""
+    if until is None:
+        return list(overrides or ())
+    if not until.strip():  # as of a variable that is not set
         raise TomevalError("--until is empty; name a condition, or leave it out")
-    given = {"until": until, "max_episodes": max_episodes}
-    return [f"{key}={json.dumps(said)}" for key, said in given.items() if said is not None]
+    return [*(overrides or ()), f"until={json.dumps(until)}"]
 
 
 def _contexts(experiment: Experiment) -> list[str]:
@@ -169,13 +168,6 @@ def play_into(
     out: str | Path,
     *,
     shard: Shard | None = None,
-    workers: int | None = None,
-    engine: str | None = None,
-    replicas: int | None = None,
-    gpus_per_replica: float | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost: float | None = None,
     log: Sequence[str] = (),
     notes: Sequence[str] = (),
     **how: Any,
@@ -191,15 +183,10 @@ def play_into(
         none of the first replies of a model could be read.
     """
     from tomeval.cli.progress import showing_progress
-    from tomeval.models.served.limits import Budget
-    from tomeval.runs.engines import make_engine
     from tomeval.runs.live import Live
     from tomeval.runs.runner import run_experiment
     from tomeval.runs.unread import UnreadError
 
-    options = {"replicas": replicas, "gpus_per_replica": gpus_per_replica}
-    made = make_engine(engine, workers, **options)
-    caps = (max_calls, max_tokens, max_cost)
     live, unread = Live(), None
     with ExitStack() as stack:
         for logger in [_logger(name) for name in dict.fromkeys(log)]:
@@ -207,15 +194,7 @@ def play_into(
         on_steps = stack.enter_context(showing_progress(live))
         try:
             played = run_experiment(
-                experiment,
-                Path(out),
-                workers=1 if workers is None else workers,
-                engine=made,
-                budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
-                shard=shard,
-                progress=on_steps,
-                live=live,
-                **how,
+                experiment, Path(out), shard=shard, progress=on_steps, live=live, **how
             )
         except UnreadError as error:
             unread = error
@@ -271,7 +250,6 @@ def plan(
     model: ModelOption = None,
     overrides: Overrides = None,
     until: Until = None,
-    max_episodes: MaxEpisodes = None,
     form: TableFormat = "text",
     tokenizer: Annotated[
         str | None,
@@ -305,8 +283,7 @@ def plan(
 
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
-        stops = _stops(until, max_episodes)
-        loaded = load_experiment(experiment, [*(overrides or []), *stops], model)
+        loaded = load_experiment(experiment, _changes(overrides, until), model)
         rows = plan_rows(loaded, count, context)
     if form in DATA:
         show_table(rows, form)

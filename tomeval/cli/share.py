@@ -12,8 +12,6 @@ from typing import Annotated
 import typer
 
 from tomeval.cli.options import (
-    IntervalOption,
-    ReferenceOption,
     RunFolder,
     RunFolders,
     WhereOption,
@@ -60,7 +58,6 @@ def plot(
         list[str] | None,
         typer.Option("--format", help="png, svg or pdf. Repeatable. Default: png."),
     ] = None,
-    interval: IntervalOption = "auto",
     by: Annotated[
         str | None,
         typer.Option(
@@ -95,7 +92,7 @@ def plot(
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
-        options = Options(column, interval, None, by, metrics, curve, window)
+        options = Options(column, by=by, metrics=metrics, curve=curve, window=window)
         with working("drawing") as drawing, _glyphs() as lacking:
             files = plot_run(
                 opened,
@@ -114,7 +111,7 @@ def plot(
                 "another as font.family in your matplotlibrc"
             )
         part, left_out = first_part(opened)
-        for note in [*filter(None, [left_out]), *weight_notes(part, interval)]:
+        for note in [*filter(None, [left_out]), *weight_notes(part, options.interval)]:
             tell(f"note: {in_line(note)}")
         if only:
             return
@@ -154,13 +151,8 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path(
         "report.html"
     ),
-    interval: IntervalOption = "auto",
-    reference: ReferenceOption = None,
     by: Annotated[
         str | None, typer.Option("--by", help="What to compare, such as strategy or model.")
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option("--baseline", help="What the others are compared with.")
     ] = None,
     games: Annotated[bool, typer.Option(help="Show a few games, with prompts and replies.")] = True,
     figures: Annotated[bool, typer.Option(help="Draw the run's first figures.")] = True,
@@ -185,19 +177,9 @@ def report(
 
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
-    options = ReportOptions(
-        interval=interval,
-        reference=reference,
-        by=by,
-        baseline=baseline,
-        games=games,
-        figures=figures,
-        metrics=tuple(metrics or ()),
-    )
+    options = ReportOptions(by=by, games=games, figures=figures, metrics=tuple(metrics or ()))
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
-        for one in runs:
-            one.check_reference(reference)
         with working("writing the report"):
             written = write_report(runs, out, options)
         show(written)

@@ -39,11 +39,8 @@ from tomeval.statistics.flips import smallest_division_p, smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
-FAMILIES = {
-    "metric": "the comparisons of one metric in one scope with the baseline",
-    "scope": "the comparisons of all metrics in one scope with the baseline",
-    "all": "all comparisons of all metrics in all scopes",
-}
+FAMILY = "the comparisons of one metric in one scope with the baseline"
+"""What Holm's correction covers."""
 
 
 def compare(
@@ -55,7 +52,6 @@ def compare(
     reference: str | None = None,
     scale: str = "payoff",
     margins: Mapping[str, float] | None = None,
-    family: str = "metric",
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
@@ -81,8 +77,6 @@ def compare(
         to its partners falls short of the best (`RunCell.regret_range`).
     margins : mapping of str to float, optional
         Per metric the margin of the equivalence test, in the unit of the comparison.
-    family : {"metric", "scope", "all"}
-        What Holm's correction covers, see `FAMILIES`.
     resamples : int
         Random sign patterns, at least 99.
     seed : int
@@ -102,8 +96,6 @@ def compare(
     """
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
-    if family not in FAMILIES:
-        raise unknown("family", family, FAMILIES)
     if resamples < 99:
         raise TomevalError(f"resamples must be at least 99, is {resamples}")
     with opened(runs) as listed:
@@ -120,14 +112,8 @@ def compare(
         more += unit_notes(sides)
         more += [note for run in listed for note in looked_notes(run)]
         more += left_out(listed, by)
-    comparison = compare_pairs(
-        pairing,
-        margin=margin,
-        family=family,
-        resamples=resamples,
-        seed=seed,
-        ranges=ranges,
-    )
+    how = {"resamples": resamples, "seed": seed}
+    comparison = compare_pairs(pairing, margin=margin, ranges=ranges, **how)
     return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
 
 
@@ -177,7 +163,6 @@ def compare_pairs(
     pairing: Pairing,
     *,
     margin: FloatArray,
-    family: str = "metric",
     resamples: int = RESAMPLES,
     seed: int = 0,
     ranges: Mapping[str, float] | None = None,
@@ -188,7 +173,7 @@ def compare_pairs(
     difference = numbers["difference"]
     signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
-    adjusted, sizes = corrected(p, family)
+    adjusted, sizes = corrected(p)
     differ, pairs = differing_pairs(layout), layout.pairs()
     least = smallest_p(differ, pairs[..., None], resamples)
     apart, divisions = layout.apart(), layout.divisions()
@@ -212,9 +197,9 @@ def compare_pairs(
         margin=margin,
         p_permutation=p,
         p_holm=adjusted,
-        p_smallest=corrected(least, family)[0],
+        p_smallest=corrected(least)[0],
         identical=identical,
-        family=f"Holm's correction covers {FAMILIES[family]}",
+        family=f"Holm's correction covers {FAMILY}",
         family_size=sizes,
         resamples=resamples,
         seed=seed,
@@ -229,14 +214,10 @@ def compare_pairs(
     return replace(comparison, notes=(*notes, *said))
 
 
-def corrected(p: FloatArray, family: str) -> tuple[FloatArray, IntArray]:
+def corrected(p: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return p of shape (S, L, M) after Holm's correction, and how many it covers for each."""
-    axes = {"metric": (1,), "scope": (1, 2), "all": (0, 1, 2)}[family]
-    result, sizes = np.full(p.shape, np.nan), np.zeros(p.shape, dtype=np.int64)
-    kept = [axis for axis in range(3) if axis not in axes]
-    for place in np.ndindex(*(p.shape[axis] for axis in kept)):
-        fixed = dict(zip(kept, place, strict=True))
-        at = tuple(fixed.get(axis, slice(None)) for axis in range(3))
-        result[at] = holm(p[at].ravel()).reshape(p[at].shape)
-        sizes[at] = np.where(np.isnan(p[at]), 0, (~np.isnan(p[at])).sum())
-    return result, sizes
+    result = np.full(p.shape, np.nan)
+    for scope, metric in np.ndindex(p.shape[0], p.shape[2]):
+        result[scope, :, metric] = holm(p[scope, :, metric])
+    tests = ~np.isnan(p)
+    return result, np.where(tests, tests.sum(axis=1, keepdims=True), 0)

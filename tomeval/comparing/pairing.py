@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.sides import Side, level_names, task_names
+from tomeval.comparing.sides import Side, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
@@ -105,7 +105,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
     TomevalError
         An unknown baseline, a single level, or nothing that pairs.
     """
-    names = level_names(sides)
+    names = tuple(dict.fromkeys(side.level for side in sides))
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise unknown(f"{by} as the baseline", baseline, names)

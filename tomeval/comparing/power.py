@@ -8,17 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tomeval.comparing.comparison import FAMILIES, compare_pairs, compared_sides
+from tomeval.comparing.comparison import compare_pairs, compared_sides
 from tomeval.comparing.layout import Layout
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.statistics import RESAMPLES
 from tomeval.statistics.flips import FlipPower, enough_pairs
 from tomeval.statistics.paired import FloatArray, standard_error
 
+POWER = 0.8
+"""The probability of finding a difference, unless another one is asked for."""
 _NO_MORE = "each distinct episode was played once: there can be no more"
 
 
@@ -29,9 +31,8 @@ def episodes_needed(
     by: str | None = None,
     baseline: str | None = None,
     *,
-    power: float = 0.8,
+    power: float = POWER,
     alpha: float = ALPHA,
-    family: str = "metric",
     reference: str | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -40,7 +41,7 @@ def episodes_needed(
 
     Parameters
     ----------
-    runs, by, baseline, family, reference, resamples
+    runs, by, baseline, reference, resamples
         Pilot runs and the comparison that is planned, as for `tomeval.comparing.compare`.
     difference : float
         The true mean difference to detect, in the metric's unit; its sign does not matter.
@@ -73,21 +74,14 @@ def episodes_needed(
         raise TomevalError(f"the difference must be a number other than 0, is {difference}")
     if not 0 < alpha < 1 or not alpha < power < 1:
         raise TomevalError(f"need 0 < alpha < power < 1, got alpha {alpha} and power {power}")
-    if family not in FAMILIES:
-        raise unknown("family", family, FAMILIES)
     with opened(runs) as listed:
         [metric] = metric_names(listed, [metric])
         by = check_by(listed, by)
-        # Another family has the other metrics' tests too.
-        asked = [metric] if family == "metric" else None
-        names, sides = compared_sides(listed, by, asked, reference)
-        if metric not in names:
-            raise TomevalError(f"{metric}: no episode of these runs has a value")
+        names, sides = compared_sides(listed, by, [metric], reference)
         pairing = pair(sides, by, baseline, names)
         per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.compare.unit}s"
-    m, layout = names.index(metric), Layout(pairing)
-    none = np.full(len(names), np.nan)  # no margin
-    planned = compare_pairs(pairing, margin=none, family=family, resamples=99)
+    layout = Layout(pairing)
+    planned = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     key = Stream.of(seed, "power", by).key
     tables: dict[int, FlipPower] = {}
     rows = []
@@ -99,7 +93,7 @@ def episodes_needed(
                     f"{scope}, {level}: its episodes are not paired with those of "
                     f"{pairing.baseline!r}; power needs pairs"
                 )
-            pilot, tests = _pilot(layout, s, k, m), int(planned.family_size[s, k, m])
+            pilot, tests = _pilot(layout, s, k), int(planned.family_size[s, k, 0])
             if tests and tests not in tables:
                 tables[tests] = FlipPower(power, alpha / tests, resamples, key)
             met = [t for t in tasks if planned.covered[t + layout.pooled, k]]
@@ -125,20 +119,20 @@ class _Pilot(NamedTuple):
     constant: bool
 
 
-def _pilot(layout: Layout, scope: int, level: int, metric: int) -> _Pilot:
+def _pilot(layout: Layout, scope: int, level: int) -> _Pilot:
     """Return what the pilot says of one level in one scope, by its influences; see `estimates`."""
     pooled = layout.pooled and scope == 0
     influences = []
     for number, place, task in layout.tasks():
         rows = layout.pairing.meetings[number].paired
         if pooled and place == 0 and rows[:, :, level].any():
-            shares = layout.shares[layout.first[number] :][: rows.shape[1], level, metric]
+            shares = layout.shares[layout.first[number] :][: rows.shape[1], level, 0]
             mine = rows[:, :, level].any(axis=1)
-            moved = layout.moves[number][mine][:, :, level, metric]
+            moved = layout.moves[number][mine][:, :, level, 0]
             influences.append(np.where(shares > 0, moved * shares, 0.0).sum(axis=1)[:, None])
         if not pooled and layout.scope(task) == scope and layout.counts[task, level]:
             mine = rows[:, place, level]
-            influences.append(layout.moves[number][mine][:, place, level, metric][:, None])
+            influences.append(layout.moves[number][mine][:, place, level, 0][:, None])
     pairs, strata = sum(map(len, influences)), len(influences)
     standard = standard_error(influences)
     if not influences or np.isnan(standard.error[0]):

@@ -300,11 +300,6 @@ def _check_same_content(sides: Sequence[Side]) -> None:
                 )
 
 
-def level_names(sides: Sequence[Side]) -> tuple[str, ...]:
-    """Return the levels in order of appearance."""
-    return tuple(dict.fromkeys(side.level for side in sides))
-
-
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance and by what else differs between them."""
     always = domain.compare.named or domain.compare.panel or domain.compare.task[:1]

@@ -11,7 +11,6 @@ from tomeval.plots.registry import (
     draw,
     draw_one,
     drawable,
-    figures_by,
     figures_of,
     plot_run,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "draw",
     "draw_one",
     "drawable",
-    "figures_by",
     "figures_of",
     "picture",
     "plain_style",

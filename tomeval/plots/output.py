@@ -31,15 +31,19 @@ def save(
     drawings: Iterable[Drawing], folder: Path, formats: Sequence[str] = ("png",)
 ) -> list[Path]:
     """Write every drawing in every format, under its stem, and return the files."""
+    check_formats(formats)
+    return [
+        write_bytes(folder / f"{drawing.stem}.{form}", picture(drawing, form))
+        for drawing in drawings
+        for form in formats
+    ]
+
+
+def check_formats(formats: Iterable[str]) -> None:
+    """Raise a `TomevalError` if one of some formats is none of `FILE_FORMATS`."""
     for form in formats:
         if form not in FILE_FORMATS:
             raise unknown("format", form, FILE_FORMATS)
-    return [_write(drawing, folder, form) for drawing in drawings for form in formats]
-
-
-def _write(drawing: Drawing, folder: Path, form: str) -> Path:
-    """Write one file, whole or not at all."""
-    return write_bytes(folder / f"{drawing.stem}.{form}", picture(drawing, form))
 
 
 @in_style

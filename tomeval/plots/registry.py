@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from tomeval.comparing.sides import Overlapping
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import resolved
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.output import FILE_FORMATS, safe_stems, save, write_captions
+from tomeval.plots.output import check_formats, safe_stems, save, write_captions
 from tomeval.plots.overlays import check_by
 from tomeval.runs.outside import known_figures
 from tomeval.runs.results import Run
@@ -44,11 +44,6 @@ def drawable(run: Run) -> list[str]:
     return [*FIGURES, *own.figures, *run.added_figures]
 
 
-def figures_by(run: Run) -> tuple[str, ...]:
-    """Return the names of the figures of a run that heed `Options.by`."""
-    return (*CHOOSE_BY, *run.domain.show.figures_by)
-
-
 def chosen(
     run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
 ) -> list[str]:
@@ -69,7 +64,7 @@ def chosen(
     if options.by is not None:
         check_by(run, options.by)
     by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    heeding = {by: figures_by(run)} if options.by is not None else {}
+    heeding = {by: (*CHOOSE_BY, *run.domain.show.figures_by)} if options.by is not None else {}
     heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
     if options.of_curves:
         can = run.domain.show.figures_of_curves
@@ -139,12 +134,18 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True
 
 
 def draw(
-    run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
+    run: Run,
+    only: Sequence[str] = (),
+    options: Options = DEFAULT,
+    every: bool = False,
+    on_figure: Callable[[str, int, int], None] = lambda name, number, of: None,
+    on_drawn: Callable[[list[Drawing]], None] = lambda drawings: None,
 ) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
     `only` holds names as for `draw_one`; default: the few of `chosen`, or with `every` all that the
-    run's data supports.
+    run's data supports. `on_figure` is called with name, number from 1 and count before each,
+    `on_drawn` with its drawings after it.
 
     Raises
     ------
@@ -153,35 +154,27 @@ def draw(
         run without any complete episode.
     """
     names = chosen(run, only, options, every)
-    drawings = [drawing for _, some in _drawn(run, names, options, only) for drawing in some]
-    if not drawings:
-        raise _none_of(run, names)
-    return drawings
-
-
-def _drawn(
-    run: Run, names: Sequence[str], options: Options, only: Sequence[str]
-) -> Iterator[tuple[str, list[Drawing]]]:
-    """Yield the drawings of each name, those that are not supported left out unless named."""
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
-    for name in names:
+    drawings: list[Drawing] = []
+    for number, name in enumerate(names, 1):
+        on_figure(name, number, len(names))
         # Of `Show.first_figures`, files that this run has not are left out.
-        drawings = draw_one(run, name, options, asked=name in only)
-        if not drawings and name in only:
+        some = draw_one(run, name, options, asked=name in only)
+        if not some and name in only:
             raise _unsupported(run, name)
-        yield name, drawings
+        on_drawn(some)
+        drawings += some
+    if not drawings:
+        raise TomevalError(
+            f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
+            "all that it supports"
+        )
+    return drawings
 
 
 def _unsupported(run: Run, name: str) -> TomevalError:
     return TomevalError(f"{run.folder}: its data does not support the figure {name!r}")
-
-
-def _none_of(run: Run, names: Sequence[str]) -> TomevalError:
-    return TomevalError(
-        f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
-        "all that it supports"
-    )
 
 
 def plot_run(
@@ -189,41 +182,24 @@ def plot_run(
     folder: Path,
     options: Options = DEFAULT,
     *,
-    only: Sequence[str] = (),
-    every: bool = False,
     formats: Sequence[str] = ("png",),
-    on_figure: Callable[[str, int, int], None] = lambda name, number, of: None,
+    **what: Any,
 ) -> list[Path]:
     """Draw figures of a run into a folder, made if it does not exist, and return the files.
 
-    The last file is ``captions.md``, which holds the captions of all pictures of the folder.
-
-    Parameters
-    ----------
-    only, every
-        See `chosen`.
-    formats : sequence of str
-        See `save`.
-    on_figure : callable
-        Called with name, number from 1 and count before a figure is drawn.
+    The last file is ``captions.md``, which holds the captions of all pictures of the folder. `what`
+    to draw, and whom to tell of it, are `only`, `every` and `on_figure` of `draw`.
 
     Raises
     ------
     TomevalError
-        See `draw`; or the folder cannot be written.
+        See `draw`; a format that is none of `FILE_FORMATS`; or the folder cannot be written.
     """
-    for form in formats:
-        if form not in FILE_FORMATS:
-            raise unknown("format", form, FILE_FORMATS)
-    names = chosen(run, only, options, every)
+    check_formats(formats)
     files: list[Path] = []
-    drawings: list[Drawing] = []
-    on_figure(names[0], 1, len(names))
-    for number, (_, drawn) in enumerate(_drawn(run, names, options, only), 1):
-        files += save(drawn, folder, formats)
-        drawings += drawn
-        if number < len(names):
-            on_figure(names[number], number + 1, len(names))
-    if not drawings:
-        raise _none_of(run, names)
+
+    def write(drawings: list[Drawing]) -> None:
+        files.extend(save(drawings, folder, formats))
+
+    drawings = draw(run, options=options, on_drawn=write, **what)
     return [*files, write_captions(drawings, folder, formats)]

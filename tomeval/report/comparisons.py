@@ -11,7 +11,7 @@ from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.decomposition import Decomposition, decompose
-from tomeval.comparing.result import LARGEST, alike
+from tomeval.comparing.result import ALPHA, LARGEST, alike
 from tomeval.comparing.sides import left_out
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, unknown
@@ -101,7 +101,7 @@ def _effect(size: float) -> str:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "scale", "margins", "family", "seed")
+    names = ("by", "baseline", "reference", "scale", "margins")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         scored = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
@@ -150,21 +150,20 @@ _FIXED = (
 
 
 def _power(runs: Sequence[Run], options: Row) -> Table:
-    from tomeval.comparing.power import episodes_needed
+    from tomeval.comparing.power import POWER, episodes_needed
 
     asked, difference = options["metrics"] or [], options["difference"]
     if len(asked) != 1 or difference is None:
         raise TomevalError("--what power: give one --metric and the --difference to detect")
-    how = {name: options[name] for name in ("power", "alpha", "family", "reference", "seed")}
-    how["resamples"] = options["resamples"] or RESAMPLES
+    how = {"reference": options["reference"], "resamples": options["resamples"] or RESAMPLES}
     rows = episodes_needed(runs, asked[0], difference, options["by"], options["baseline"], **how)
     measure = runs[0].measures[rows[0]["metric"]]
     unit, tests = rows[0]["unit"], sorted({row["tests"] for row in rows} - {0})
     said = " or ".join(map(str, tests))
     above = [
         f"to detect a true difference of {abs(difference):g} {_difference_unit(measure)} in "
-        f"{measure.heading} from {rows[0]['baseline']!r} with probability {how['power']:g}",
-        f"test: paired sign flip as in compare, at {100 * how['alpha']:g} % in a Holm family of "
+        f"{measure.heading} from {rows[0]['baseline']!r} with probability {POWER:g}",
+        f"test: paired sign flip as in compare, at {100 * ALPHA:g} % in a Holm family of "
         f"{said or 0}, for normal differences with the pilot's SD",
         f"pairs: of {unit}, summed over the tasks of a scope; up to: at the upper 80 % bound of "
         "the SD; now: with the pilot's pairs",
@@ -204,24 +203,14 @@ def _power_read(row: Row) -> Row:
 
 TABLES: dict[str, Compared] = {
     "differences": Compared(
-        _differences,
-        (
-            *("--by", "--baseline", "--metric", "--by-task", "--margin"),
-            *("--scale", "--family"),
-        ),
+        _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin", "--scale")
     ),
     "shares": Compared(_shares, ("--by", "--by-task")),
-    "power": Compared(
-        _power,
-        (
-            *("--by", "--baseline", "--metric", "--family"),
-            *("--difference", "--power", "--alpha"),
-        ),
-    ),
+    "power": Compared(_power, ("--by", "--baseline", "--metric", "--difference")),
 }
 """By the name that ``--what`` takes; extensions bring others.
 
-All take `--reference`, `--format`, `--resamples` and `--seed`, whether or not they resample.
+All take `--reference`, `--format` and `--resamples`, whether or not they resample.
 """
 
 

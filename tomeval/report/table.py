@@ -8,12 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.numbers import typeset
+from tomeval.plots.drawing import CUT, INTERVAL_WORDS
 from tomeval.report.comparisons import RAW, comparison_rows
 from tomeval.report.rows import columns_of, texts
 from tomeval.runs.columns import ATTAINABLE, RATES, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import AUTO, FEW, SEQUENCE
+from tomeval.statistics.estimates import SEQUENCE
 
 if TYPE_CHECKING:
     from tomeval.comparing.comparison import Comparison
@@ -95,28 +96,15 @@ def comparison_table(found: Comparison, by_task: bool = True) -> Table:
     return Table(columns, rows, [])
 
 
-_INTERVALS = {
-    AUTO: "mean over complete episodes with its 95 % interval: Student's t below {few} {unit}s, "
-    "else ± 1.96 standard errors",
-    "normal": "mean over complete episodes, ± 1.96 standard errors (95 %)",
-    "t": "mean over complete episodes with Student's 95 % interval",
-    "bca": "mean over complete episodes, weighted by their draws (such as the partner), with its "
-    "95 % BCa bootstrap interval",
-    SEQUENCE: "mean over complete episodes with its 95 % confidence sequence, valid at every "
-    "number of {unit}s",
-}
-
-
 def interval_words(run: Run, interval: str) -> str:
     """Say how the table's numbers are made."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
     interval = run.method(interval)
-    words = _INTERVALS[interval].format(few=FEW, unit=run.domain.compare.unit)
+    words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.compare.unit}s")
+    words = f"means over complete episodes, with {words}"
     if interval == SEQUENCE:
         return words
-    if interval != "bca":
-        words += "; bounded measures have score intervals, which stay within the bounds"
-    return words + "; shares of items have Wilson intervals" * shares
+    return f"{words}; {CUT}" + "; shares of items have Wilson intervals" * shares
 
 
 class Further(NamedTuple):

@@ -1,4 +1,4 @@
-"""The bootstrap: counts of drawn units, shifts of means, ends of BCa and percentile intervals.
+"""The bootstrap: counts of drawn units, shifts of means, ends of BCa intervals.
 
 All resampling draws here, so that a seed always means the same.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -22,15 +22,6 @@ def draw_counts(count: int, size: int, rng: np.random.Generator) -> IntArray:
     drawn = rng.integers(0, size, size=(count, size), dtype=np.uint32)
     flat = drawn + (np.arange(count, dtype=np.uint32) * size)[:, None]
     return np.bincount(flat.ravel(), minlength=count * size).reshape(count, size)
-
-
-def draw_bins(tally: ArrayLike, resamples: int, rng: np.random.Generator) -> IntArray:
-    """Return how many units of a resample fall into each of K bins, shape (resamples, K).
-
-    The same as `draw_counts` if only a unit's bin matters; bin k has ``tally[k]`` units.
-    """
-    units = np.asarray(tally)
-    return rng.multinomial(int(units.sum()), units / units.sum(), size=resamples)
 
 
 def chunks(resamples: int, size: int) -> Iterator[slice]:
@@ -109,9 +100,3 @@ def _quantiles(values: FloatArray, levels: Sequence[float]) -> list[float]:
     chosen = np.partition(values, ranks)
     ends = [(place % 1, chosen[int(place)], chosen[-int(-place // 1)]) for place in places]
     return [float(low + part * (high - low)) for part, low, high in ends]
-
-
-def percentile_ends(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the 95 % percentile interval of bootstrap values, along the first axis."""
-    low, high = np.quantile(values, (0.025, 0.975), axis=0)
-    return low, high
