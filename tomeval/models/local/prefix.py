@@ -296,7 +296,7 @@ class PrefixEngine:
                 lanes = [lanes[row] for row in needed]
                 for branch in live:
                     branch.row = needed.index(branch.row)
-            parts = [Part((), (), np.zeros((0, 1), dtype=bool), ()) for _ in lanes]
+            parts = [Part((), (), np.zeros((0, 1), dtype=bool), (0,)) for _ in lanes]
             for row, some in itertools.groupby(live, lambda branch: branch.row):
                 parts[row] = _step(list(some), lanes[row])
             wanted = [(row, at) for row, part in enumerate(parts) for at in range(len(part.tokens))]
