@@ -139,15 +139,46 @@ def free_memory(device: Any) -> int:
         return 4 << 30
 
 
-class Window:
-    """A cache for one pass, as transformers' models use theirs: some slots are read and written.
+class PassCache:
+    """What a pass of a transformers model asks of a cache, positions and masks being given."""
+
+    is_compileable = False
+    layers = ()
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        """Return 0: positions are always given."""
+        return 0
+
+    def get_query_offset(self, layer_idx: int = 0) -> int:
+        """Return 0, as `get_seq_length`."""
+        return 0
+
+    def get_mask_sizes(self, query_length: int, layer_idx: int = 0) -> tuple[int, int]:
+        """Return the fed tokens: masks are always given, but for a single token."""
+        return query_length, 0
+
+
+class Probe(PassCache):
+    """Keeps the shape of what every layer would write."""
+
+    def __init__(self) -> None:
+        self.shapes: dict[int, list[tuple[int, int, Any, Any]]] = {}
+
+    def update(self, keys: Any, values: Any, layer_idx: int, *_: Any, **__: Any) -> tuple[Any, Any]:
+        """Return what a layer writes."""
+        self.shapes[layer_idx] = [
+            (states.shape[1], states.shape[3], states.dtype, states.device)
+            for states in (keys, values)
+        ]
+        return keys, values
+
+
+class Window(PassCache):
+    """Some slots of a cache, which a pass reads and writes.
 
     `slots` are rows, a slice or a tensor of shape (B,); a slice is read without copying. `places`,
     shape (B, q), are where each fed token's keys and values go. Attention reads `length` places.
     """
-
-    is_compileable = False
-    layers = ()
 
     def __init__(self, cache: SlotCache, slots: Any, places: Any, length: int) -> None:
         self._cache, self._slots, self._places, self._length = cache, slots, places, length
@@ -163,15 +194,3 @@ class Window:
             buffer[rows, :, places] = states.transpose(1, 2)
             result.append(buffer[self._slots, :, : self._length])
         return result[0], result[1]
-
-    def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Return 0: positions are always given."""
-        return 0
-
-    def get_query_offset(self, layer_idx: int = 0) -> int:
-        """Return 0, as `get_seq_length`."""
-        return 0
-
-    def get_mask_sizes(self, query_length: int, layer_idx: int = 0) -> tuple[int, int]:
-        """Return what attention reads."""
-        return self._length, 0

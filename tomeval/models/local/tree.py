@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.local.architecture import attention_kinds
-from tomeval.models.local.cache import SlotCache, Window
+from tomeval.models.local.cache import Probe, SlotCache, Window
 from tomeval.models.local.load import require
 from tomeval.models.local.threads import Threads
 
@@ -99,12 +99,15 @@ class TreeForward:
 
     def shapes(self) -> list[tuple[int, int, Any, Any]]:
         """Return (heads, size, dtype, device) of keys and values of each layer."""
-        torch = require("torch")
+        torch, probe = require("torch"), Probe()
         with torch.inference_mode():
             ids = torch.zeros((1, 1), dtype=torch.long, device=self._embeddings.device)
-            cache = self._model(input_ids=ids, use_cache=True).past_key_values
-        held = [states for layer in cache.layers for states in (layer.keys, layer.values)]
-        return [(x.shape[1], x.shape[3], x.dtype, x.device) for x in held if x is not None]
+            self._model(
+                input_ids=ids, position_ids=ids.clone(), past_key_values=probe, use_cache=True
+            )
+        if sorted(probe.shapes) != list(range(len(probe.shapes))) or not probe.shapes:
+            raise ValueError("not every layer keeps keys and values")
+        return [shape for _, layer in sorted(probe.shapes.items()) for shape in layer]
 
     def run(
         self,
