@@ -272,9 +272,7 @@ class PrefixEngine:
         self._write(branches, logits, slots, lanes)
         return result
 
-    def _write(
-        self, live: list[Branch], logits: Any, slots: Any, lanes: list[list[int]]
-    ) -> None:
+    def _write(self, live: list[Branch], logits: Any, slots: Any, lanes: list[list[int]]) -> None:
         """Write all texts side by side; what they write leaves no trace in the chains.
 
         `lanes` hold the depth of what lies at each place of a row.
@@ -322,6 +320,8 @@ def _step(mine: list[Branch], lane: list[int]) -> Part:
 def _nearest(known: list[Entry], path: tuple[int, ...]) -> tuple[Entry | None, int]:
     """Return which of some entries, in order of tokens, begins most like a path, and how long."""
     at = bisect(known, path, key=attrgetter("tokens"))
-    beside = [(common_prefix(entry.tokens, path), entry) for entry in known[max(0, at - 1) : at + 1]]
+    beside = [
+        (common_prefix(entry.tokens, path), entry) for entry in known[max(0, at - 1) : at + 1]
+    ]
     length, entry = max(beside, key=lambda pair: pair[0], default=(0, None))
     return entry, length

@@ -182,7 +182,6 @@ class TransformersModel(LocalModel):
     def forget(self, groups: Iterable[str]) -> None:
         """See `LocalModel.forget`."""
         self.engine.forget(groups)
-        self.codec.forget(groups)
 
     def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
         """Score labels by forward passes.
@@ -217,7 +216,7 @@ class TransformersModel(LocalModel):
         tasks, opened = [], []
         for request in requests:
             check_sampling(request.sampling)
-            ids, thinking = self.codec.encode(request.prompt, request.group)
+            ids, thinking = self.codec.encode(request.prompt)
             opened.append(thinking)
             tasks.append(self._task(request, tuple(ids)))
         with self._threads.taking():

@@ -62,9 +62,7 @@ class Tree:
                 node = self._child(known, node, paths[number][depth], depth)
                 self._nodes[number].append(node)
 
-    def _child(
-        self, known: dict[tuple[int, int], int], parent: int, token: int, depth: int
-    ) -> int:
+    def _child(self, known: dict[tuple[int, int], int], parent: int, token: int, depth: int) -> int:
         node = known.setdefault((parent, token), len(self.tokens))
         if node == len(self.tokens):
             self.tokens.append(token)
