@@ -264,10 +264,8 @@ def test_a_tree_feeds_shared_nodes_once_and_keeps_the_chain():
     assert tree.depths == [3, 4, 4, 1]
     assert tree.chain == (1, 2, 3, 9, 8)
     expected = ["111 1000", "111 1100", "111 1010", "100 0001"]
-    rows = tree.part().seen.astype(int).tolist()
-    assert [
-        "".join(map(str, row[:3])) + " " + "".join(map(str, row[3:])) for row in rows
-    ] == expected
+    rows = ["".join(map(str, row)) for row in tree.part.seen.astype(int).tolist()]
+    assert [f"{row[:3]} {row[3:]}" for row in rows] == expected
 
 
 def test_a_wanted_token_is_fed_even_where_it_is_cached():

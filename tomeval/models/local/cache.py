@@ -53,10 +53,11 @@ class SlotCache:
         count = len(self._entries | dict.fromkeys(groups))
         if count > self.slots or places > self.places:
             self._grow(min(most, max(count, 2 * self.slots if count > self.slots else 1)), places)
-        free = set(range(self.slots)) - {entry.slot for entry in self._entries.values()}
+        taken = {entry.slot for entry in self._entries.values()}
+        free = [slot for slot in reversed(range(self.slots)) if slot not in taken]
         for name in groups:
-            self._entries[name] = self._entries.pop(name, None) or Entry(min(free))
-            free.discard(self._entries[name].slot)
+            entry = self._entries.pop(name) if name in self._entries else Entry(free.pop())
+            self._entries[name] = entry
         return [self._entries[name] for name in groups]
 
     def get(self, group: str) -> tuple[int, ...]:

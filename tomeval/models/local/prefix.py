@@ -10,19 +10,17 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.local.cache import Entry, SlotCache, usual_memory
 from tomeval.models.local.forward import PlainEngine, halving, logprobs
 from tomeval.models.local.load import require
-from tomeval.models.local.tasks import Decoding, Generated, LabelQuery, Scored, Task, choose
-from tomeval.models.local.tree import BoolArray, Part, Tree, TreeForward
+from tomeval.models.local.tasks import Decoding, Generated, LabelQuery, Scored, Task
+from tomeval.models.local.tree import Tree, TreeForward
+from tomeval.models.local.writing import Branch, write
 
 MAX_ROWS = 256
 """Episodes in one forward pass, at most."""
 
-_PACK_BELOW = 0.6  # decode on a copy of the rows that still write, once so few of them do
 _SHARED = 32  # tokens that episodes must have in common to be worth a copy
 
 
@@ -43,15 +41,6 @@ class Work:
         if self._tree is None or self._tree[0] is not cached:
             self._tree = cached, Tree(cached, self.paths, self.wanted)
         return self._tree[1]
-
-
-@dataclass
-class Branch:
-    """A text that is being written, off the chain of its group."""
-
-    text: Decoding
-    row: int  # index of its group in the batch
-    seen: BoolArray  # which places of the row its next token sees, itself not counted
 
 
 class PrefixEngine:
@@ -179,7 +168,7 @@ class PrefixEngine:
         for entry in entries:
             entry.tokens = ()  # until the new chain is in place
         pairs = [(row, node) for row, mine in enumerate(nodes) for node in mine]
-        logits = self._forward.run(self.cache, slots, [tree.part() for tree in trees], pairs)
+        logits = self._forward.run(self.cache, slots, [tree.part for tree in trees], pairs)
         for entry, tree in zip(entries, trees, strict=True):
             entry.tokens = tree.chain
             self.processed += len(tree.tokens)
@@ -232,12 +221,13 @@ class PrefixEngine:
         batch, trees, _, logits = self._feed(batch, wanted)
         table, likeliest = logprobs(logits), logits.argmax(-1).tolist()
         picked: list[tuple[int, int]] = []
-        asked = []
+        scored = []
         for work, tree, spot in zip(batch, trees, spots, strict=True):
             path, read = 0, work.read + len(tree.tokens)
             for index, query in work.asked:
                 first = len(query.prefix) - 1
-                asked.append((index, query, read, likeliest[spot[tree.node(path, first)]]))
+                argmax = likeliest[spot[tree.node(path, first)]]
+                scored.append((index, query, Scored([], read, argmax, time.perf_counter())))
                 read = 0
                 for sequence in query.sequences:
                     picked += [
@@ -247,11 +237,9 @@ class PrefixEngine:
                     path += 1
         where = torch.tensor(picked, device=table.device)
         values = iter(table[where[:, 0], where[:, 1]].tolist())
-        now = time.perf_counter()
-        return [
-            (index, Scored([sum(next(values) for _ in s) for s in query.sequences], *counts, now))
-            for index, query, *counts in asked
-        ]
+        for _, query, result in scored:
+            result.logprobs = [sum(next(values) for _ in s) for s in query.sequences]
+        return [(index, result) for index, _, result in scored]
 
     def _generate(self, batch: list[Work]) -> list[tuple[int, Decoding]]:
         """Return (index, text) of a batch; one that passes the switch of `plain` is not ended."""
@@ -262,66 +250,22 @@ class PrefixEngine:
         batch, trees, slots, logits = self._feed(batch, wanted)
         lanes, branches, result = [], [], []
         for row, (work, tree) in enumerate(zip(batch, trees, strict=True)):
-            part = tree.part()
-            lanes.append([*part.behind, *part.depths])
+            lanes.append([*range(tree.kept), *tree.depths])
             for (index, task), node in zip(work.asked, wanted(work, tree), strict=True):
                 text = Decoding(task, self.plain.context)
                 text.result.processed = (work.read + len(tree.tokens)) // len(work.asked)
-                branches.append(Branch(text, row, part.seen[node]))
+                branches.append(Branch(text, row, tree.part.seen[node]))
                 result.append((index, text))
-        self._write(branches, logits, slots, lanes)
+        self.processed += write(
+            self._forward, self.cache, slots, lanes, branches, logits, self.plain.switch
+        )
         return result
-
-    def _write(self, live: list[Branch], logits: Any, slots: Any, lanes: list[list[int]]) -> None:
-        """Write all texts side by side; what they write leaves no trace in the chains.
-
-        `lanes` hold the depth of what lies at each place of a row.
-        """
-        cache = self.cache
-        while True:
-            tokens = choose(
-                logits,
-                [branch.text.task.sampling for branch in live],
-                [float(branch.text.source.random()) for branch in live],
-            )
-            live = [b for b, token in zip(live, tokens, strict=True) if not b.text.take(token)]
-            live = [b for b in live if b.text.length <= self.plain.switch]
-            if not live:
-                return
-            needed = sorted({branch.row for branch in live})
-            if len(needed) < _PACK_BELOW * len(lanes):
-                cache, slots = cache.packed(slots, needed), slice(0, len(needed))
-                lanes = [lanes[row] for row in needed]
-                for branch in live:
-                    branch.row = needed.index(branch.row)
-            parts = [Part((), (), np.zeros((0, 1), dtype=bool), (0,)) for _ in lanes]
-            for row, some in itertools.groupby(live, lambda branch: branch.row):
-                parts[row] = _step(list(some), lanes[row])
-            wanted = [(row, at) for row, part in enumerate(parts) for at in range(len(part.tokens))]
-            logits = self._forward.run(cache, slots, parts, wanted)
-            self.processed += len(live)
-
-
-def _step(mine: list[Branch], lane: list[int]) -> Part:
-    """Return the last tokens of the texts of one row."""
-    size = len(lane)
-    seen = np.zeros((len(mine), size + len(mine)), dtype=bool)
-    for at, branch in enumerate(mine):
-        seen[at, : len(branch.seen)] = branch.seen
-        seen[at, size + at] = True
-        branch.seen = seen[at]
-    tokens = [branch.text.result.tokens[-1] for branch in mine]
-    depths = [branch.text.length - 1 for branch in mine]
-    part = Part(tokens, depths, seen, lane[:])
-    lane += depths
-    return part
 
 
 def _nearest(known: list[Entry], path: tuple[int, ...]) -> tuple[Entry | None, int]:
     """Return which of some entries, in order of tokens, begins most like a path, and how long."""
     at = bisect(known, path, key=attrgetter("tokens"))
-    beside = [
-        (common_prefix(entry.tokens, path), entry) for entry in known[max(0, at - 1) : at + 1]
-    ]
-    length, entry = max(beside, key=lambda pair: pair[0], default=(0, None))
-    return entry, length
+    beside = known[max(0, at - 1) : at + 1]
+    lengths = [common_prefix(entry.tokens, path) for entry in beside]
+    longest = max(lengths, default=0)
+    return (beside[lengths.index(longest)] if beside else None), longest

@@ -217,22 +217,16 @@ class Row:
 
 
 def rows(index: int, query: LabelQuery) -> Iterator[Row]:
-    """Yield the fewest sequences that contain every label's context.
+    """Yield the sequences that contain every label's context.
 
     The last token of a label is never run. Labels of one token share the run of the prefix.
     """
-    contexts = sorted({sequence[:-1] for sequence in query.sequences}, key=len, reverse=True)
-    taken: set[int] = set()
-    for context in contexts:
-        labels = tuple(
-            label
-            for label, sequence in enumerate(query.sequences)
-            if label not in taken and context[: len(sequence) - 1] == sequence[:-1]
-        )
-        taken.update(labels)
-        if labels:
-            sequences = tuple(query.sequences[label] for label in labels)
-            yield Row(index, query.prefix + context, len(context) + 1, labels, sequences)
+    labels: dict[tuple[int, ...], list[int]] = {}
+    for label, sequence in enumerate(query.sequences):
+        labels.setdefault(sequence[:-1], []).append(label)
+    for context, same in labels.items():
+        ids, sequences = query.prefix + context, tuple(query.sequences[label] for label in same)
+        yield Row(index, ids, len(context) + 1, tuple(same), sequences)
 
 
 class Decoding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,8 +75,9 @@ class Tree:
         """Return the node that holds the token of a path at a depth."""
         return self._nodes[path][depth - self._starts[path]]
 
+    @cached_property
     def part(self) -> Part:
-        """Return what a row is fed: each node sees its ancestors and itself."""
+        """What a row is fed: each node sees its ancestors and itself."""
         seen = np.zeros((len(self.tokens), self.kept + len(self.tokens)), dtype=bool)
         for node, parent in enumerate(self._parents):
             if parent < 0:
