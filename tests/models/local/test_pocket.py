@@ -55,7 +55,7 @@ def test_it_goes_through_the_transformers_backend(name) -> None:
 
 @pytest.mark.parametrize("name", POCKET)
 def test_it_gives_the_numbers_of_transformers_own_llama(name) -> None:
-    """Opened as a folder it is transformers' model; both are asked whole prompts and by the engine."""
+    """Opened as a folder it is transformers' model; asked whole prompts, and by the engine."""
     mine = open_model({"name": name, "device": "cpu"})
     other = open_model({"name": f"hf:{pocket_folder(name)}", "device": "cpu", "dtype": "float32"})
     assert (type(mine.model), type(other.model).__name__) == (Llama, "LlamaForCausalLM")
