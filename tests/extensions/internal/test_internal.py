@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import torch
 from compiled import BACKEND
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -14,6 +20,8 @@ from tomeval.extensions.internal.states import Watched
 from tomeval.extensions.internal.tables import share_of
 from tomeval.models import BACKENDS, open_model
 from tomeval.models.base import Message, Prompt, ScoreRequest
+from tomeval.models.local.llama import Llama
+from tomeval.models.local.load import pocket_folder
 from tomeval.plots import draw
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.results import Run
@@ -193,8 +201,12 @@ def asked(*moves):
 def test_states_are_those_of_transformers(watched) -> None:
     question = asked("B", "J")
     ids = torch.tensor([watched.local.codec.label_query(question).prefix])
+    model = watched.local.model
+    if isinstance(model, Llama):  # which has no such option: transformers' own of the same weights
+        folder = pocket_folder("pocket")
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     with torch.no_grad():
-        told = watched.local.model(ids, output_hidden_states=True).hidden_states
+        told = model(ids, output_hidden_states=True).hidden_states
     states = watched.run(question).states
     assert len(states) == len(told)
     for layer in range(len(told) - 1):  # the last one has the final norm there

@@ -11,7 +11,6 @@ pytest.importorskip("transformers", reason="the transformers backend needs trans
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
-from transformers import AutoModelForCausalLM  # noqa: E402
 
 from tomeval.core.prefixes import common_prefix  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
@@ -22,7 +21,7 @@ from tomeval.models.base import (  # noqa: E402
     Sampling,
     ScoreRequest,
 )
-from tomeval.models.local.cache import SlotCache, tree_attention  # noqa: E402
+from tomeval.models.local.cache import SlotCache  # noqa: E402
 from tomeval.models.local.control import splits_at_lines  # noqa: E402
 from tomeval.models.local.forward import PlainEngine  # noqa: E402
 from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
@@ -33,7 +32,7 @@ from tomeval.models.local.tasks import (  # noqa: E402
     uniforms,
 )
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
-from tomeval.models.local.tree import Block  # noqa: E402
+from tomeval.models.local.tree import Tree  # noqa: E402
 from tomeval.models.local.trials import prefix_engine, trial  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -131,25 +130,6 @@ def near_tie(model, task, tokens, others):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_last_layer_computes_what_is_wanted(models, family):
-    """Where a question is long, its last token alone goes through the last layer's network."""
-    model = models(family)
-    layers = [layer for layer in model.model.modules() if hasattr(layer, "mlp")]
-    engine, seen = PrefixEngine(model.engine.plain), []
-    hook = layers[-1].mlp.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape))
-    engine.score([LabelQuery(tuple(range(10, 30)), ((7,), (8,)), 0, "a")])
-    hook.remove()
-    assert [shape[1] for shape in seen] == [1]
-
-
-def test_attention_of_another_make_is_left_alone(models):
-    known = models("llama").model
-    eager = AutoModelForCausalLM.from_config(known.config, attn_implementation="eager")
-    assert tree_attention(known) is not None
-    assert tree_attention(eager) is None
-
-
-@pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_is_reused_after_its_trial(models, family):
     assert isinstance(models(family).engine, PrefixEngine)
     assert isinstance(models(family, prefix_reuse=False).engine, PlainEngine)
@@ -222,15 +202,15 @@ def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
     queries = [play.query(name) for name in "abcde"]
     texts = [text.tokens for text in plain.generate(tasks)]
     numbers = [scored.logprobs for scored in plain.score(queries)]
-    run, refused = engine._forward._run, []
+    run, refused = engine._forward.run, []
 
-    def small(cache, slots, arrays, columns):
-        if len(arrays.ids) > 2:
-            refused.append(len(arrays.ids))
+    def small(cache, slots, parts, wanted):
+        if len(parts) > 2:
+            refused.append(len(parts))
             raise torch.OutOfMemoryError("no room")
-        return run(cache, slots, arrays, columns)
+        return run(cache, slots, parts, wanted)
 
-    monkeypatch.setattr(engine._forward, "_run", small)
+    monkeypatch.setattr(engine._forward, "run", small)
     before = engine.cache.memory
     assert [text.tokens for text in engine.generate(tasks)] == texts
     for scored, values in zip(engine.score(queries), numbers, strict=True):
@@ -241,18 +221,17 @@ def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
     def never(*_):
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(engine._forward, "_run", never)
+    monkeypatch.setattr(engine._forward, "run", never)
     with pytest.raises(BackendError, match="single episode"):
         engine.score(queries[:1])
 
 
 def test_caches_stay_within_their_memory():
     """Slots of 256 places at 4 bytes x 2 heads x (3 + 3) = 48 bytes a place."""
-    cpu = torch.device("cpu")
-    cache = SlotCache([(2, 3, 3)], torch.float32, [cpu], memory=5 * 256 * 48)
+    cache = SlotCache([(2, 3, torch.float32, torch.device("cpu"))] * 2, memory=5 * 256 * 48)
     for number in range(40):
         cache.claim([f"group {number}"], 200)
-        held = sum(b.numel() * b.element_size() for b in (*cache.keys, *cache.values))
+        held = sum(b.numel() * b.element_size() for b in cache.buffers)
         assert held <= 5 * 256 * 48
     assert cache.slots == 5
     entries = cache.claim(["group 39", "group 38"], 200)  # the most recent ones are still there
@@ -260,14 +239,13 @@ def test_caches_stay_within_their_memory():
 
 
 def test_growing_keeps_what_is_cached():
-    cpu = torch.device("cpu")
-    cache = SlotCache([(1, 2, 2)], torch.float32, [cpu], memory=10**8)
+    cache = SlotCache([(1, 2, torch.float32, torch.device("cpu"))] * 2, memory=10**8)
     (one,) = cache.claim(["one"], 10)
-    cache.keys[0][one.slot, 0, :3] = torch.tensor([[1.0, 2], [3, 4], [5, 6]])
+    cache.buffers[0][one.slot, 0, :3] = torch.tensor([[1.0, 2], [3, 4], [5, 6]])
     one.tokens = (7, 8, 9)
     one, _ = cache.claim(["one", "two"], 5000)
     assert cache.get("one") == (7, 8, 9)
-    assert cache.keys[0][one.slot, 0, :3].tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert cache.buffers[0][one.slot, 0, :3].tolist() == [[1, 2], [3, 4], [5, 6]]
     assert cache.places >= 5000
 
 
@@ -279,20 +257,51 @@ def test_common_counts_leading_equal_tokens(a, b):
     )
 
 
-def test_a_block_feeds_shared_nodes_once_and_keeps_the_chain():
-    block = Block((1, 2, 3, 4), [(1, 2, 3, 9, 8), (1, 2, 3, 9, 7), (1, 5)], [4, 4, 1])
-    assert block.kept == 3
-    assert block.tokens == [9, 8, 7, 5]
-    assert block.depths == [3, 4, 4, 1]
-    assert block.bases == [3, 3, 3, 1]
-    assert block.chain == (1, 2, 3, 9, 8)
-    expected = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
-    assert block.visible().astype(int).tolist() == expected
+def test_a_tree_feeds_shared_nodes_once_and_keeps_the_chain():
+    tree = Tree((1, 2, 3, 4), [(1, 2, 3, 9, 8), (1, 2, 3, 9, 7), (1, 5)], [4, 4, 1])
+    assert tree.kept == 3
+    assert tree.tokens == [9, 8, 7, 5]
+    assert tree.depths == [3, 4, 4, 1]
+    assert tree.chain == (1, 2, 3, 9, 8)
+    expected = ["111 1000", "111 1100", "111 1010", "100 0001"]
+    rows = ["".join(map(str, row)) for row in tree.part.seen.astype(int).tolist()]
+    assert [f"{row[:3]} {row[3:]}" for row in rows] == expected
 
 
 def test_a_wanted_token_is_fed_even_where_it_is_cached():
-    block = Block((1, 2, 3), [(1, 2, 3)], [2])
-    assert (block.kept, block.tokens) == (2, [3])
+    tree = Tree((1, 2, 3), [(1, 2, 3)], [2])
+    assert (tree.kept, tree.tokens) == (2, [3])
+
+
+def episodes(rng, shared):
+    """Two kinds of six episodes in all that begin with the same tokens, and go on apart."""
+    tokens = [tuple(rng.randrange(5, 200) for _ in range(n)) for n in (shared, 40, 40)]
+    starts = [tokens[0] + tokens[1 + number % 2] for number in range(6)]
+    return [start + (50 + number,) * 20 for number, start in enumerate(starts)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_episodes_have_in_common_is_read_once(models, family):
+    """By the first of each kind; later ones take it from those that play."""
+    plain = PlainEngine(models(family).model, 8192, None)
+    engine, texts = PrefixEngine(plain), episodes(random.Random(1), 100)
+    queries = [LabelQuery(ids, ((7,), (8, 9)), group=f"{n}") for n, ids in enumerate(texts)]
+    mine = engine.score(queries[:4]) + engine.score(queries[4:])
+    for one, other in zip(mine, plain.score(queries), strict=True):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+    assert engine.processed == 2 * 140 + 6 * 21 == sum(one.processed for one in mine)
+
+
+def test_texts_of_episodes_that_begin_alike_are_what_they_were(models):
+    plain = PlainEngine(models("llama").model, 8192, None)
+    engine = PrefixEngine(plain)
+    tasks = [
+        Task(ids, Sampling(max_tokens=5), n, frozenset(), lambda _: False, f"{n}")
+        for n, ids in enumerate(episodes(random.Random(2), 100))
+    ]
+    expected = [text.tokens for text in plain.generate(tasks)]
+    assert [text.tokens for text in engine.generate(tasks)] == expected
+    assert engine.processed == 2 * 140 + 6 * 20 + 6 * 4
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])

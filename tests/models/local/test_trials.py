@@ -68,11 +68,10 @@ BUILDS = {
     "bart": lambda: hf.BartConfig(vocab_size=WORDS, **DECODER, init_std=0.25),
     # Places begin with 2.
     "roberta": lambda: hf.RobertaConfig(vocab_size=WORDS, **BERT),
-    # A window that is kept in a mask of its own, and a mask for each head.
+    # A window that is kept in a mask of its own.
     "gpt-neo": lambda: hf.GPTNeoConfig(
         **SIZES, max_position_embeddings=512, hidden_size=32, num_layers=2, num_heads=4,
         attention_types=[[["global", "local"], 1]], window_size=8),
-    "doge": lambda: hf.DogeConfig(**{k: v for k, v in vars(llama()).items() if k in _SIZES}),
 }  # fmt: skip
 
 
@@ -147,11 +146,16 @@ def test_models_of_other_builds_are_read_whole(build, name, caplog):
     check(model, (9, 14, 25))
 
 
-def test_usual_models_lose_nothing(build):
+def test_usual_models_lose_nothing():
     for family in ("llama", "gpt2", "gemma3"):
-        model = opened(llama(family))
-        plain = model.engine.plain
-        assert (plain.mixed, plain.cached, plain.switch) == (True, True, math.inf)
+        plain = opened(llama(family)).engine.plain
+        assert (plain.cached, plain.switch) == (True, math.inf)
+
+
+def test_a_mask_for_each_head_takes_branches():
+    model = opened(hf.DogeConfig(**{k: v for k, v in vars(llama()).items() if k in _SIZES}))
+    assert isinstance(model.engine, PrefixEngine)
+    check(model, (9, 14, 25))
 
 
 def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):

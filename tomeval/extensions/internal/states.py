@@ -22,7 +22,7 @@ from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.forward import PlainEngine
-from tomeval.models.local.tasks import exclusive, rows
+from tomeval.models.local.tasks import exclusive
 from tomeval.strategies.recording import Recording, overhearing
 
 FloatArray = NDArray[np.float32]
@@ -95,7 +95,6 @@ class Watched:
     def __init__(self, local: Any) -> None:
         self.local, self.blocks = local, _blocks(local.model)
         self._plain = PlainEngine(local.model, _ONE_BATCH, local.context_length())
-        self._plain.mixed = local.plain.mixed
 
     def run(self, asked: ScoreRequest, put_in: tuple[int, FloatArray] | None = None) -> Ran:
         """Run one question; return its labels' log-probabilities, and the states.
@@ -103,21 +102,16 @@ class Watched:
         They are those of the prompt's last token; there, too, a state is put in: layer and (D,).
         """
         query = self.local.codec.label_query(asked)
-        lengths = sorted((len(row.ids) for row in rows(0, query)), reverse=True)
         last = len(query.prefix) - 1
         states: list[FloatArray] = [np.empty(0, dtype=np.float32)] * (len(self.blocks) + 1)
 
         def seen(layer: int, hidden: Any) -> Any:
-            size, width = hidden.shape[:2]
-            # Rows are padded on the left, longest first; models that cannot be padded have none.
-            skip = [width - n for n in lengths] if size == len(lengths) else [0] * size
-            where = [more + last for more in skip]
             if not states[layer].size:
-                states[layer] = hidden[0, where[0]].float().cpu().numpy()
+                states[layer] = hidden[0, last].float().cpu().numpy()
             if put_in is None or put_in[0] != layer:
                 return None
             changed = hidden.clone()
-            changed[range(size), where] = hidden.new_tensor(put_in[1])
+            changed[:, last] = hidden.new_tensor(put_in[1])
             return changed
 
         with self._watching(seen):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.prefixes import common_prefix
 
 # Private-use characters around a control token in a message, while a template renders it.
 _START, _END = "\U000f0000", "\U000f0001"
@@ -17,31 +15,7 @@ _START, _END = "\U000f0000", "\U000f0001"
 
 # Only between one line break and a visible character, where no pattern looks across.
 _LINE = re.compile(r"(?<=\S\n)(?=\S)")
-# The same with marks around: no mark beside it.
-_CUT = re.compile(f"(?<=[^\\s{_START}{_END}]\n)(?=[^\\s{_START}{_END}])")
 _MEMORY = 100_000  # lines whose tokens are kept
-_PLAYS = 1024  # growing texts that are kept in tokens
-
-
-class _Growing:
-    """A text that mostly grows from question to question: its lines, and their tokens so far."""
-
-    def __init__(self) -> None:
-        self.clean: dict[int, str] = {}  # by message: what was seen to spell no control token
-        self.text = ""
-        self.starts: list[int] = []  # where each line begins, in characters and in tokens
-        self.before: list[int] = []
-        self.ids: list[int] = []
-
-    def back(self, text: str) -> int:
-        """Forget the lines that another text has not; return where its new ones begin."""
-        kept = max(0, bisect_left(self.starts, common_prefix(self.text, text)) - 1)
-        self.text = text
-        if kept >= len(self.starts):
-            return 0
-        start = self.starts[kept]
-        del self.ids[self.before[kept] :], self.starts[kept:], self.before[kept:]
-        return start
 
 
 class SmuggledControlToken(TomevalError):
@@ -77,15 +51,13 @@ class ControlTokens:
         self._longest = max(map(len, id_of), default=1)
         self._breaks = any("\n" in text for text in id_of)
         self._known: dict[str, list[int]] = {}
-        self._growing: dict[str, _Growing] = {}  # by what texts belong to; the oldest first
         self._splits = splits_at_lines(tokenizer)
 
-    def mark(self, text: str, *, every: bool = False, group: str = "", number: int = 0) -> str:
+    def mark(self, text: str, *, every: bool = False) -> str:
         """Return the text with its control tokens (or every character) marked as plain text.
 
         A text that starts or ends with a part of a control token gets a mark there too, so that
-        what a template puts beside it cannot complete the token. Of message `number` of a `group`
-        only what is new is searched.
+        what a template puts beside it cannot complete the token.
         """
         text = text.replace(_START, "").replace(_END, "")
         if every:
@@ -93,12 +65,7 @@ class ControlTokens:
         cuts = range(1, min(len(text), self._longest) + 1)
         before = _START if any(text[:k] in self._tails for k in cuts) else ""
         after = _START if any(text[-k:] in self._heads for k in cuts) else ""
-        clean = self._of(group).clean if group else {}
-        known = common_prefix(clean.get(number, ""), text)
-        if self._token.search(text, max(0, known - self._longest)):
-            return before + self._token.sub(f"{_START}\\g<0>{_END}", text) + after
-        clean[number] = text
-        return before + text + after if before or after else text
+        return before + self._token.sub(f"{_START}\\g<0>{_END}", text) + after
 
     def plain(self, marked: str) -> str:
         """Return a marked text without its marks."""
@@ -116,36 +83,6 @@ class ControlTokens:
             return [[] for _ in texts]
         parts = iter(self._by_line(flat) if self._splits else self._encode(flat))
         return [[token for _ in pieces for token in next(parts)] for pieces in texts]
-
-    def encode_more(self, marked: str, group: str) -> list[int]:
-        """Return the token ids of a marked text, as `encode` does.
-
-        Lines that the last text of the group had too are not looked at again. The list is valid
-        until the next text of the group. Without a group nothing is kept.
-        """
-        if not group or not self._splits or self._breaks:
-            return self.encode([marked])[0]
-        play = self._of(group)
-        at = play.back(marked)
-        lines = _CUT.split(marked[at:])
-        for line, ids in zip(lines, self.encode(lines), strict=True):
-            play.starts.append(at)
-            play.before.append(len(play.ids))
-            play.ids += ids
-            at += len(line)
-        return play.ids
-
-    def forget(self, groups: Iterable[str]) -> None:
-        """Let go of groups whose texts grow no more."""
-        for group in groups:
-            self._growing.pop(group, None)
-
-    def _of(self, group: str) -> _Growing:
-        play = self._growing.pop(group, None) or _Growing()
-        self._growing[group] = play
-        if len(self._growing) > _PLAYS:
-            del self._growing[next(iter(self._growing))]
-        return play
 
     def last_line(self, marked: str) -> int:
         """Return where a marked text can be cut so that its parts have its tokens; 0: nowhere.

@@ -1,8 +1,9 @@
-"""Run a model over token sequences in padded batches, every prompt whole."""
+"""Run a model over whole prompts, those of one length side by side."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -27,39 +28,27 @@ Result = TypeVar("Result")
 
 
 class PlainEngine:
-    """Encodes every prompt whole, in batches sorted by length.
+    """Encodes every prompt whole; a batch holds prompts of one length, so that nothing is padded.
 
-    A batch of a transformers causal `model` has at most `batch_tokens` tokens, padding and room for
-    new tokens counted; the number is halved when a device runs out of memory. `context` is the
-    longest sequence that the model takes; `threads` are those of its passes.
+    A batch of a transformers causal `model` has at most `batch_tokens` tokens, room for new ones
+    counted; the number is halved when a device runs out of memory. `context` is the longest
+    sequence that the model takes; `threads` are those of its passes.
 
     Attributes
     ----------
-    mixed : bool
-        Whether a batch may hold prompts of different lengths, padded on the left.
     cached : bool
         Whether a text goes on from the model's cache; else every token reads all before it.
     switch : float
         The longest sequence that is read with a model's short rotary factors: longer ones are read
-        with others from their first token on, so a batch lies on one side, and no cache is used
-        across. Infinite for most models.
+        with others from their first token on, so no cache is used across. Mostly infinite.
     """
 
     def __init__(
-        self,
-        model: Any,
-        batch_tokens: int,
-        context: int | None,
-        threads: Threads | None = None,
+        self, model: Any, batch_tokens: int, context: int | None, threads: Threads | None = None
     ) -> None:
-        self._torch = require("torch")
-        self.model = model
-        self.batch_tokens = batch_tokens
-        self.context = context
+        self.model, self.batch_tokens, self.context = model, batch_tokens, context
         self.threads = threads or Threads(model)
-        self._known = set(inspect.signature(model.forward).parameters)
-        # Recurrent state would run through padding: such models get batches of one length.
-        self.mixed = not getattr(model, "_is_stateful", False)
+        self._asked = inspect.signature(model.forward).parameters
         self.cached = True
         self.switch = rope_switch(model.config)
 
@@ -71,19 +60,16 @@ class PlainEngine:
         """
         parts = [row for index, query in enumerate(queries) for row in rows(index, query)]
         self.check([len(row.ids) for row in parts])
-        logprobs = [[0.0] * len(query.sequences) for query in queries]
-        processed, finished = [0] * len(queries), [0.0] * len(queries)
-        argmax = [0] * len(queries)
+        scored = [Scored([0.0] * len(query.sequences)) for query in queries]
         for batch in self._batches(parts, lambda row: len(row.ids), lambda row: len(row.ids)):
-            values = self._halving(batch, self._score_batch)
+            values = self._halving(batch, self._score)
             for row, (numbers, likeliest) in zip(batch, values, strict=True):
-                argmax[row.query] = likeliest
-                processed[row.query] += len(row.ids)
-                finished[row.query] = time.perf_counter()
+                of = scored[row.query]
+                of.argmax, of.processed = likeliest, of.processed + len(row.ids)
+                of.finished = time.perf_counter()
                 for label, value in zip(row.labels, numbers, strict=True):
-                    logprobs[row.query][label] = value
-        parts_of_each = zip(logprobs, processed, finished, argmax, strict=True)
-        return [Scored(*parts) for parts in parts_of_each]
+                    of.logprobs[label] = value
+        return scored
 
     def generate(self, tasks: Sequence[Task]) -> list[Generated]:
         """Generate texts, finished ones leaving their batch; errors as for `score`."""
@@ -93,14 +79,14 @@ class PlainEngine:
         return [text.result for text in texts]
 
     def finish(self, texts: Sequence[Decoding]) -> None:
-        """Write texts to their ends, in a batch of its own from where one passes `switch`."""
+        """Write texts to their ends, anew from where they pass `switch`."""
         while live := [text for text in texts if not text.result.ended]:
             for batch in self._batches(
                 live,
                 lambda text: text.length,
                 lambda text: len(text.task.ids) + text.task.sampling.max_tokens,
             ):
-                self._halving(batch, self._decode_batch)
+                self._halving(batch, self._write)
 
     def slots(self) -> None:
         """Return None: nothing is kept."""
@@ -116,24 +102,54 @@ class PlainEngine:
                 f"a prompt needs {longest:,} tokens; the model's context is {self.context:,}"
             )
 
+    def run(self, ids: Sequence[Sequence[int]], keep: int = 1, length: int = 0, **more: Any) -> Any:
+        """Run the model on rows of one length, given only what it needs.
+
+        `length` counts the tokens of a row that a cache holds. Logits end with the `keep` last.
+        """
+        torch = require("torch")
+        read = torch.tensor(ids, device=self.model.get_input_embeddings().weight.device)
+        end = length + read.shape[1]
+        places = torch.arange(length, end, device=read.device).expand(len(ids), -1)
+        required = {
+            "attention_mask": read.new_ones(len(ids), end),
+            "position_ids": places,
+        }
+        options = {
+            name: value
+            for name, value in required.items()
+            if name in self._asked and self._asked[name].default is inspect.Parameter.empty
+        }
+        if "logits_to_keep" in self._asked:
+            options["logits_to_keep"] = keep
+        with self.threads.taking(read.numel()):
+            return self.model(input_ids=read, **options, **more)
+
+    def next(self, output: Any, live: Sequence[Decoding], kept: Sequence[int]) -> Any:
+        """Return the model's output after the last token of texts of one length.
+
+        They are the rows `kept` of the last `output`; where it is None, or a cache cannot be gone
+        on from, all of them is read.
+        """
+        cache = getattr(output, "past_key_values", None)
+        if cache is None or not self.cached:
+            return self.run([text.ids for text in live], use_cache=self.cached)
+        cache.reorder_cache(require("torch").tensor(kept, device=output.logits.device))
+        last = [text.result.tokens[-1:] for text in live]
+        return self.run(last, 1, live[0].length - 1, past_key_values=cache, use_cache=True)
+
     def _batches(
         self, items: Sequence[Item], length: Callable[[Item], int], cost: Callable[[Item], int]
     ) -> Iterator[list[Item]]:
-        """Yield the items in batches of similar length within the token budget."""
-        batch: list[Item] = []
-        widest = 0
-        for item in sorted(items, key=length, reverse=True):
-            wider = max(widest, cost(item))
-            apart = batch and (
-                (length(item) > self.switch) != (length(batch[0]) > self.switch)
-                or (not self.mixed and length(item) != length(batch[0]))
-            )
-            if batch and (apart or wider * (len(batch) + 1) > self.batch_tokens):
-                yield batch
-                batch, wider = [], cost(item)
-            batch.append(item)
-            widest = wider
-        if batch:
+        """Yield the items in batches of one length within the token budget."""
+        for _, same in itertools.groupby(sorted(items, key=length, reverse=True), length):
+            batch: list[Item] = []
+            for item in same:
+                widest = max(map(cost, [*batch, item]))
+                if batch and widest * (len(batch) + 1) > self.batch_tokens:
+                    yield batch
+                    batch = []
+                batch.append(item)
             yield batch
 
     def _halving(
@@ -144,97 +160,41 @@ class PlainEngine:
     def _shrink(self) -> None:
         self.batch_tokens = max(1, self.batch_tokens // 2)
 
-    def _score_batch(self, batch: list[Row]) -> list[tuple[list[float], int]]:
+    def _score(self, batch: list[Row]) -> list[tuple[list[float], int]]:
         """Return per row the log-probabilities of its labels and the likeliest next token."""
-        torch = self._torch
         keep = max(row.keep for row in batch)
-        ids, mask = self._pad([row.ids for row in batch])
-        logits = self._forward(ids, mask, keep, use_cache=False).logits[:, -keep:]
-        logprobs = torch.log_softmax(
-            logits.to(torch.promote_types(logits.dtype, torch.float32)), -1
-        )
-        wanted = [
-            (index, keep - row.keep + step, token)
-            for index, row in enumerate(batch)
-            for sequence in row.sequences
-            for step, token in enumerate(sequence)
-        ]
-        where = torch.tensor(wanted, device=logprobs.device)
-        values = iter(logprobs[where[:, 0], where[:, 1], where[:, 2]].tolist())
-        rows = torch.arange(len(batch), device=logprobs.device)
-        after = torch.tensor([keep - row.keep for row in batch], device=logprobs.device)
-        likeliest = logprobs[rows, after].argmax(-1).tolist()
-        return [
-            ([sum(next(values) for _ in sequence) for sequence in row.sequences], best)
-            for row, best in zip(batch, likeliest, strict=True)
-        ]
+        logits = self.run([row.ids for row in batch], keep, use_cache=False).logits
+        result = []
+        for row, values in zip(batch, logits, strict=True):
+            table = logprobs(values[-row.keep :])
+            numbers = [
+                float(table[range(len(sequence)), list(sequence)].sum())
+                for sequence in row.sequences
+            ]
+            result.append((numbers, int(table[0].argmax())))
+        return result
 
-    def _decode_batch(self, texts: list[Decoding]) -> list[Decoding]:
-        """Write texts until they end or pass `switch`."""
+    def _write(self, texts: list[Decoding]) -> list[Decoding]:
+        """Write texts of one length until they end or pass `switch`."""
         live = [text for text in texts if not text.result.ended]  # a second try may find some ended
-        beyond = min((text.length for text in live), default=0) > self.switch
-        live = [text for text in live if beyond or text.length <= self.switch]
-        output: Any = None
-        mask: Any = None
-        if live:
-            output, mask = self.begin(live)
-        while live:
+        far = bool(live) and live[0].length > self.switch
+        output, kept = None, list(range(len(live)))
+        while live and (live[0].length > self.switch) == far:
+            output = self.next(output, live, kept)
             tokens = choose(
                 output.logits[:, -1],
-                [row.task.sampling for row in live],
-                [float(row.source.random()) for row in live],
+                [text.task.sampling for text in live],
+                [float(text.source.random()) for text in live],
             )
             kept = [i for i, token in enumerate(tokens) if not live[i].take(token)]
-            kept = [i for i in kept if beyond or live[i].length <= self.switch]
-            index = self._torch.tensor(kept, device=mask.device) if len(kept) < len(live) else None
             live = [live[i] for i in kept]
-            if live:
-                output, mask = self.next(output, mask, live, index)
         return texts
 
-    def begin(self, texts: Sequence[Decoding]) -> tuple[Any, Any]:
-        """Read all of some texts; return the model's output and the mask."""
-        ids, mask = self._pad([text.ids for text in texts])
-        return self._forward(ids, mask, 1), mask
 
-    def next(self, output: Any, mask: Any, live: Sequence[Decoding], kept: Any) -> tuple[Any, Any]:
-        """Run the last token of every live row; `kept`, where given, are the rows that go on."""
-        torch = self._torch
-        cache = getattr(output, "past_key_values", None)
-        if cache is None or not self.cached:
-            return self.begin(live)
-        if kept is not None:
-            cache.reorder_cache(kept)
-            mask = mask[kept]
-        mask = torch.cat([mask, mask.new_ones(len(live), 1)], -1)
-        ids = torch.tensor([row.result.tokens[-1:] for row in live], device=mask.device)
-        return self._forward(ids, mask, 1, past_key_values=cache), mask
-
-    def _pad(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-        """Return ids and mask, shape (rows, longest), padded on the left.
-
-        So the last tokens stand in one column, and few columns of logits are needed.
-        """
-        torch = self._torch
-        width = max(map(len, rows))
-        device = self.model.get_input_embeddings().weight.device
-        ids = torch.tensor([[0] * (width - len(row)) + list(row) for row in rows], device=device)
-        mask = torch.tensor(
-            [[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device
-        )
-        return ids, mask
-
-    def _forward(self, ids: Any, mask: Any, keep: int, **more: Any) -> Any:
-        """Run the model on the last columns of the mask; padding has no position of its own."""
-        options: dict[str, Any] = {"use_cache": self.cached, **more}
-        if (
-            "position_ids" in self._known and self.mixed
-        ):  # else the model's own, whose first may be 2
-            options["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-        if "logits_to_keep" in self._known:
-            options["logits_to_keep"] = keep
-        with self.threads.taking(ids.numel()):
-            return self.model(input_ids=ids, attention_mask=mask, **options)
+def logprobs(logits: Any) -> Any:
+    """Return log-probabilities, at least in single precision."""
+    torch = require("torch")
+    return torch.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), -1)
 
 
 def halving(

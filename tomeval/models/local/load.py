@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -43,19 +42,6 @@ class Loaded(NamedTuple):
 def require(name: str) -> Any:
     """Import a library of the extra ``local``; a missing one is a `MissingExtra`."""
     return need(name, LOCAL, "models on this machine")
-
-
-@contextlib.contextmanager
-def no_loading_bar() -> Iterator[None]:
-    """Keep transformers from drawing a progress bar, for models that load in an instant."""
-    logging = require("transformers").utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def load(
@@ -219,13 +205,30 @@ POCKET = {"pocket": "main", "pocket-rational": "rational"}
 
 
 def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
-    """Open an embedded model."""
-    # Stored in half precision to be small; on a CPU that would be slow, and inexact.
-    with no_loading_bar():
-        options = {"dtype": "float32", **options}
-        model = _open(name, str(pocket_folder(name)), None, options, opening)
+    """Open an embedded model, stored in half precision to be small, in single precision."""
+    options = {"dtype": "float32", **options}
+    loading = {key: options[key] for key in LOADED if options.get(key)}
+    given = None
+    if set(loading) <= {"dtype", "device"} and isinstance(loading.get("dtype"), str):
+        given = _load_pocket(pocket_folder(name), loading["dtype"], loading.get("device"))
+    model = _open(name, str(pocket_folder(name)), None, options, opening, given)
     model.name = name
     return model
+
+
+def _load_pocket(folder: Path, dtype: str, device: str | None) -> Loaded:
+    """Load an embedded model without the parts of transformers that take seconds to import."""
+    from tomeval.models.local.llama import read_llama
+
+    torch = require("torch")
+    kind = _dtype(torch, "float32" if dtype == "auto" else dtype)
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        model = read_llama(folder, kind, device)
+    except RuntimeError as error:  # of devices that torch does not know
+        raise TomevalError(_load_message(folder.name, None, error)) from error
+    tokenizer = require("transformers").PreTrainedTokenizerFast.from_pretrained(folder)
+    return Loaded(model, tokenizer, folder_revision(folder))
 
 
 def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
@@ -234,14 +237,19 @@ def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel
 
 
 def _open(
-    name: str, source: str, revision: str | None, options: dict[str, Any], opening: Opening
+    name: str,
+    source: str,
+    revision: str | None,
+    options: dict[str, Any],
+    opening: Opening,
+    given: Loaded | None = None,
 ) -> LocalModel:
     from tomeval.models.local.transformers import LocalOptions, TransformersModel
 
     check_options(LocalOptions, options, f"model {name!r}")
     check_code(options, name)
     reuse: dict[str, Any] = {} if opening.prefix_reuse else {"prefix_reuse": False}
-    return TransformersModel(source, revision, **options, **reuse)
+    return TransformersModel(source, revision, given=given, **options, **reuse)
 
 
 def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:

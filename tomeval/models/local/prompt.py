@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -86,21 +86,13 @@ class PromptCodec:
         if self.chat:
             self._probe(system)
 
-    def render(
-        self, prompt: Prompt, *, scoring: bool = False, hard: bool = False, group: str = ""
-    ) -> Rendered:
-        """Return the prompt as text; `hard` marks every character of the messages as plain text.
-
-        Messages of a `group` mostly grow, see `ControlTokens.mark`.
-        """
+    def render(self, prompt: Prompt, *, scoring: bool = False, hard: bool = False) -> Rendered:
+        """Return the prompt as text; `hard` marks every character of the messages as plain text."""
         mark = self.control.mark
         for message in prompt.messages:
             if message.role not in ROLES:
                 raise unknown("role", message.role, ROLES)
-        marked = [
-            Message(role, mark(content, every=hard, group=group, number=number))
-            for number, (role, content) in enumerate(prompt.messages)
-        ]
+        marked = [Message(role, mark(content, every=hard)) for role, content in prompt.messages]
         prefill = mark(prompt.prefill, every=hard) if prompt.prefill else ""
         if not self.chat:
             contents = [content for _, content in marked] + ([prefill] if prefill else [])
@@ -115,22 +107,15 @@ class PromptCodec:
             text + self._glue + prefill if prefill else text, self.control.plain(opened)
         )
 
-    def encode(self, prompt: Prompt, group: str = "") -> tuple[list[int], str]:
-        """Return the prompt's tokens, and the thinking block that it opens or an empty text.
-
-        Of prompts of one group, which mostly grow, only what is new is encoded.
-        """
-        rendered = self.render(prompt, group=group)
+    def encode(self, prompt: Prompt) -> tuple[list[int], str]:
+        """Return the prompt's tokens, and the thinking block that it opens or an empty text."""
+        rendered = self.render(prompt)
         try:
-            ids = self.control.encode_more(rendered.text, group)
+            [ids] = self.control.encode([rendered.text])
         except SmuggledControlToken:
             ids = self.control.encode([self.render(prompt, hard=True).text])[0]
         ids = self._once(ids)
         return list(ids) or self._started(ids), rendered.opened
-
-    def forget(self, groups: Iterable[str]) -> None:
-        """Let go of what is kept for groups of which no more prompts come."""
-        self.control.forget(groups)
 
     def label_query(self, request: ScoreRequest) -> LabelQuery:
         """Return the tokens of a request's labels and of what is before them.
@@ -158,11 +143,10 @@ class PromptCodec:
         return str(self.tokenizer.decode(list(tokens), **keep))
 
     def _label_query(self, request: ScoreRequest, *, hard: bool) -> LabelQuery:
-        group = request.group
-        text = self.render(request.prompt, scoring=True, hard=hard, group=group).text
+        text = self.render(request.prompt, scoring=True, hard=hard).text
         # All lines but the last are the same for all labels.
         cut = self.control.last_line(text)
-        head = self._once(self.control.encode_more(text[:cut], group)) if cut else []
+        head = self._once(self.control.encode([text[:cut]])[0]) if cut else []
         if len(head) < _SHORT:  # which may be nothing but tokens that a sequence starts with
             cut, head = 0, []
         text = text[cut:]
@@ -177,7 +161,9 @@ class PromptCodec:
         unknown_id = self.tokenizer.unk_token_id
         if unknown_id in (self.tokenizer.eos_token_id, self.tokenizer.bos_token_id):
             unknown_id = None  # byte-level tokenizers name one; it stands for no character
-        return split_labels(bare, joint, request.labels, group=group, unknown=unknown_id, head=head)
+        return split_labels(
+            bare, joint, request.labels, group=request.group, unknown=unknown_id, head=head
+        )
 
     def _encoded(self, texts: Sequence[str], head: Sequence[int]) -> list[list[int]]:
         """Encode marked texts that go on after the tokens of `head`, or begin a sequence."""

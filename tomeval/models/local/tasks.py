@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -168,14 +168,14 @@ def _truncate(torch: Any, probs: Any, samplings: Sequence[Sampling], column: Any
     return probs * torch.zeros_like(kept).scatter(-1, order, kept)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scored:
     """Result of a `LabelQuery`."""
 
     logprobs: list[float]  # log P(sequence | prefix) in nats, one per sequence
-    processed: int  # tokens that went through the model for it
-    finished: float  # `time.perf_counter` when it was ready
-    argmax: int  # the most probable token after the prefix
+    processed: int = 0  # tokens that went through the model for it
+    argmax: int = 0  # the most probable token after the prefix
+    finished: float = 0.0  # `time.perf_counter` when it was ready
 
 
 @dataclass(frozen=True)
@@ -205,22 +205,6 @@ class Generated:
     finished: float = 0.0
 
 
-class Engine(Protocol):
-    """What `TransformersModel` asks of an engine; answers come in the order of the questions."""
-
-    def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
-        """Score token sequences after prefixes."""
-
-    def generate(self, tasks: Sequence[Task]) -> list[Generated]:
-        """Generate texts."""
-
-    def slots(self) -> int | None:
-        """Return for how many groups it keeps what it has read; None: it keeps nothing."""
-
-    def forget(self, groups: Iterable[str]) -> None:
-        """Let go of what it keeps for groups that ask no more."""
-
-
 @dataclass(frozen=True)
 class Row:
     """One sequence to run: the labels of a query whose context it contains."""
@@ -230,27 +214,19 @@ class Row:
     keep: int  # at how many last positions logits are needed
     labels: tuple[int, ...]  # indices of the labels
     sequences: tuple[tuple[int, ...], ...]  # their tokens
-    of: int  # how many labels the query has
 
 
 def rows(index: int, query: LabelQuery) -> Iterator[Row]:
-    """Yield the fewest sequences that contain every label's context.
+    """Yield the sequences that contain every label's context.
 
     The last token of a label is never run. Labels of one token share the run of the prefix.
     """
-    contexts = sorted({sequence[:-1] for sequence in query.sequences}, key=len, reverse=True)
-    taken: set[int] = set()
-    for context in contexts:
-        labels = tuple(
-            label
-            for label, sequence in enumerate(query.sequences)
-            if label not in taken and context[: len(sequence) - 1] == sequence[:-1]
-        )
-        taken.update(labels)
-        if labels:
-            sequences = tuple(query.sequences[label] for label in labels)
-            ids, of = query.prefix + context, len(query.sequences)
-            yield Row(index, ids, len(context) + 1, labels, sequences, of)
+    labels: dict[tuple[int, ...], list[int]] = {}
+    for label, sequence in enumerate(query.sequences):
+        labels.setdefault(sequence[:-1], []).append(label)
+    for context, same in labels.items():
+        ids, sequences = query.prefix + context, tuple(query.sequences[label] for label in same)
+        yield Row(index, ids, len(context) + 1, tuple(same), sequences)
 
 
 class Decoding:

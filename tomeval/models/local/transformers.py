@@ -26,9 +26,9 @@ from tomeval.models.base import (
 from tomeval.models.local.architecture import context_length
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.load import LOADED, Loaded, load
+from tomeval.models.local.prefix import PrefixEngine
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import (
-    Engine,
     Generated,
     LabelQuery,
     Scored,
@@ -98,7 +98,7 @@ class TransformersModel(LocalModel):
     ----------
     revision : str
         The Hub's commit, or a hash of the folder.
-    engine, plain : Engine
+    engine, plain : PrefixEngine or PlainEngine
         Runs the model, replaceable; and the one that reads every prompt whole.
     warnings : list of str
         What the template or the labels do not support as asked.
@@ -142,7 +142,7 @@ class TransformersModel(LocalModel):
         self._threads = Threads(self.model, how.threads)
         plain = PlainEngine(self.model, how.batch_tokens or usual, self._context, self._threads)
         self.plain = plain
-        self.engine: Engine = plain
+        self.engine: PlainEngine | PrefixEngine = plain
         with self._threads.taking():
             settle(plain)
             if how.prefix_reuse:
@@ -182,7 +182,6 @@ class TransformersModel(LocalModel):
     def forget(self, groups: Iterable[str]) -> None:
         """See `LocalModel.forget`."""
         self.engine.forget(groups)
-        self.codec.forget(groups)
 
     def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
         """Score labels by forward passes.
@@ -217,7 +216,7 @@ class TransformersModel(LocalModel):
         tasks, opened = [], []
         for request in requests:
             check_sampling(request.sampling)
-            ids, thinking = self.codec.encode(request.prompt, request.group)
+            ids, thinking = self.codec.encode(request.prompt)
             opened.append(thinking)
             tasks.append(self._task(request, tuple(ids)))
         with self._threads.taking():

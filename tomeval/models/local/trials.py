@@ -1,8 +1,7 @@
-"""What a model's code can do, found by trying: batches, caches, prefixes that branches share."""
+"""What a model's code can do, found by trying: caches, and prefixes that branches share."""
 
 from __future__ import annotations
 
-import inspect
 import logging
 import math
 import random
@@ -13,30 +12,25 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Sampling
-from tomeval.models.local.architecture import (
-    attention_kinds,
-    odd_kinds,
-    supported,
-    text_config,
-)
+from tomeval.models.local.architecture import attention_kinds, supported, text_config
 from tomeval.models.local.forward import PlainEngine
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import PrefixEngine
-from tomeval.models.local.tasks import Decoding, Engine, LabelQuery, Task
+from tomeval.models.local.tasks import Decoding, LabelQuery, Task
 
 logger = logging.getLogger(__name__)
 
 TOLERANCE = 1e-4
 """Largest difference of log-probabilities in float32; narrower types are allowed their rounding."""
 
-_NARROW_TOLERANCE, _NARROW_BATCH = 0.25, 1.0
+_NARROW_TOLERANCE, _NARROW_CACHE = 0.25, 1.0
 _LONGEST_TRIAL, _WINDOW = 600, re.compile("window(_size)?$")
 _FAULTS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a model's code raises where it is run in a way that it was not written for."""
 
 
 def settle(plain: PlainEngine) -> None:
-    """Find out which batches and caches give what a prompt alone gives; each loss is one log line.
+    """Find out whether a model's cache gives what a prompt alone gives; else one line in the log.
 
     Raises `TomevalError` if the model does not even read a prompt alone.
     """
@@ -45,52 +39,37 @@ def settle(plain: PlainEngine) -> None:
             _alone(plain, _tokens(plain, random.Random(0), 3))
     except _FAULTS as error:
         raise TomevalError(f"this model does not work on text alone: {_said(error)}") from error
-    # Padding can take places from other kinds of attention, such as the best few of all tokens.
-    mixed, plain.mixed = plain.mixed and not odd_kinds(plain.model.config), False
-    if reason := _batch_fault(plain, (5, 5)):
+    try:
+        reason = _too_far(plain, cache_trial(plain), _NARROW_CACHE)
+    except _FAULTS as error:
+        reason = _said(error)
+    if reason:
         plain.cached = False
         logger.warning("text is generated without a cache, which is slow: %s", reason)
-    plain.mixed = mixed
-    if mixed and (reason := _batch_fault(plain, (5, 3))):
-        plain.mixed = False
-        logger.warning("prompts of different lengths are not batched: %s", reason)
 
 
-def _batch_fault(plain: PlainEngine, lengths: tuple[int, int]) -> str:
-    try:
-        difference = batch_trial(plain, lengths)
-    except _FAULTS as error:
-        return _said(error)
-    return _too_far(plain, difference, _NARROW_BATCH)
+def cache_trial(plain: PlainEngine) -> float:
+    """Return the largest difference of log-probabilities between two texts and each alone.
 
-
-def batch_trial(plain: PlainEngine, lengths: tuple[int, int]) -> float:
-    """Return the largest difference of log-probabilities between a batch and each prompt alone.
-
-    Of two prompts the second then goes on by a token, as texts do that are written.
+    The second then goes on by a token from the cache, as texts do that are written.
     """
     torch, rng = require("torch"), random.Random(0)
     some = list(_tokens(plain, rng, 16))
-    texts = [
-        Decoding(Task(_tokens(plain, rng, length), Sampling(), 1, frozenset(), _never), None)
-        for length in lengths
-    ]
-
-    def apart(output: Any) -> float:
-        together = output.logits[:, -1].float().log_softmax(-1)[:, some]
-        alone = torch.stack([_alone(plain, text.ids)[some] for text in texts])
-        return float((together - alone).abs().max())
-
+    texts = [Decoding(_task(_tokens(plain, rng, 5), 1), None) for _ in range(2)]
+    apart = []
     with torch.inference_mode():
-        output, mask = plain.begin(texts)
-        before = apart(output)
-        del texts[0]
-        texts[0].take(*_tokens(plain, rng, 1))
-        output, _ = plain.next(output, mask, texts, torch.tensor([1], device=mask.device))
-        return float(np.max([before, apart(output)]))  # also of what is no number
+        output = None
+        for kept in ([0, 1], [1]):
+            texts = [texts[number] for number in kept]
+            output = plain.next(output, texts, kept)
+            together = output.logits[:, -1].float().log_softmax(-1)[:, some]
+            alone = torch.stack([_alone(plain, text.ids)[some] for text in texts])
+            apart.append(float((together - alone).abs().max()))
+            texts[-1].take(*_tokens(plain, rng, 1))
+    return float(np.max(apart))  # also of what is no number
 
 
-def prefix_engine(plain: PlainEngine, memory: int | None = None) -> Engine:
+def prefix_engine(plain: PlainEngine, memory: int | None = None) -> PlainEngine | PrefixEngine:
     """Return an engine that reuses prefixes, or the plain one and a line in the log that says why.
 
     `memory` is as for `PrefixEngine`.
@@ -142,17 +121,15 @@ def trial(engine: PrefixEngine, plain: PlainEngine) -> float:
         for mine, other in zip(engine.score(queries), plain.score(queries), strict=True):
             pairs = zip(mine.logprobs, other.logprobs, strict=True)
             apart += [abs(a - b) for a, b in pairs]
-        sampling = Sampling(temperature=1.0, max_tokens=2)
-        engine.generate(
-            [
-                Task(chain + tokens(1), sampling, 1, frozenset(), _never, group)
-                for group, chain in chains.items()
-            ]
-        )
+        engine.generate([_task(chain + tokens(1), 2, group) for group, chain in chains.items()])
         chains = {group: chain + tokens(3) for group, chain in chains.items()}
     engine.cache.clear()
     engine.processed = 0
     return float(np.max(apart))  # also of what is no number
+
+
+def _task(ids: tuple[int, ...], most: int, group: str = "") -> Task:
+    return Task(ids, Sampling(max_tokens=most), 1, frozenset(), lambda _: False, group)
 
 
 def _tokens(plain: PlainEngine, rng: random.Random, count: int) -> tuple[int, ...]:
@@ -162,16 +139,7 @@ def _tokens(plain: PlainEngine, rng: random.Random, count: int) -> tuple[int, ..
 
 
 def _alone(plain: PlainEngine, ids: tuple[int, ...]) -> Any:
-    """Return what comes after some tokens as the model has it, given only what it needs."""
-    torch = require("torch")
-    read = torch.tensor([ids], device=plain.model.get_input_embeddings().weight.device)
-    places = torch.arange(len(ids), device=read.device)[None]
-    asked = inspect.signature(plain.model.forward).parameters
-    options = {"attention_mask": torch.ones_like(read), "position_ids": places}
-    needed = {k: v for k, v in options.items() if k in asked and asked[k].default is asked[k].empty}
-    return (
-        plain.model(input_ids=read, use_cache=False, **needed).logits[0, -1].float().log_softmax(-1)
-    )
+    return plain.run([ids], use_cache=False).logits[0, -1].float().log_softmax(-1)
 
 
 def _too_far(plain: PlainEngine, difference: float, narrow: float) -> str:
@@ -183,7 +151,3 @@ def _too_far(plain: PlainEngine, difference: float, narrow: float) -> str:
 
 def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:200]}"
-
-
-def _never(_: object) -> bool:
-    return False
