@@ -100,7 +100,7 @@ def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: 
 
 
 def edit(folder: Path, change: Callable[[dict], dict | None], name="episodes.jsonl") -> None:
-    """Change the lines of a run after its head, with checksums of what they then hold.
+    """Change the lines of a run's episodes, with checksums of what they then hold.
 
     `change` is given what a line holds, and returns what it is to hold; None: it goes.
     """
@@ -110,7 +110,8 @@ def edit(folder: Path, change: Callable[[dict], dict | None], name="episodes.jso
     data = encode(json.loads(head.body)) if name == "episodes.jsonl" else b""
     lines = lines if name == "episodes.jsonl" else read_lines(path, seed)
     for line in lines:
-        changed = change(json.loads(line.body))
+        held = json.loads(line.body)
+        changed = change(held) if "cell" in held else held  # else a note
         data += b"" if changed is None else encode(changed, seed)
     path.write_bytes(data)
 

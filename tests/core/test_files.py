@@ -99,7 +99,7 @@ def test_nothing_is_written_inside_a_run_folder(tomeval, folder, tmp_path, monke
     (tmp_path / "store.csv").symlink_to(folder / "episodes.jsonl")
     monkeypatch.chdir(folder.parent)
     for out in (
-        *(folder / name for name in ("run.lock", "sessions.old", "new.csv", "a/b.csv")),
+        *(folder / name for name in ("run.lock", "new.csv", "a/b.csv")),
         *("run/run.pid", "run/../run/run.lock", link / "x.csv", tmp_path / "store.csv"),
     ):
         code, _, errors = tomeval("export", folder, "--out", out)

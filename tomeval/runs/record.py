@@ -118,7 +118,7 @@ class Record:
         if source == "episodes":
             values: Column = self._table(source, _nothing)[column] * count
         elif source == "steps":
-            of_steps = self.column(column)
+            of_steps = range(1, self.steps + 1) if column == "step" else self.column(column)
             values = [of_steps[step - 1] for step in columns["step"]]
         else:
             values = columns.get(name)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 
@@ -353,7 +352,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
     assert row["tom_eve_percent"] == row["tom_bob_percent"] == pytest.approx(100 / 3)
     assert all("cat; dog; owl" in text for text in log.asked("you gave these hints"))
     assert functional["knowingly_bad_percent"] != functional["knowingly_bad_percent"]
-    details = json.loads(dump(tmp_path / "a")["steps"][0][-1])
+    details = dump(tmp_path / "a")["steps"][0][-1]
     assert details["encoder"]["given"] == ["x", "y", "z"]
     assert functional["value_per_turn"] != functional["value_per_turn"]
 

@@ -107,7 +107,7 @@ def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
         assert steps.told.all()
     else:
         assert (theirs == (own + 1) % 3).all()
-        said = {q: json.loads(v) for _, step, q, *_, v, _ in steps.other_asked if step == 1}
+        said = {q: v for _, step, q, *_, v, _ in steps.other_asked if step == 1}
         assert said["predict"]["action"] == own[0]
         assert said["act"]["told"] is True
         assert not steps.told.any()
@@ -126,7 +126,7 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
         if seat == "subject":
             told = [steps.details[0, step]["act"] for step in range(6)]
         else:
-            told = [json.loads(row[5])["details"] for row in steps.other_asked if row[2] == "act"]
+            told = [row[5]["details"] for row in steps.other_asked if row[2] == "act"]
         right.append([one["belief"]["right"] for one in told])
     shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
     assert shares.shape == (6,)

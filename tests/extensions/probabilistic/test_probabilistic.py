@@ -221,7 +221,7 @@ def test_draws_in_a_run(tmp_path):
     for name, values in (("log_loss", losses), ("brier_score", scores)):
         mean = np.mean([np.mean(some) for some in values.values()])
         assert written[name] == pytest.approx(mean)
-    counts = [by_place[0, 1].count(value) for value in ("0", "1", None)]
+    counts = [by_place[0, 1].count(value) for value in (0, 1, None)]
     own = IPD.label_set().partner
     said = f"asked 4 times more, predicted {own[0]} {counts[0]}, {own[1]} {counts[1]}"
     assert any(said in line for line in lines)

@@ -1,6 +1,6 @@
 """Trajectories of games played elsewhere: what is read, what is refused, what they become."""
 
-import json
+from types import SimpleNamespace
 
 import pytest
 from extensions.trajectories.trajectory_files import finish, lines_of, write
@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
+from tomeval.domains.arena.storing import SCHEMA
 from tomeval.extensions.trajectories.file import Fields
 from tomeval.extensions.trajectories.recording import recorded_games
 from tomeval.runs.results import Run
@@ -47,16 +48,31 @@ def read(path, **keys):
     return recorded_games(path, **keys)
 
 
+def one_cell(path, **keys):
+    """Return the definition of the only cell of games, and what was played as rows.
+
+    Episodes are (episode, status, steps, *own), steps (episode, step, *columns).
+    """
+    ((definition, records),) = read(path, **keys).cells
+    names = ("step", *SCHEMA.steps)
+    rows = [
+        (one.episode, *row) for one in records for row in one.rows("steps", names, SCHEMA.asked)
+    ]
+    episodes = [(one.episode, one.status, one.steps, *one.own.values()) for one in records]
+    answers = [row for one in records for row in one.answers]
+    return definition, SimpleNamespace(episodes=episodes, steps=rows, answers=answers)
+
+
 def test_a_game_by_hand(tmp_path):
     path = write(tmp_path / "t.jsonl", ipd_lines())
-    ((definition, block),) = read(path).cells
+    definition, block = one_cell(path)
     assert [p["name"] for p in definition["players"]] == ["ann", "bob", "cal"]
     assert definition["game"]["rules"]["rules"] == "textarena-0.7.4"
     ((index, status, steps, _, role, reward, won, rounds, ending, *_),) = block.episodes
     assert (index, status, steps, role, reward, won) == (0, "complete", 30, "player", 1.0, 1.0)
     assert (rounds, ending) == (5, "played")
     rows = list(block.steps)
-    assert rows[3][2:9] == (3, 1, 0, 0, "moves", '["defect", "defect"]', "valid")
+    assert rows[3][2:9] == (3, 1, 0, 0, "moves", ("defect", "defect"), "valid")
     assert all(row[9] == "valid" and row[10] == 1 for row in rows)
     assert all(value is None for row in rows for value in row[13:21])  # nothing is made up
     assert block.answers == []
@@ -66,12 +82,12 @@ def test_a_game_by_hand(tmp_path):
 def test_random_games_come_back(tmp_path, name, seats):
     games = [lines_of(name, seats, f"g{seed}", seed) for seed in range(5)]
     path = write(tmp_path / "t.jsonl", *(lines for lines, _, _ in games))
-    ((_, block),) = read(path).cells
+    _, block = one_cell(path)
     for (lines, game, state), episode in zip(games, block.episodes, strict=True):
         assert episode[2] == len(lines)
         assert episode[8] == game.ending(state)
-        assert json.loads(episode[12]) == list(game.rewards(state))
-        assert json.loads(episode[10]) == list(game.roles(state))
+        assert list(episode[12]) == list(game.rewards(state))
+        assert list(episode[10]) == list(game.roles(state))
     rows = [row for row in block.steps if row[0] == 0]
     assert [row[9] for row in rows] == ["valid"] * len(rows)
     assert sorted(row[4] for row in rows) == sorted(line["seat"] for line in games[0][0])
@@ -83,14 +99,14 @@ def test_unreadable_decisions_count_as_errors_although_textarena_cooperated(tmp_
     own[0]["action"] = "I will cooperate with everyone."
     own[1]["action"] = "[0 cooperate] [2 cooperate] [2 defect] [2 cooperate]"
     own[2]["action"] = "[7 defect] [0 cooperate] [2 cooperate]"
-    ((_, block),) = read(write(tmp_path / "t.jsonl", lines)).cells
+    _, block = one_cell(write(tmp_path / "t.jsonl", lines))
     wrong = [row for row in block.steps if row[8] != "valid"]
     assert [(row[4], row[8], row[9], row[10], row[11]) for row in wrong] == [
         (1, "default", "unparsable", 1, "format"),
         (1, "default", "unparsable", 1, "format"),
         (1, "default", "illegal", 1, "target"),
     ]
-    assert all(row[7] == '["cooperate", "cooperate"]' for row in wrong)  # what counted
+    assert all(row[7] == ("cooperate", "cooperate") for row in wrong)  # what counted
 
 
 def test_a_refused_text_is_an_attempt_and_the_second_costs_the_match(tmp_path):
@@ -101,9 +117,9 @@ def test_a_refused_text_is_an_attempt_and_the_second_costs_the_match(tmp_path):
     lost = [dict(line) for line in lines[:2]]
     lost += [{**lost[0], "action": "[A10 B11]"}, {**lost[0], "action": "none"}]
     finish(lost, "ColonelBlotto-v0-small", 2, (-1.0, 1.0))
-    ((_, block),) = read(write(tmp_path / "t.jsonl", again, lost)).cells
+    _, block = one_cell(write(tmp_path / "t.jsonl", again, lost))
     first, second = ([row for row in block.steps if row[0] == i] for i in (0, 1))
-    assert (first[2][8:11], json.loads(first[2][12])) == (
+    assert (first[2][8:11], [*map(list, first[2][12])]) == (
         ("valid", "valid", 2),
         [["rule", "the units add up to 21, not to 20"]],
     )
@@ -124,14 +140,14 @@ def mafia_lines():
 
 
 def test_the_second_refused_vote_in_a_row_eliminates(tmp_path):
-    ((_, block),) = read(write(tmp_path / "t.jsonl", mafia_lines())).cells
+    _, block = one_cell(write(tmp_path / "t.jsonl", mafia_lines()))
     rows = list(block.steps)
     assert (rows[0][4], rows[0][8], rows[0][10], rows[0][11]) == (0, "fatal", 2, "target")
-    assert [entry[0] for entry in json.loads(rows[0][12])] == ["format", "target"]
-    assert [json.loads(row[7]) for row in rows[1:4]] == [4, 5, 1]
-    assert [(row[4], row[7]) for row in rows[-4:]] == [(3, "1"), (1, "2"), (5, "1"), (2, "1")]
+    assert [entry[0] for entry in rows[0][12]] == ["format", "target"]
+    assert [row[7] for row in rows[1:4]] == [4, 5, 1]
+    assert [(row[4], row[7]) for row in rows[-4:]] == [(3, 1), (1, 2), (5, 1), (2, 1)]
     assert block.episodes[0][8] == "village"
-    assert json.loads(block.episodes[0][14])[0] == [0, "kill", "eliminate"]
+    assert block.episodes[0][14][0] == (0, "kill", "eliminate")
 
 
 def test_who_is_dead_does_not_act(tmp_path):
@@ -246,10 +262,10 @@ def test_a_deal_that_cannot_be_told(tmp_path):
 
 def test_the_subject_is_who_is_asked_for(tmp_path):
     path = write(tmp_path / "t.jsonl", ipd_lines())
-    ((definition, block),) = read(path, subject="cal").cells
+    definition, block = one_cell(path, subject="cal")
     assert [p["name"] for p in definition["players"]] == ["cal", "ann", "bob"]
     assert block.episodes[0][5] == -1.0
-    assert json.loads(block.episodes[0][9]) == [2, 0, 1]
+    assert list(block.episodes[0][9]) == [2, 0, 1]
     with pytest.raises(TomevalError, match="did you mean 'cal'"):
         read(path, subject="call")
 
@@ -307,7 +323,7 @@ def test_endless_numbers_are_broken_texts(tmp_path, text):
     for lines, place, kind in cases:
         path = write(tmp_path / "t.jsonl", changed(lines, place, action=text))
         if kind:  # TextArena goes on with cooperation, which does not change the ranks
-            ((_, block),) = read(path).cells
+            _, block = one_cell(path)
             assert [row[6] for row in block.steps if row[11]] == [kind]
         else:
             with pytest.raises(TomevalError, match=r"line \d+, (seat|reward|step)"):
