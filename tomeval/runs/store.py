@@ -27,6 +27,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic_core import from_json
+
 from tomeval.core import files
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, UNFINISHED, VALID
@@ -209,7 +211,7 @@ class Store:
 
     def _decode(self, path: Path, body: bytes) -> dict[str, Any]:
         try:
-            data = json.loads(body)
+            data = _parse(body)
         except (ValueError, RecursionError) as error:
             raise Damaged(f"{path}: damaged, not readable ({error}); {RESTORE}") from None
         assert isinstance(data, dict), "the form of a line"
@@ -502,6 +504,14 @@ class Store:
         """Return the kept replies to a seat of an unfinished episode, by request."""
         mine = self.replies.get((cell, episode), {})
         return {request: reply for (whose, request), reply in mine.items() if whose == seat}
+
+
+def _parse(body: bytes) -> Any:
+    """Return the JSON of a line; pydantic's parser takes a quarter of the time of Python's."""
+    try:
+        return from_json(body)
+    except ValueError:  # half a pair of surrogates, or nested deeply
+        return json.loads(body)
 
 
 _FINE = (VALID, NOT_ASKED)
