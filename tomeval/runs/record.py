@@ -59,7 +59,8 @@ class Record:
     spent: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.spent = self.spent or by_seat(self.calls)
+        if self.calls and not self.spent:
+            self.spent = by_seat(self.calls)
 
     def line(self, cell: int) -> dict[str, Any]:
         """Return the record, but for its calls, as a line of a file has it."""

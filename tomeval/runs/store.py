@@ -236,18 +236,22 @@ class Store:
 
     def _data(self, place: Place) -> dict[str, Any]:
         """Return what the line of an episode holds."""
-        path = self._files[place.file]
-        try:
-            if place.file not in self._open:
-                self._open[place.file] = path.open("rb", buffering=0)
-            file = self._open[place.file]
-            file.seek(place.offset)
-            line = file.read(place.size) or b""
-        except OSError as error:
-            raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
+        path, line = self._files[place.file], self._line(place)
         if (body := body_of(line, self._seeds[place.file])) is None:
             raise Damaged(f"{path}: has changed while it was read; {RESTORE}")
         return self._decode(path, body)
+
+    def _line(self, place: Place) -> bytes:
+        """Return the line of an episode as it stands there now."""
+        try:
+            if place.file not in self._open:
+                self._open[place.file] = self._files[place.file].open("rb", buffering=0)
+            file = self._open[place.file]
+            file.seek(place.offset)
+            return file.read(place.size) or b""
+        except OSError as error:
+            path = self._files[place.file]
+            raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
 
     def close(self) -> None:
         """Close its files."""
@@ -404,13 +408,11 @@ class Store:
         """
         if text not in self._held:
             pattern = text.encode()
-            heads = (
-                _EPISODE.match(line.body)
-                for number, path in enumerate(self._files)
-                for line in read_lines(path)
-                if number in self._seeds and line.body and pattern in line.body
+            self._held[text] = frozenset(
+                cell
+                for cell, mine in self._index.items()
+                if any(pattern in self._line(place) for place in mine.values())
             )
-            self._held[text] = frozenset(int(head[1]) for head in heads if head)
         return self._held[text]
 
     def summary(self, cell: int) -> Summary:
