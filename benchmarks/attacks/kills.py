@@ -48,7 +48,7 @@ GAMES: dict[str, Any] = {
     "partners": ["single_action", "tit_for_tat"],
     "labels": ["neutral"],
 }
-TABULAR = {**GAMES, "subjects": ["rmax", "fictitious_play"], "horizon": 60, "episodes": 300}
+TABULAR = {**GAMES, "subjects": ["rmax", "fictitious_play"], "horizon": 40, "episodes": 100}
 SERVED = {
     **GAMES,
     "subjects": [{"strategy": ["QA", "CoT", "Reflexion 1", "S2A", "LM"]}],
