@@ -154,8 +154,12 @@ class Store:
         self._held: dict[str, frozenset[int]] = {}
         self._notes: list[dict[str, Any]] = []
         self._wrong: dict[Path, list[Line]] = {}
-        for path in sorted(self.folder.glob("episodes*.jsonl")):
-            self._read_file(path)
+        try:
+            for path in sorted(self.folder.glob("episodes*.jsonl")):
+                self._read_file(path)
+        except TomevalError:
+            Store.close(self)
+            raise
         for path, lines in self._wrong.items():
             numbers = ", ".join(str(line.number) for line in lines[:5])
             logger.warning(
