@@ -257,9 +257,7 @@ class Killer:
         if left := [path.name for path in folder.glob("replies*")]:
             tally.wrong.append(f"{left} remain")
 
-    def _judge(
-        self, ends: list[tuple[int, str]], number: int, folder: Path, tally: _Tally
-    ) -> None:
+    def _judge(self, ends: list[tuple[int, str]], number: int, folder: Path, tally: _Tally) -> None:
         """Look at how processes ended, and whether their folder can be read as it is."""
         for code, errors in ends:
             if "Traceback" in errors and "tomeval" in errors:
