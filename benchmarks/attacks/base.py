@@ -49,6 +49,6 @@ def judged(case: str, attempts: Sequence[str], told: float | None = None, note: 
     return Row(case, len(attempts), len(wrong), told, note or "; ".join(wrong[:3])[:240])
 
 
-def scaled(count: int, size: float) -> int:
+def scaled(count: float, size: float) -> int:
     """Return a number of attempts at this share of full size, at least one."""
     return max(1, round(count * size))

@@ -1,41 +1,42 @@
-"""Damaged run folders: bits, blocks and pages that changed, ends cut off, files of other runs.
+"""Damaged run folders: bits, blocks, ends cut off, lines and files of other times and other runs.
 
-Copies of three run folders (matrix games with models, Decrypto with models, a run that was killed
-in the middle) in which one to three places of one file were changed: a bit, 64 random bytes, zeros,
-a page, two pages exchanged, a page of another store, or the end cut off. Every copy was read by
-`status`, `table`, `compare`, `transcript`, `export`, `report` and `import`. Survived: each
-command printed what it prints for the sound folder, or said which file is damaged, or read what is
-left where the last episodes were lost with the log of a killed run, which are played again. Lost:
-another text or number without a word, or a traceback. Then whole files were exchanged: the store,
-the store with its seal, or `experiment.json` is that of another experiment of the same name or of
-another domain, or `experiment.json` is missing. There every command is counted, `plot` too, and has
-to say it.
+Copies of four run folders (matrix games with models, the same in three shards, one that was killed
+in the middle, Decrypto with models) in which one to three things were changed in one file. Every
+copy was read by `status`, `table`, `transcript` and `export`, line by line as the store gives it,
+and then played on by the same command. Survived: an episode that is there is the one that was
+played; where a line is not what was written, a warning or the one error names its file and line;
+what is missing counts as not played; no command ended in a traceback; and the run that went on is
+whole, or was refused by name. Lost: anything else.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
-import sys
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
 
-from attacks.base import Row, scaled
+from attacks.base import Row, judged, scaled
 from attacks.commands import call
+from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.lines import body_of
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.store import STORE
+from tomeval.runs.shard import Shard
+from tomeval.runs.store import NothingPlayed, Store
 
 DAMAGES = 1000
-PAGE = 4096
 SCRIPT = "damage attack"
+SHARDS = 3
 
 MATRIX: dict[str, Any] = {
     "name": "attacked",
@@ -53,21 +54,21 @@ DECRYPTO: dict[str, Any] = {
     "name": "attacked",
     "players": {
         "llm": {"kind": "llm", "model": f"scripted:{SCRIPT}"},
-        "mini": {"kind": "embedding", "embedding": "minilm"},
+        "dice": {"kind": "random"},
     },
     "pairings": [
-        {"encoder": "llm", "decoder": "mini", "interceptor": "mini"},
-        {"encoder": "mini", "decoder": "mini", "interceptor": "mini"},
+        {"encoder": "llm", "decoder": "dice", "interceptor": "dice"},
+        {"encoder": "dice", "decoder": "llm", "interceptor": "dice"},
     ],
     "episodes": 3,
     "rules": {"turns": 3},
     "seed": 4,
 }
-OTHERS = {"matrix": {**MATRIX, "seed": 3}, "Decrypto": {**DECRYPTO, "seed": 5}}
-"""By domain an experiment of the same name whose files take the place of a run's own."""
+KINDS = ("matrix", "matrix, shards", "matrix, killed", "Decrypto")
 
-TOLD = ("damaged", "missing", "put back the right file")
-"""Words by which a command says that something is wrong with a folder that it reads."""
+Rng = np.random.Generator
+Contents = dict[tuple[int, int], dict[str, Any]]
+"""What the lines of a run hold, by cell and episode."""
 
 
 def _script(request: GenerateRequest | ScoreRequest) -> Said:
@@ -82,218 +83,292 @@ def _script(request: GenerateRequest | ScoreRequest) -> Said:
     return "I take the first.\nFinal answer: J"
 
 
-def _commands(folder: Path, work: Path) -> list[list[str]]:
-    """Return what is read of every damaged folder."""
-    report = str(work / "report.html")
+class Base(NamedTuple):
+    """A run that is damaged.
+
+    Attributes
+    ----------
+    data : dict
+        Its experiment.
+    folder, other : Path
+        As it was left, and a run of the same name with another seed.
+    whole : Contents
+        What it holds once it is played to its end.
+    """
+
+    data: dict[str, Any]
+    folder: Path
+    other: Path
+    whole: Contents
+
+    def play(self, folder: Path) -> None:
+        """Play what is missing, as the run did: whole, or shard by shard."""
+        shards = [Shard(k, SHARDS) for k in range(1, SHARDS + 1)]
+        sharded = any(self.folder.glob("*-of-*"))
+        for shard in shards if sharded else [None]:
+            run_experiment(make_experiment(self.data), folder, shard=shard)
+
+
+def contents(folder: Path) -> Contents:
+    """Return what the lines of a run hold, but for what calls took."""
+    store = Store(folder)
+    try:
+        return {
+            (cell, episode): vars(store.record(cell, episode)) | {"spent": None}
+            for cell in store.played_cells()
+            for episode in store.episodes(cell)
+        }
+    finally:
+        store.close()
+
+
+def _base(kind: str, work: Path) -> Base:
+    """Play a run that is to be damaged: a whole one, or one as a kill leaves it."""
+    data = DECRYPTO if kind == "Decrypto" else MATRIX
+    played, left, other = (work / name for name in ("played", "left", "other"))
+    run_experiment(make_experiment({**data, "seed": 9}), other)
+
+    def on_steps(done: int, _: int) -> None:
+        if kind.endswith("killed") and done >= 6 * 30 and not left.exists():
+            shutil.copytree(played, left)
+
+    run_experiment(make_experiment(data), played, concurrency=3, progress=on_steps)
+    whole = contents(played)
+    if kind.endswith("shards"):
+        for k in range(1, SHARDS + 1):
+            run_experiment(make_experiment(data), left, shard=Shard(k, SHARDS))
+    elif not kind.endswith("killed"):
+        shutil.copytree(played, left)
+    (left / "run.pid").unlink(missing_ok=True)  # this process is alive
+    return Base(data, left, other, whole)
+
+
+# Damages: each changes bytes in place, and may look into the run of another seed
+
+
+def _bit(data: bytearray, _: bytes, rng: Rng) -> None:
+    data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+
+
+def _block(data: bytearray, _: bytes, rng: Rng) -> None:
+    place = int(rng.integers(len(data)))
+    size = min(int(rng.integers(1, 600)), len(data) - place)
+    data[place : place + size] = rng.bytes(size) if rng.integers(2) else bytes(size)
+
+
+def _cut(data: bytearray, _: bytes, rng: Rng) -> None:
+    del data[int(rng.integers(len(data))) :]
+
+
+def _cut_at_line(data: bytearray, _: bytes, rng: Rng) -> None:
+    del data[data.find(b"\n", int(rng.integers(len(data)))) + 1 :]
+
+
+def _splice(data: bytearray, _: bytes, rng: Rng) -> None:
+    first, second = sorted(int(n) for n in rng.integers(len(data), size=2))
+    del data[first:second]
+
+
+def _exchange(data: bytearray, _: bytes, rng: Rng) -> None:
+    size = min(4096, len(data) // 2)
+    first = int(rng.integers(len(data) - 2 * size + 1))
+    second = int(rng.integers(first + size, len(data) - size + 1))
+    one, two = data[first : first + size], data[second : second + size]
+    data[first : first + size], data[second : second + size] = two, one
+
+
+def _shuffled(data: bytearray, _: bytes, rng: Rng) -> None:
+    head, *lines = bytes(data).splitlines(keepends=True)
+    data[:] = b"".join([head, *(lines[n] for n in rng.permutation(len(lines)))])
+
+
+def _twice(data: bytearray, _: bytes, rng: Rng) -> None:
+    lines = bytes(data).splitlines(keepends=True)
+    data += lines[int(rng.integers(len(lines)))]
+
+
+def _foreign(data: bytearray, other: bytes, rng: Rng) -> None:
+    lines = other.splitlines(keepends=True)
+    place = data.find(b"\n", int(rng.integers(len(data)))) + 1
+    data[place:place] = lines[int(rng.integers(len(lines)))]
+
+
+def _contradicts(data: bytearray, _: bytes, rng: Rng) -> None:
+    """Add an episode a second time with another number in it, and a checksum that is right."""
+    lines = bytes(data).splitlines(keepends=True)
+    seed = zlib.crc32(lines[0][9:-1])
+    line = lines[int(rng.integers(len(lines)))]
+    if body_of(line, seed) is not None and b'"own_action":' in line:
+        body = line[9:-1].replace(b'"own_action":', b'"own_action":7,"was":', 1)
+        data += b"%08x %s\n" % (zlib.crc32(body, seed), body)
+
+
+def _other_file(data: bytearray, other: bytes, rng: Rng) -> None:
+    data[:] = other
+
+
+Damage = Callable[[bytearray, bytes, Rng], None]
+FORGED = "an episode twice that differs"
+DAMAGE: dict[str, Damage] = {
+    "a bit": _bit,
+    "a block": _block,
+    "cut off": _cut,
+    "cut off at a line": _cut_at_line,
+    "a piece is missing": _splice,
+    "pieces exchanged": _exchange,
+    "lines in another order": _shuffled,
+    "a line twice": _twice,
+    "a line of another run": _foreign,
+    FORGED: _contradicts,
+    "the file of another run": _other_file,
+}
+
+
+def wrong_lines(data: bytes) -> list[int]:
+    """Return the numbers of the lines that have an end and another checksum, the head aside."""
+    lines = re.findall(rb"[^\n]*\n", data)
+    seed = zlib.crc32(lines[0][9:-1]) if lines else 0
     return [
-        ["status", str(folder)],
-        ["table", str(folder)],
-        ["table", str(folder), "--what", "cells", "--format", "csv"],
-        ["compare", str(folder)],
-        ["transcript", str(folder), "--cell", "0", "--episode", "2"],
-        ["export", str(folder), "--what", "steps"],
-        ["export", str(folder), "--what", "episodes"],
-        ["export", str(folder), "--what", "answers"],
-        ["report", str(folder), "--no-figures", "--out", report],
-        ["import", str(folder), "--out", str(work / "merged")],
+        number
+        for number, line in enumerate(lines[1:], 2)
+        if line[:9] != b"%08x " % zlib.crc32(line[9:-1], seed)
     ]
 
 
-def _more_commands(folder: Path, work: Path) -> list[list[str]]:
-    """Return what is read besides where files are those of other runs."""
-    return [["plot", str(folder), "--out", str(work / "figures")]]
+class _Attempt:
+    """One damaged copy."""
+
+    def __init__(self, base: Base, folder: Path, file: Path, how: list[str]) -> None:
+        self.base, self.folder, self.file, self.how = base, folder, file, how
+        self.wrong: list[str] = []
+
+    def judge(self) -> str:
+        """Read and play on; return what went wrong, empty if nothing did."""
+        there = self._there()
+        for command in self._commands():
+            self._read(command, there)
+        if self.wrong:
+            return self._said()
+        self._play_on()
+        return self._said()
+
+    def _said(self) -> str:
+        what = f"{self.base.folder.parent.name}: {self.file.name}: {', '.join(self.how)}"
+        return f"{what}: {'; '.join(self.wrong)}" if self.wrong else ""
+
+    def _there(self) -> Contents | None:
+        """Return what a store gives; None if it says that the folder is damaged."""
+        try:
+            there = contents(self.folder)
+        except NothingPlayed:
+            return {}
+        except TomevalError as error:
+            if str(self.folder) not in str(error):
+                self.wrong.append(f"the error names no file: {error}")
+            return None
+        for key, record in there.items():
+            if repr(record) != repr(self.base.whole.get(key)):
+                self.wrong.append(f"episode {key} is another one")
+        return there
+
+    def _commands(self) -> list[list[str]]:
+        folder = str(self.folder)
+        return [
+            ["status", folder],
+            ["table", folder, "--what", "cells", "--format", "csv"],
+            ["export", folder, "--what", "steps"],
+            ["transcript", folder, "--cell", "0", "--episode", "2"],
+        ]
+
+    def _read(self, command: list[str], there: Contents | None) -> None:
+        """Look at what a command says of the folder."""
+        called = call(*command)
+        if called.crash:
+            self.wrong.append(f"{command[0]}: {called.crash[-1500:]}")
+        elif there is None and not called.is_one_error:
+            self.wrong.append(f"{command[0]}: no error: {called.code} {called.errors[-300:]}")
+        elif called.code not in (0, 1, 2):
+            self.wrong.append(f"{command[0]}: {called.code}")
+        elif there and command[0] == "status":
+            done = re.search(r"episodes: ([\d,]+) complete", called.out)
+            if done is None or int(done[1].replace(",", "")) != len(there):
+                self.wrong.append(f"status counts {done and done[1]} of {len(there)}")
+            if self.file.name.startswith("episodes"):
+                self._told(called.errors)
+
+    def _told(self, errors: str) -> None:
+        """Check that a warning names the file and its first wrong line, if it has any."""
+        wrong = wrong_lines(self.file.read_bytes())
+        told = re.search(rf"{re.escape(str(self.file))}: .* line (\d+)", errors)
+        if wrong[:1] != ([int(told[1])] if told else []):
+            self.wrong.append(f"wrong are the lines {wrong}, told {errors[-300:]!r}")
+
+    def _play_on(self) -> None:
+        try:
+            with mock.patch("tomeval.runs.lines.SYNC", 1e9):
+                self.base.play(self.folder)
+        except TomevalError as error:
+            if str(self.folder) not in str(error):
+                self.wrong.append(f"refused without a name: {error}")
+            return
+        there = contents(self.folder)
+        if repr(sorted(there.items())) != repr(sorted(self.base.whole.items())):
+            self.wrong.append(f"played on, {len(there)} of {len(self.base.whole)}, or others")
+        left = call("status", self.folder)
+        if left.code or "not what was written" in left.errors:
+            self.wrong.append(f"played on, and still damaged: {left.errors[-300:]}")
 
 
-def read(command: list[str]) -> tuple[int | str, str, str]:
-    """Run a command here; return its exit code (or a traceback), its output and its errors."""
-    if command[0] in ("import", "plot"):
-        shutil.rmtree(command[-1], ignore_errors=True)
-    called = call(*command)
-    code, text = called.crash or called.code, called.out
-    if command[0] == "report" and code == 0:
-        text += Path(command[-1]).read_text(encoding="utf-8")
-    return code, text, called.errors
-
-
-def _bases(work: Path) -> Iterator[tuple[str, Path]]:
-    """Play the runs that are damaged: whole ones, and one as a kill leaves it."""
-    for name, data in (("matrix", MATRIX), ("Decrypto", DECRYPTO)):
-        run_experiment(make_experiment(data), work / name)
-        yield f"{name}, finished", work / name
-    played, killed = work / "played", work / "killed"
-
-    def on_steps(done: int, _: int) -> None:
-        if done >= 6 * 30 and not killed.exists():
-            shutil.copytree(played, killed)
-
-    run_experiment(make_experiment(MATRIX), played, concurrency=3, progress=on_steps)
-    (killed / "run.pid").unlink(missing_ok=True)  # this process is alive
-    yield "matrix, killed", killed
-
-
-def _damage(folder: Path, file: str, other: Path, rng: np.random.Generator) -> str:
-    """Damage a file once, perhaps with a page of the folder `other`; return how."""
-    path = folder / file
-    data = bytearray(path.read_bytes())
-    kinds = ["a bit", "64 bytes", "zeros", "a page of zeros", "two pages swapped", "cut off"]
-    kinds += ["a page of another run"] * (file.startswith(STORE) and (other / file).exists())
-    kind = str(rng.choice(kinds))
-    if not data:
-        return "nothing"
-    place = int(rng.integers(len(data)))
-    start = place - place % PAGE
-    if kind == "a bit":
-        data[place] ^= 1 << int(rng.integers(8))
-    elif kind == "64 bytes":
-        size = min(64, len(data) - place)
-        data[place : place + size] = rng.bytes(size)
-    elif kind == "zeros":
-        size = min(int(rng.integers(1, 600)), len(data) - place)
-        data[place : place + size] = bytes(size)
-    elif kind == "a page of zeros":
-        size = min(PAGE, len(data) - start)
-        data[start : start + size] = bytes(size)
-    elif kind == "two pages swapped":
-        twin = int(rng.integers(max(1, len(data) // PAGE))) * PAGE
-        size = min(PAGE, len(data) - max(start, twin))
-        one, two = data[start : start + size], data[twin : twin + size]
-        data[start : start + size], data[twin : twin + size] = two, one
-    elif kind == "a page of another run":
-        page = (other / file).read_bytes()[start : start + PAGE][: len(data) - start]
-        data[start : start + len(page)] = page
-    else:
-        del data[place:]
-    path.write_bytes(data)
-    return kind
-
-
-def _files(folder: Path) -> dict[str, list[str]]:
+def _files(folder: Path) -> dict[str, list[Path]]:
     """Return the files of a run folder by case, those that are there and not empty."""
     groups = {
-        "store": ["run.sqlite"],
-        "its log": ["run.sqlite-wal"],
-        "other files": ["experiment.json", "sessions.json", "run.seal"],
+        "episodes": folder.glob("episodes*.jsonl"),
+        "calls": folder.glob("calls*.gz"),
+        "kept replies": folder.glob("replies*.jsonl"),
+        "other files": folder.glob("*.json"),
     }
-    return {
-        name: found
-        for name, files in groups.items()
-        if (found := [f for f in files if (folder / f).exists() and (folder / f).stat().st_size])
-    }
+    every = {name: sorted(p for p in paths if p.stat().st_size) for name, paths in groups.items()}
+    return {name: paths for name, paths in every.items() if paths}
 
 
-def _outcome(
-    folder: Path, commands: list[list[str]], truth: list[tuple[int | str, str, str]], what: str
-) -> str:
-    """Read a damaged folder; return ``equal``, ``fewer``, ``told``, ``silent`` or ``traceback``.
-
-    ``fewer``: replies and episodes that were lost with a log are missing, and are played again.
-    """
-    outcomes = set()
-    fewer = "log:" in what and _complete(read(commands[0])[1]) <= _complete(truth[0][1])
-    for command, (before, right, _) in zip(commands, truth, strict=True):
-        code, text, errors = read(command)
-        if isinstance(code, str):
-            print(f"{what}: {command[0]}: {code} {errors}", file=sys.stderr)
-            outcomes.add("traceback")
-        elif code == 2:
-            outcomes.add("told" if errors.count("\n") >= 1 and str(folder) in errors else "silent")
-        elif (code, text) != (before, right) and fewer:
-            outcomes.add("fewer")
-        elif (code, text) != (before, right) and not any(word in errors for word in TOLD):
-            print(f"{what}: {command[0]}: another text, exit code {code}", file=sys.stderr)
-            outcomes.add("silent")
-        else:
-            outcomes.add("told" if any(word in errors for word in TOLD) else "equal")
-    kinds = ("traceback", "silent", "told", "fewer", "equal")
-    return next(kind for kind in kinds if kind in outcomes)
-
-
-def _complete(text: str) -> int:
-    """Return how many complete episodes a status tells of, of a store that can be read."""
-    counts = re.search(r"episodes: ([\d,]+) complete", text)
-    return int(counts[1].replace(",", "")) if counts else sys.maxsize
-
-
-def _swaps(domain: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield how files are exchanged: in words, for those of which run, and which files.
-
-    No run: they are deleted. A store without the log that it needs is damage of another kind.
-    """
-    store = ["run.sqlite", "run.sqlite-wal"]
-    for other in OTHERS:
-        whose = "another experiment" if other == domain else "another domain"
-        yield f"store of {whose}", other, store
-        yield f"store and seal of {whose}", other, [*store, "run.seal"]
-        yield f"experiment.json of {whose}", other, ["experiment.json"]
-    yield "experiment.json missing", "", ["experiment.json"]
-    yield "experiment.json and seal missing", "", ["experiment.json", "run.seal"]
-
-
-def _exchange(work: Path, bases: list[tuple[str, Path]]) -> Iterator[Row]:
-    """Put files of other runs in the place of a run's own, and read the folder."""
-    for name, base in bases:
-        found: Counter[str] = Counter()
-        folder, domain = work / "exchanged", name.partition(",")[0]
-        shutil.copytree(base, folder)
-        commands = [*_commands(folder, work), *_more_commands(folder, work)]
-        truth = [read(command) for command in commands]
-        for how, other, files in _swaps(domain):
-            shutil.rmtree(folder)
-            shutil.copytree(base, folder)
-            for file in files:
-                (folder / file).unlink(missing_ok=True)
-                if other and (work / f"other {other}" / file).exists():
-                    shutil.copy(work / f"other {other}" / file, folder)
-            for command, right in zip(commands, truth, strict=True):
-                said = _outcome(folder, [command], [right], f"{name}, {how}")
-                silent = said == "equal"
-                found["silent" if silent else said] += 1
-                if silent:
-                    print(f"{name}, {how}: {command[0]}: nothing told", file=sys.stderr)
-        shutil.rmtree(folder)
-        yield _row(f"{name}: files of other runs, by command", found)
-
-
-def _row(case: str, found: Counter[str]) -> Row:
-    lost = found["silent"] + found["traceback"]
-    note = (
-        f"{found['told']} told, {found['equal']} read as before, {found['fewer']} with fewer "
-        f"episodes, {found['silent']} silent, "
-        f"{found['traceback']} tracebacks"
-    )
-    return Row(case, found.total(), lost, None, note)
+def _attempts(base: Base, files: list[Path], work: Path, count: int, rng: Rng) -> Iterator[str]:
+    """Damage so many copies of a run in some of its files; yield what went wrong in each."""
+    kinds = list(DAMAGE)
+    for number in range(count):
+        folder = work / "copy"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(base.folder, folder)
+        file = folder / files[number % len(files)].name
+        how = [kinds[number % len(kinds)]]
+        if how != [FORGED]:  # whose first line must stay: nothing tells it from a forged one
+            how += [str(one) for one in rng.choice(kinds[:5], int(rng.choice((0, 0, 1, 2))))]
+        data = bytearray(file.read_bytes())
+        twin = base.other / re.sub(r"\.\d-of-\d", "", file.name)
+        for one in how:
+            if data:
+                DAMAGE[one](data, twin.read_bytes() if twin.exists() else bytes(data), rng)
+        file.write_bytes(data)
+        yield _Attempt(base, folder, file, how).judge()
 
 
 def play(size: float, seed: int, work: Path) -> list[Row]:
-    """Damage copies of three runs, and read them with every command that reads."""
+    """Damage copies of four runs, read them with commands, and play them on."""
     rng = np.random.default_rng(seed)
     rows = []
-    with mock.patch.dict(SCRIPTS, {SCRIPT: _script}):
-        bases = list(_bases(work))
-        for name, data in OTHERS.items():
-            run_experiment(make_experiment(data), work / f"other {name}")
-        groups = [(name, base, group) for name, base in bases for group in _files(base).items()]
-        for name, base, (group, files) in groups:
-            folder = work / "copies" / name.partition(",")[0]
-            count = scaled(
-                round(DAMAGES * (2 if group == "store" else 1) / (len(groups) + 3)), size
+    silent = [logging.NullHandler()]  # of what is read here; commands have handlers of their own
+    with (
+        mock.patch.dict(SCRIPTS, {SCRIPT: _script}),
+        mock.patch.object(logging.root, "handlers", silent),
+    ):
+        bases = {kind: _base(kind, work / kind) for kind in KINDS}
+        groups = [
+            (k, base, group) for k, base in bases.items() for group in _files(base.folder).items()
+        ]
+        shares = Counter({"episodes": 4, "calls": 1, "kept replies": 1, "other files": 1})
+        parts = sum(shares[name] for _, _, (name, _) in groups)
+        for kind, base, (name, files) in groups:
+            count = scaled(DAMAGES * shares[name] / parts, size)
+            rows.append(
+                judged(f"{kind}: {name}", list(_attempts(base, files, work / kind, count, rng)))
             )
-            shutil.copytree(base, folder, dirs_exist_ok=False)
-            commands = _commands(folder, work)
-            other = work / f"other {name.partition(',')[0]}"
-            truth = [read(command) for command in commands]
-            # An import of it says by its exit code that the run is not finished.
-            assert {code for code, _, _ in truth} <= {0, 1}, [errors for *_, errors in truth]
-            found: Counter[str] = Counter()
-            for number in range(count):
-                shutil.rmtree(folder)
-                shutil.copytree(base, folder)
-                how = [
-                    f"{file}: {_damage(folder, file, other, rng)}"
-                    for file in rng.choice(files, int(rng.integers(1, 4)))
-                ]
-                found[_outcome(folder, commands, truth, f"{name}, {group}: {number} ({how})")] += 1
-            shutil.rmtree(folder)
-            rows.append(_row(f"{name}: {group}", found))
-        rows += _exchange(work, bases)
     return rows

@@ -1,68 +1,45 @@
-"""Disks that are full or read-only, a second process, and reading while a run writes.
+"""Disks that are full or read-only, a second writer, folders without locks, reading while written.
 
-A served run on a disk that is full at a random moment (a small tmpfs, and a limit on the size of
-files), resumed once there is room; a finished run on a read-only disk; a second process in a folder
-that is in use; `table` and `status` while a run writes. Survived: one clear error and no traceback,
-the resumed run has the rows of an undisturbed one, the second process was told which one holds the
-folder, and every reading worked.
+A served run on a disk that is full at a random moment (a small tmpfs, where one can be mounted, and
+a limit on the size of files), resumed once there is room; a finished run on a read-only disk; a
+second process in a folder that is in use, on a file system with locks, on one without, and on one
+that hosts share; `table` and `status` while a run writes. Survived: one clear error that names the
+file and no traceback, the resumed run has the rows of an undisturbed one, the second process was
+told which one holds the folder, and every reading worked.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import re
 import resource
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from attacks.base import Row, judged, scaled
-from attacks.damage import read
-from attacks.kills import SlowServer, rows_of, write_experiment
+from attacks.commands import Called, call
+from attacks.kills import KINDS, PATIENCE, Command, SlowServer, rows_of, write_experiment
 
-FULL = 30
-WRITING = 20
-KIND = "served"
+FULL = 60
+"""Full disks of each kind, at full size."""
 
-
-def _start(file: Path, folder: Path, model: str, limit: int = 0) -> subprocess.Popen[str]:
-    """Start a run; `limit` is the largest file that it may write, as a full disk has it."""
-
-    def prepare() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    command = [sys.executable, "-m", "tomeval", "run", str(file), "--out", str(folder)]
-    return subprocess.Popen(
-        [*command, "--model", model],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=prepare if limit else None,
-        env={**os.environ, "OPENAI_API_KEY": "none"},
-    )
-
-
-def _finish(file: Path, folder: Path, model: str) -> tuple[int, str]:
-    process = _start(file, folder, model)
-    _, errors = process.communicate(timeout=900)
-    return process.returncode, errors
+WRITING = 40
+READ = (("table",), ("status",))
 
 
 @contextmanager
 def _small_disk(folder: Path, size: int) -> Iterator[None]:
     """Mount a disk of so many bytes; it takes root on Linux."""
     folder.mkdir()
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)],
-        check=True,
-        capture_output=True,
-    )
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)]
+    subprocess.run(command, check=True, capture_output=True)
     try:
         yield
     finally:
@@ -70,117 +47,142 @@ def _small_disk(folder: Path, size: int) -> Iterator[None]:
         folder.rmdir()
 
 
-def _stored(folder: Path) -> int:
-    """Return how many episodes a folder holds."""
-    found = re.search(r"episodes: ([\d,]+) complete", read(["status", str(folder)])[1])
-    return int(found[1].replace(",", "")) if found else 0
+@contextmanager
+def _short_files(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond so many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def _without_locks() -> Iterator[None]:
+    """Be on a file system without locks, as NFS mounted so and Lustre are."""
+    none = OSError(errno.ENOSYS, "Function not implemented")
+    with mock.patch("fcntl.flock", side_effect=none):
+        yield
+
+
+@contextmanager
+def _shared_by_hosts() -> Iterator[None]:
+    """Be on NFS whose locks do not reach from this host to others."""
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch("tomeval.runs.holder.filesystem", lambda _: "nfs4"))
+        stack.enter_context(_without_locks())
+        stack.enter_context(mock.patch("platform.node", lambda: "another"))
+        yield
 
 
 class _Disks:
     """Plays one experiment, whole and under attack."""
 
     def __init__(self, server: SlowServer, work: Path) -> None:
-        self.work, self.server = work, server
-        self.file = write_experiment(KIND, work)
-        start = time.monotonic()
-        assert _finish(self.file, work / "whole", server.model)[0] == 0
-        self.seconds = time.monotonic() - start
-        self.truth = rows_of(work / "whole")
-        self.bytes = sum(path.stat().st_size for path in (work / "whole").iterdir())
+        self.work, self.disk, self.whole = work, work / "disk", work / "whole"
+        self._model = ["--model", server.model]
+        self.file = write_experiment(KINDS["served"].data, work / "served.toml")
+        assert self._run(self.whole).code == 0
+        self.truth = rows_of(self.whole)
+        self.bytes = sum(path.stat().st_size for path in self.whole.iterdir())
 
-    def full(self, size: int, limited: bool) -> str:
+    def _run(self, folder: Path) -> Called:
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="none"):
+            return call("run", self.file, "--out", folder, *self._model)
+
+    def full(self, size: int) -> str:
         """Run on a disk of so many bytes, then with room; return what went wrong."""
-        disk, folder = self.work / "disk", self.work / "disk" / "run"
-        if limited:
-            shutil.rmtree(disk, ignore_errors=True)
-            disk.mkdir()
-            wrong = self._fill(folder, size)
+        folder = self.disk / "run"
+        with _small_disk(self.disk, size):
+            wrong = self._filled(folder, self._run(folder))
+            grown = f"remount,size={size + 100 * self.bytes}"
+            subprocess.run(["mount", "-o", grown, str(self.disk)], check=True)
             return wrong or self._resume(folder)
-        with _small_disk(disk, size):
-            wrong = self._fill(folder, 0)
-            if not wrong:
-                grown = f"remount,size={size + 100 * self.bytes}"
-                subprocess.run(["mount", "-o", grown, str(disk)], check=True)
-                wrong = self._resume(folder)
-        return wrong
 
-    def _fill(self, folder: Path, limit: int) -> str:
-        process = _start(self.file, folder, self.server.model, limit)
-        _, errors = process.communicate(timeout=900)
-        if process.returncode == 0:
+    def short(self, size: int) -> str:
+        """Run where no file can have more bytes, then where it can; return what went wrong."""
+        folder = self.work / "short"
+        try:
+            with _short_files(size):
+                played = self._run(folder)
+            return self._filled(folder, played) or self._resume(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _filled(self, folder: Path, played: Called) -> str:
+        """Return what is wrong with how a run ended whose disk was full, and with its folder."""
+        if played.code == 0:
             return ""
-        one = [line for line in errors.splitlines() if line.startswith("tomeval: ")]
-        if process.returncode != 2 or len(one) != 1 or "Traceback" in errors:
-            return f"exit code {process.returncode}: {errors[-1500:]}"
+        named = str(folder) in played.errors or not any(folder.glob("*"))
+        if not (played.is_one_error and named):
+            return f"exit code {played.code}: {played.errors[-800:]} {played.crash[-1500:]}"
+        for command in READ:
+            called = call(*command, folder)
+            begun = any(text in called.errors for text in ("nothing was played", "not a run"))
+            if called.crash or "not what was written" in called.errors:
+                return f"{command}: {called.errors} {called.crash[-1500:]}"
+            if called.code and not begun:
+                return f"{command}: {called.code} {called.errors}"
         return ""
 
     def _resume(self, folder: Path) -> str:
-        before = _stored(folder) if (folder / "run.sqlite").exists() else 0
-        code, _ = _finish(self.file, folder, self.server.model)
-        equal = code == 0 and rows_of(folder) == self.truth
-        shutil.rmtree(folder)
-        if folder.parent.name == "disk" and not os.path.ismount(folder.parent):
-            folder.parent.rmdir()
-        return "" if equal else f"not resumed ({code}, {before} episodes before)"
+        again = self._run(folder)
+        if again.code:
+            return f"not resumed: {again.errors[-800:]} {again.crash[-1500:]}"
+        return "" if rows_of(folder) == self.truth else "resumed, and rows differ"
 
-    def read_only(self) -> tuple[str, float]:
-        """Read a finished run on a read-only disk, and try to resume it."""
-        disk, whole = self.work / "disk", self.work / "whole"
-        with _small_disk(disk, 50 * self.bytes + (1 << 22)):
-            shutil.copytree(whole, disk / "run")
-            subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-            start = time.monotonic()
-            texts = [
-                read([command, str(disk / "run")])[:2]
-                == read([command, str(self.work / "whole")])[:2]
-                for command in ("table", "status")
-            ]
-            process = _start(self.file, disk / "run", self.server.model)
-            _, errors = process.communicate(timeout=300)
-            good = all(texts) and process.returncode == 2 and "cannot be written" in errors
-            return (
-                "" if good else f"{texts}, {process.returncode}: {errors}",
-                time.monotonic() - start,
-            )
+    def read_only(self) -> str:
+        """Read a finished run on a read-only disk, and try to extend it."""
+        run = self.disk / "run"
+        with _small_disk(self.disk, 50 * self.bytes + (1 << 22)):
+            shutil.copytree(self.whole, run)
+            subprocess.run(["mount", "-o", "remount,ro", str(self.disk)], check=True)
+            alike = [call(*c, run)[:2] == call(*c, self.whole)[:2] for c in READ]
+            played = self._run(run)
+            named = str(run) in played.errors and "cannot be written" in played.errors
+            good = all(alike) and played.is_one_error and named
+            return "" if good else f"{alike}, {played.code}: {played.errors} {played.crash}"
 
-    def two(self) -> tuple[str, float]:
-        """Start a second process in a folder that is in use."""
+    def two(self, where: Callable[[], ExitStack] | None = None) -> tuple[str, float]:
+        """Start a second process in a folder that is in use; it may see another file system."""
         folder = self.work / "two"
-        first = _start(self.file, folder, self.server.model)
-        while not (folder / "run.pid").exists() and first.poll() is None:
-            time.sleep(0.01)
-        start = time.monotonic()
-        second = _start(self.file, folder, self.server.model)
-        _, errors = second.communicate(timeout=300)
-        told = time.monotonic() - start
-        first.communicate(timeout=900)
-        named = f"process {first.pid} on " in errors
-        good = second.returncode == 2 and named and first.returncode == 0
-        equal = good and rows_of(folder) == self.truth
+        with (where or ExitStack)():
+            first = self._apart(folder)
+            while not (folder / "run.pid").exists() and first.process.is_alive():
+                time.sleep(0.01)
+            start = time.monotonic()
+            second = self._run(folder)
+            told = time.monotonic() - start
+        code, said = first.end(PATIENCE)
+        named = f"process {first.process.pid} on " in second.errors
+        good = second.is_one_error and named and code == 0 and rows_of(folder) == self.truth
         shutil.rmtree(folder)
-        return "" if equal else f"{first.returncode} {second.returncode}: {errors}", told
+        return "" if good else f"{code} {second.code}: {second.errors} {said[-500:]}", told
+
+    def _apart(self, folder: Path) -> Command:
+        return Command(self.file, folder, self._model)
 
     def while_writing(self, times: int) -> Iterator[str]:
         """Read a folder again and again while a run writes into it; yield what went wrong."""
         tried = 0
         while tried < times:
             folder = self.work / "writing"
-            process = _start(self.file, folder, self.server.model)
-            while process.poll() is None and tried < times:
-                if not (folder / "sessions.json").exists():
+            command = self._apart(folder)
+            while command.process.is_alive() and tried < times:
+                if not (folder / "experiment.json").exists():
                     time.sleep(0.01)
                     continue
                 tried += 1
-                wrong = [
-                    f"{command}: {code} {errors}"
-                    for command in ("table", "status")
-                    for code, _, errors in [read([command, str(folder)])]
-                    if code != 0
-                ]
-                yield "; ".join(wrong)
-            _, errors = process.communicate(timeout=900)
-            if process.returncode or rows_of(folder) != self.truth:
-                yield f"the run itself: {process.returncode} {errors}"
+                called = [call(*c, folder) for c in READ]
+                yield "; ".join(
+                    f"{c.code} {c.errors} {c.crash}"
+                    for c in called
+                    if (c.code or "not what" in c.errors) and "nothing was played" not in c.errors
+                )
+            code, errors = command.end(PATIENCE)
+            if code or rows_of(folder) != self.truth:
+                yield f"the run itself: {code} {errors}"
             shutil.rmtree(folder)
 
 
@@ -190,27 +192,19 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
     rows = []
     with SlowServer() as server:
         disks = _Disks(server, work)
-        mounts = os.geteuid() == 0 and _can_mount(work)
-        count = scaled(FULL, size)
-
-        def fill(case: str, limited: bool, smallest: int, largest: int) -> None:
-            start = time.monotonic()
-            sizes = rng.integers(smallest, largest, count)
-            found = [disks.full(int(one), limited) for one in sizes]
-            told = (time.monotonic() - start) / count
-            rows.append(judged(case, found, None, f"{told:.0f} s each, with the resumed run"))
-
-        if mounts:
-            fill("full disk (tmpfs)", False, 8192, max(16384, disks.bytes))
-        fill("no file may grow (RLIMIT_FSIZE)", True, 1024, max(2048, disks.bytes))
-        checks: list[tuple[str, Callable[[], tuple[str, float]], bool]] = [
-            ("read-only disk", disks.read_only, mounts),
-            ("two processes in one folder", disks.two, True),
-        ]
-        for case, check, possible in checks:
-            if possible:
-                results = [check() for _ in range(scaled(5, size))]
-                rows.append(judged(case, [one for one, _ in results], max(t for _, t in results)))
+        count, largest = scaled(FULL, size), max(16384, disks.bytes)
+        if os.geteuid() == 0 and _can_mount(work):
+            sizes = rng.integers(8192, largest, count)
+            rows.append(judged("full disk (tmpfs)", [disks.full(int(one)) for one in sizes]))
+            again = [disks.read_only() for _ in range(scaled(5, size))]
+            rows.append(judged("read-only disk", again))
+        sizes = rng.integers(1024, largest // 2, count)
+        rows.append(judged("no file may grow", [disks.short(int(one)) for one in sizes]))
+        places = {"": None, ", no locks": _without_locks, ", shared by hosts": _shared_by_hosts}
+        for name, where in places.items():
+            tried = [disks.two(where) for _ in range(scaled(5, size))]
+            case = f"two processes in one folder{name}"
+            rows.append(judged(case, [wrong for wrong, _ in tried], max(t for _, t in tried)))
         reading = list(disks.while_writing(scaled(WRITING, size)))
         rows.append(judged("reading while a run writes", reading))
     return rows

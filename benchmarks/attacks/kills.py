@@ -2,39 +2,40 @@
 
 `tomeval run` is killed at a random moment between its first 20 milliseconds and its end, `status`
 and `table` read the folder as it was left, and the same command resumes it, until it is finished.
-Survived: no traceback, the folder could be read or said that nothing was played yet, and the rows
-of the finished run equal those of an uninterrupted one. The server counts what it has answered: a
-reply that it sent more than a quarter of a second before KILL, or at any time before TERM or
-Ctrl-C, must not be asked for again. Told after: until the process had ended.
+Shards are three such processes in one folder, killed together. Survived: no traceback, the folder
+could be read or said that nothing was played yet, and the episodes of the finished run and their
+calls equal those of an uninterrupted one. The server counts what it has answered: a reply that it
+sent more than a quarter of a second before KILL, or at any time before TERM or Ctrl-C, must not be
+asked for again. Told after: until the process had ended.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import shutil
 import signal
-import sqlite3
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from tomeval.runs.schema import unpack
 from voice_server import VoiceServer
 
 from attacks.base import Row, judged, scaled
-from attacks.damage import read
+from attacks.commands import call
+from tomeval.runs.store import Store
 
-KILLS = 28
-"""Of every kind and signal, at full size."""
+FULL = 1000
+"""Kills at full size."""
 
 EARLY = 0.25
 """A reply that was sent so many seconds before a kill had time to be stored."""
@@ -47,25 +48,32 @@ GAMES: dict[str, Any] = {
     "partners": ["single_action", "tit_for_tat"],
     "labels": ["neutral"],
 }
-KINDS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "tabular, two workers": (
-        {**GAMES, "subjects": ["rmax", "fictitious_play"], "horizon": 60, "episodes": 300},
-        ["--workers", "2"],
-    ),
-    "served": (
-        {
-            **GAMES,
-            "subjects": [{"strategy": ["QA", "CoT", "Reflexion 1", "S2A"]}],
-            "horizon": 4,
-            "episodes": 3,
-        },
-        ["--concurrency", "8"],
-    ),
-    "served, answers scored": (
-        {**GAMES, "subjects": [{"strategy": "LM"}], "horizon": 8, "episodes": 8},
-        ["--concurrency", "8"],
-    ),
-    "served, asides and both seats": (
+TABULAR = {**GAMES, "subjects": ["rmax", "fictitious_play"], "horizon": 40, "episodes": 100}
+SERVED = {
+    **GAMES,
+    "subjects": [{"strategy": ["QA", "CoT", "Reflexion 1", "S2A", "LM"]}],
+    "horizon": 4,
+    "episodes": 3,
+}
+EVERYTHING = ("",)
+SHARDS = tuple(f"{number}/3" for number in (1, 2, 3))
+
+
+class Kind(NamedTuple):
+    """A kind of run: its experiment, options of the command, and the shards it is played in."""
+
+    data: dict[str, Any]
+    options: Sequence[str] = ()
+    shards: Sequence[str] = EVERYTHING
+
+
+KINDS: dict[str, Kind] = {
+    "local": Kind(TABULAR),
+    "two workers": Kind(TABULAR, ["--workers", "2"]),
+    "local, three shards in one folder": Kind(TABULAR, [], SHARDS),
+    "served": Kind(SERVED, ["--concurrency", "8"]),
+    "served, three shards in one folder": Kind(SERVED, ["--concurrency", "4"], SHARDS),
+    "served, asides and both seats": Kind(
         {
             **GAMES,
             "subjects": [{"strategy": ["Belief 50% (own) + CoT", "QA"], "draws": 3}],
@@ -75,22 +83,13 @@ KINDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         ["--concurrency", "8"],
     ),
-    "Decrypto, embeddings": (
+    "Decrypto, served": Kind(
         {
             "domain": "decrypto",
-            "players": {"mini": {"embedding": "minilm"}, "dice": {"kind": "random"}},
-            "pairings": [{"encoder": "mini", "decoder": ["mini", "dice"], "interceptor": "mini"}],
-            "episodes": 30,
-        },
-        [],
-    ),
-    "Decrypto, models": (
-        {
-            "domain": "decrypto",
-            "players": {"llm": {"kind": "llm"}, "mini": {"embedding": "minilm"}},
+            "players": {"llm": {"kind": "llm"}, "dice": {"kind": "random"}},
             "pairings": [
-                {"encoder": "mini", "decoder": "llm", "interceptor": "llm"},
-                {"encoder": "llm", "decoder": "llm", "interceptor": "mini"},
+                {"encoder": "dice", "decoder": "llm", "interceptor": "llm"},
+                {"encoder": "llm", "decoder": "llm", "interceptor": "dice"},
             ],
             "rules": {"turns": 4},
             "episodes": 6,
@@ -98,6 +97,11 @@ KINDS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--concurrency", "4"],
     ),
 }
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    ["attacks.kills", "tomeval.cli.app", "tomeval.domains.matrix.domain", "tomeval.runs.runner"]
+)
 
 
 class SlowServer(VoiceServer):
@@ -127,6 +131,57 @@ class SlowServer(VoiceServer):
         return answer
 
 
+def rows_of(folder: Path) -> dict[tuple[int, int], str]:
+    """Return what a run holds by cell and episode, with its calls, but for latencies."""
+    store = Store(folder)
+    try:
+        return {
+            (cell, episode): repr(vars(store.record(cell, episode)) | {"spent": None})
+            + json.dumps([(*place, _timeless(r)) for *place, r in store.calls(cell, episode)])
+            for cell in store.played_cells()
+            for episode in store.episodes(cell)
+        }
+    finally:
+        store.close()
+
+
+def _timeless(record: dict[str, Any]) -> dict[str, Any]:
+    for part in ("reply", "scores"):
+        record.get(part, {}).pop("latency", None)
+    return record
+
+
+class Command:
+    """A `tomeval run` in a process of its own, which is forked once all is imported."""
+
+    def __init__(self, file: Path, folder: Path, options: Sequence[str]) -> None:
+        words = ["run", str(file), "--out", str(folder), *options]
+        self._said = folder.parent / f"said-{time.monotonic_ns()}"
+        self.process: BaseProcess = _FORKS.Process(target=_command, args=(words, self._said))
+        self.process.start()
+
+    def end(self, seconds: float) -> tuple[int, str]:
+        """Wait for it; return its exit code and what it said on standard error."""
+        self.process.join(seconds)
+        if self.process.exitcode is None:
+            self.process.kill()
+            self.process.join()
+            return 1, f"it did not end within {seconds} s"
+        said = self._said.read_text(encoding="utf-8") if self._said.exists() else ""
+        self._said.unlink(missing_ok=True)
+        return self.process.exitcode, said
+
+
+def _command(words: Sequence[str], said: Path) -> None:
+    from tomeval import cli
+
+    for place, stream in ((Path(os.devnull), 1), (said, 2)):
+        os.dup2(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    os.environ["OPENAI_API_KEY"] = "none"
+    sys.argv = ["tomeval", *words]
+    cli.main()
+
+
 @dataclass
 class _Tally:
     """What became of the kills of one kind by one signal."""
@@ -138,41 +193,17 @@ class _Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-def rows_of(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Return every row of a run's tables, without checksums and latencies."""
-    with closing(sqlite3.connect(folder / "run.sqlite")) as db:
-        names = {
-            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")
-        }
-        tables = {
-            name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr)
-            for name in names - {"marks", "sums"}
-        }
-    tables["calls"] = [(*row[:-1], _timeless(unpack(row[-1]))) for row in tables["calls"]]
-    return tables
-
-
-def _timeless(record: str) -> str:
-    call = json.loads(record)
-    for part in ("reply", "scores"):
-        call.get(part, {}).pop("latency", None)
-    return json.dumps(call)
-
-
 class Killer:
     """Plays one kind of run: once whole, then with kills."""
 
     def __init__(self, name: str, server: SlowServer, work: Path) -> None:
-        data, options = KINDS[name]
-        played = {*data.get("players", {}), *filter(_is_name, data.get("subjects", []))}
-        model = [] if played & {"dice", "rmax"} else ["--model", server.model]
         self.name, self._server, self._work = name, server, work
-        self._file = write_experiment(name, work)
-        self._options = [*options, *model]
+        self._file = write_experiment(KINDS[name].data, work / f"{len(name)}{name[:5]}.toml")
+        self._truth: dict[tuple[int, int], str] = {}
         whole = work / "whole"
         start = time.monotonic()
-        done, errors = self._finish(whole)
-        assert done == 0, errors
+        codes, errors = self._finish(whole)
+        assert codes == {0}, errors
         self._seconds = time.monotonic() - start
         self._truth = rows_of(whole)
         self._needed = Counter(body for body, _ in self._take())
@@ -195,24 +226,27 @@ class Killer:
         late: Counter[str] = Counter()
         answered: Counter[str] = Counter()
         while tally.kills < kills:
-            process = self._start(folder)
-            try:
-                process.communicate(timeout=rng.uniform(0.02, self._seconds))
-                break
-            except subprocess.TimeoutExpired:
-                moment = time.monotonic()
-                process.send_signal(number)
-            _, errors = process.communicate(timeout=PATIENCE)
-            tally.kills += 1
+            commands = self._start(folder)
+            until = time.monotonic() + rng.uniform(0.02, self._seconds)
+            for command in commands:
+                command.process.join(max(0.0, until - time.monotonic()))
+            moment = time.monotonic()
+            alive = [command for command in commands if command.process.is_alive()]
+            for command in alive:
+                os.kill(command.process.pid or 0, number)
+            ends = [command.end(PATIENCE) for command in commands]
+            tally.kills += len(alive)
             tally.told = max(tally.told, time.monotonic() - moment)
-            self._judge(process.returncode, number, errors, folder, tally)
+            self._judge(ends, number, folder, tally)
             for body, when in self._take():
                 answered[body] += 1
                 late[body] += number == signal.SIGKILL and when > moment - EARLY
-        code, errors = self._finish(folder)
+            if not alive:
+                break
+        codes, errors = self._finish(folder)
         answered.update(body for body, _ in self._take())
-        if code:
-            tally.wrong.append(f"could not be resumed ({code}): {errors[-500:]}")
+        if codes != {0}:
+            tally.wrong.append(f"could not be resumed {codes}: {errors[-500:]}")
             return
         if rows_of(folder) != self._truth:
             tally.wrong.append("rows differ")
@@ -220,20 +254,23 @@ class Killer:
         tally.asked_again += again.total()
         if lost := (again - late).total():
             tally.wrong.append(f"{lost} replies that had arrived were asked for again")
-        if read(["status", str(folder)])[0] != 0:
-            tally.wrong.append("status finds damage")
+        if left := [path.name for path in folder.glob("replies*")]:
+            tally.wrong.append(f"{left} remain")
 
-    def _judge(self, code: int, number: int, errors: str, folder: Path, tally: _Tally) -> None:
-        """Look at how a process ended, and whether its folder can be read as it is."""
-        if "Traceback" in errors and "tomeval" in errors:
-            tally.wrong.append(errors[-1500:])
-        if code not in (0, -number, 128 + number):
-            tally.wrong.append(f"exit code {code}: {errors[-500:]}")
+    def _judge(self, ends: list[tuple[int, str]], number: int, folder: Path, tally: _Tally) -> None:
+        """Look at how processes ended, and whether their folder can be read as it is."""
+        for code, errors in ends:
+            if "Traceback" in errors and "tomeval" in errors:
+                tally.wrong.append(errors[-1500:])
+            if code not in (0, -number, 128 + number, 1):  # 1: of a shard, the others go on
+                tally.wrong.append(f"exit code {code}: {errors[-500:]}")
         for command in ("status", "table"):
-            found, _, said = read([command, str(folder)])
-            begun = "nothing was played yet" in said or not any(folder.glob("*"))
-            if found != 0 and not begun:
-                tally.wrong.append(f"{command}: {found} {said}")
+            called = call(command, folder)
+            begun = "nothing was played yet" in called.errors or not any(folder.glob("*.json"))
+            if called.crash or (called.code and not begun):
+                tally.wrong.append(f"{command}: {called.code} {called.errors} {called.crash}")
+            if "not what was written" in called.errors:
+                tally.wrong.append(f"{command} finds damage: {called.errors}")
 
     def _take(self) -> list[tuple[str, float]]:
         """Return what the server has sent since the last look."""
@@ -241,31 +278,23 @@ class Killer:
         sent, self._server.sent = self._server.sent, []
         return sent
 
-    def _start(self, folder: Path) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tomeval", "run", str(self._file)]
-        return subprocess.Popen(
-            [*command, "--out", str(folder), *self._options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OPENAI_API_KEY": "none"},
-        )
+    def _start(self, folder: Path) -> list[Command]:
+        options = [*KINDS[self.name].options]
+        options += [] if KINDS[self.name].data is TABULAR else ["--model", self._server.model]
+        shards = KINDS[self.name].shards
+        return [
+            Command(self._file, folder, [*options, *(["--shard", one] if one else [])])
+            for one in shards
+        ]
 
-    def _finish(self, folder: Path) -> tuple[int, str]:
-        process = self._start(folder)
-        _, errors = process.communicate(timeout=600)
-        return process.returncode, errors
+    def _finish(self, folder: Path) -> tuple[set[int], str]:
+        ends = [command.end(600) for command in self._start(folder)]
+        return {code for code, _ in ends}, "".join(errors for _, errors in ends)
 
 
-def _is_name(subject: Any) -> bool:
-    return isinstance(subject, str)
-
-
-def write_experiment(name: str, work: Path) -> Path:
-    """Write one of `KINDS` as an experiment file."""
-    path = work / f"{name.replace(',', '').replace(' ', '_')}.toml"
-    data = {"name": "killed", "seed": 7, **KINDS[name][0]}
-    lines = (f"{key} = {_toml(value)}\n" for key, value in data.items())
+def write_experiment(data: dict[str, Any], path: Path) -> Path:
+    """Write an experiment as a file."""
+    lines = (f"{key} = {_toml(value)}\n" for key, value in {"name": "killed", **data}.items())
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
@@ -285,7 +314,8 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
         for name in KINDS:
             killer = Killer(name, server, work)
             for number in SIGNALS:
-                tally = killer.kill(number, scaled(KILLS, size), rng)
+                kills = scaled(FULL / len(KINDS) / len(SIGNALS), size)
+                tally = killer.kill(number, kills, rng)
                 lost = tally.wrong[: tally.kills]
                 attempts = [*lost, *[""] * (tally.kills - len(lost))]
                 note = f"{tally.runs} runs finished; {tally.asked_again} requests asked again"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, Self, TypeVar, overload
@@ -57,17 +56,21 @@ class Holding:
 
     def __init__(self, most: int = MOST) -> None:
         self._most, self._steps = most, 0
-        self._held: deque[tuple[ref[Any], str, int]] = deque()
+        self._held: list[tuple[ref[Any], str, int]] = []
 
     def add(self, cell: Any, name: str, steps: int) -> None:
-        """Note that a cell has read an attribute of so many steps; let go of the first ones."""
-        self._held.append((ref(cell), name, steps))
+        """Note that a cell has read an attribute of so many steps; let go of the last cell's.
+
+        Commands go through all cells again and again: to let go of the first ones would be to let
+        go of each before it is asked for.
+        """
         self._steps += steps
-        while self._steps > self._most and self._held[0][0]() is not cell:
-            first, attribute, gone = self._held.popleft()
+        while self._steps > self._most and self._held and self._held[-1][0]() is not cell:
+            last, attribute, gone = self._held.pop()
             self._steps -= gone
-            if (other := first()) is not None:
+            if (other := last()) is not None:
                 other.__dict__.pop(attribute, None)
+        self._held.append((ref(cell), name, steps))
 
 
 class held(cached_property[T]):

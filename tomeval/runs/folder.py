@@ -141,7 +141,7 @@ def locked(folder: Path, part: str = "") -> Iterator[None]:
     Parts, such as ``.3-of-16``, are held beside each other, but not beside the whole.
     """
     try:
-        with _system_lock(folder / of_part(LOCK, part)), named(folder, part):
+        with _system_lock(folder / of_part(LOCK, part)) as locks, named(folder, part, locks):
             for other in _parts(folder):
                 if "" in (part, other) and other != part and holder_of(folder, other).there:
                     raise _busy(folder, other)
@@ -168,16 +168,16 @@ def _busy(folder: Path, part: str) -> TomevalError:
 
 
 @contextmanager
-def _system_lock(path: Path) -> Iterator[None]:
-    """Hold a file by a lock of the system, where there are such locks."""
+def _system_lock(path: Path) -> Iterator[bool]:
+    """Hold a file by a lock of the system, where there are such locks; yield whether there are."""
     if not has_locks(path):
         logger.warning(
             "%s: the file system has no locks; only %s keeps other processes out", path, HOLDER
         )
-        yield
+        yield False
         return
     with filelock.FileLock(path, timeout=0):
-        yield
+        yield True
 
 
 def begin_or_resume(

@@ -94,20 +94,22 @@ def has_locks(path: Path) -> bool:
 
 
 @contextmanager
-def named(folder: Path, part: str = "") -> Iterator[None]:
-    """Name this process in a folder that it has locked; keep other hosts out that share it.
+def named(folder: Path, part: str = "", locks: bool = True) -> Iterator[None]:
+    """Name this process in a folder; keep other hosts out that share it.
+
+    Without `locks`, which it has not taken there, also other processes of this host.
 
     Raises
     ------
     TomevalError
-        A process of another host is at work there, as far as can be seen.
+        Another process is at work there, as far as can be seen.
     OSError
         The file cannot be written.
     """
     holder, who, ended = folder / of_part(HOLDER, part), this_process(), threading.Event()
     touching = threading.Thread(target=_touch, args=(holder, who, ended), daemon=True)
-    if shared_by_hosts(filesystem(folder)):
-        _take(holder, who)
+    if not locks or shared_by_hosts(filesystem(folder)):
+        _take(holder, who, locks)
         touching.start()
     else:
         write_text(holder, who, own=True)
@@ -122,9 +124,9 @@ def named(folder: Path, part: str = "") -> Iterator[None]:
                 holder.unlink()
 
 
-def _take(holder: Path, who: str) -> None:
+def _take(holder: Path, who: str, locks: bool) -> None:
     """Create the PID file, replacing a stale one."""
-    host, other, age = who.rpartition(" on ")[2], "", 0.0
+    other, age = "", 0.0
     for _ in range(2):
         try:
             with holder.open("x", encoding="utf-8") as file:
@@ -133,8 +135,7 @@ def _take(holder: Path, who: str) -> None:
         except FileExistsError:
             with suppress(FileNotFoundError):
                 other, age = holder.read_text(encoding="utf-8"), _age(holder)
-                # The lock of the system has shown already that no process of this host is there.
-                if age < TOUCHED and other.rpartition(" on ")[2] != host:
+                if age < TOUCHED and _may_be_there(other, locks):
                     break
                 logger.warning("%s: %s did not end properly; the run continues", holder, other)
                 holder.unlink()
@@ -143,6 +144,15 @@ def _take(holder: Path, who: str) -> None:
         "wait for it, stop it, or choose another folder with --out. If it was killed: try again in "
         f"{TOUCHED:.0f} s"
     )
+
+
+def _may_be_there(who: str, locks: bool) -> bool:
+    """Tell whether a process may be at work that touched its file of late."""
+    number, _, host = who.removeprefix("process ").rpartition(" on ")
+    if host != platform.node():
+        return True
+    # The lock of the system, where there is one, has shown that it is not there.
+    return not locks and number.isdecimal() and int(number) != os.getpid() and _exists(int(number))
 
 
 def _touch(holder: Path, who: str, ended: threading.Event) -> None:

@@ -83,6 +83,14 @@ def read_lines(path: Path, seed: int = 0) -> Iterator[Line]:
         raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
+def end_of_lines(path: Path) -> int:
+    """Return how many bytes of a file are lines that have an end; what follows was cut off."""
+    try:
+        return path.read_bytes().rfind(b"\n") + 1
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
 class Appended:
     """A file that grows by whole pieces, or not at all.
 

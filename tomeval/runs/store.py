@@ -28,6 +28,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic_core import from_json
+
 from tomeval.core import files
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, UNFINISHED, VALID
@@ -231,7 +233,7 @@ class Store:
 
     def _decode(self, path: Path, body: bytes) -> dict[str, Any]:
         try:
-            data = json.loads(body)
+            data = _parse(body)
         except (ValueError, RecursionError) as error:
             raise Damaged(f"{path}: damaged, not readable ({error}); {RESTORE}") from None
         assert isinstance(data, dict), "the form of a line"
@@ -256,16 +258,20 @@ class Store:
 
     def _data(self, place: Place) -> dict[str, Any]:
         """Return what the line of an episode holds."""
-        path = self._files[place.file]
-        try:
-            if place.file not in self._open:
-                self._open[place.file] = os.open(path, os.O_RDONLY)
-            line = os.pread(self._open[place.file], place.size, place.offset)
-        except OSError as error:
-            raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
+        path, line = self._files[place.file], self._line(place)
         if (body := body_of(line, self._seeds[place.file])) is None:
             raise Damaged(f"{path}: has changed while it was read; {RESTORE}")
         return self._decode(path, body)
+
+    def _line(self, place: Place) -> bytes:
+        """Return the line of an episode as it stands there now."""
+        try:
+            if place.file not in self._open:
+                self._open[place.file] = os.open(self._files[place.file], os.O_RDONLY)
+            return os.pread(self._open[place.file], place.size, place.offset)
+        except OSError as error:
+            path = self._files[place.file]
+            raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
 
     def close(self) -> None:
         """Close its files."""
@@ -420,13 +426,11 @@ class Store:
         """
         if text not in self._held:
             pattern = text.encode()
-            heads = (
-                _EPISODE.match(line.body)
-                for number, path in enumerate(self._files)
-                for line in read_lines(path)
-                if number in self._seeds and line.body and pattern in line.body
+            self._held[text] = frozenset(
+                cell
+                for cell, mine in self._index.items()
+                if any(pattern in self._line(place) for place in mine.values())
             )
-            self._held[text] = frozenset(int(head[1]) for head in heads if head)
         return self._held[text]
 
     def summary(self, cell: int) -> Summary:
@@ -520,6 +524,14 @@ class Store:
         """Return the kept replies to a seat of an unfinished episode, by request."""
         mine = self.replies.get((cell, episode), {})
         return {request: reply for (whose, request), reply in mine.items() if whose == seat}
+
+
+def _parse(body: bytes) -> Any:
+    """Return the JSON of a line; pydantic's parser takes a quarter of the time of Python's."""
+    try:
+        return from_json(body)
+    except ValueError:  # half a pair of surrogates, or nested deeply
+        return json.loads(body)
 
 
 _FINE = (VALID, NOT_ASKED)

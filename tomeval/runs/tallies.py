@@ -234,7 +234,7 @@ def answers(store: Store, cells: Sequence[int], among: Among = _all) -> dict[int
 @_once
 def _spent(store: Store) -> dict[int, dict[tuple[str, bool], Spent]]:
     """Return what calls came to by cell, then by seat and whether the episode failed."""
-    return {cell: store.summary(cell).spent for cell in store.played_cells()}
+    return {cell: store.summary(cell).spent for cell in sorted(store.cells_with('"spent":'))}
 
 
 def _waiting(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:

@@ -12,7 +12,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.runs.calls import pack_calls
 from tomeval.runs.domain import Domain
-from tomeval.runs.lines import Appended, Line, encode
+from tomeval.runs.lines import Appended, Line, encode, end_of_lines
 from tomeval.runs.record import Record
 from tomeval.runs.signed import read_signed
 from tomeval.runs.store import FORMAT, NOT_OVER, Place, Store
@@ -55,19 +55,20 @@ class WritableStore(Store):
                 f"{folder}: holds a run of the domain {said!r}, but the experiment is of "
                 f"{domain.name!r}; nothing was changed. Choose another folder with --out"
             )
+        if self.path in self._wrong:
+            self._put_aside(self._wrong[self.path])
         if self.path not in self._files:
             self._files.append(self.path)
         self._own = self._files.index(self.path)
         if self._own not in self._seeds:
             self._refuse_lost(part)
-        if self.path in self._wrong:
-            self._put_aside(self._wrong[self.path])
         self._file, self._log, self._kept = (
             Appended(self.path.with_name(f"{name}{part}.jsonl{ending}"))
             for name, ending in (("episodes", ""), ("calls", ".gz"), ("replies", ""))
         )
         if self._torn_at is not None:
             self._file.cut(self._torn_at)
+        self._kept.cut(end_of_lines(self._kept.path))
         self._stale = self._kept.size
 
     def _torn(self, path: Path, line: Line) -> None:
