@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import difflib
-import glob
 import json
 import logging
 import platform
@@ -12,7 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -352,27 +351,3 @@ def _commit(folder: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() or None
-
-
-def run_folders(given: Iterable[str | Path]) -> list[Path]:
-    """Return the run folders that are meant: each given one, those in a folder, those of a pattern.
-
-    Raises
-    ------
-    TomevalError
-        A pattern or folder without a run folder.
-    """
-    folders: list[Path] = []
-    for one in given:
-        path = Path(one)
-        if path.is_dir() and not (path / EXPERIMENT).exists():
-            inside = sorted(p.parent for p in path.glob(f"*/{EXPERIMENT}"))
-            folders += inside or [path]
-        elif glob.has_magic(str(one)) and not path.exists():
-            inside = sorted(p for p in map(Path, glob.glob(str(one))) if p.is_dir())
-            if not inside:
-                raise TomevalError(f"{one}: no folder matches")
-            folders += run_folders(inside)
-        else:
-            folders.append(path)
-    return list({path.resolve(): path for path in folders}.values())
