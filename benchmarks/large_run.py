@@ -28,6 +28,7 @@ from zlib import crc32
 from one_thread import use_one_thread
 
 import tomeval
+from tomeval.models import model_name
 from tomeval.models.base import GenerateRequest, Reply, ScoreRequest, Scores, Usage
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.tables import render
@@ -55,9 +56,9 @@ class Size(NamedTuple):
     calls: bool = True
 
 
-def _models(count: int) -> list[tuple[str, str]]:
-    """Return names of models, and of the files of their scripts."""
-    return [(f"model {number}", f"m{number}.json") for number in range(count)]
+def _models(count: int) -> list[str]:
+    """Return names of files with the scripts of models."""
+    return [f"m{number}.json" for number in range(count)]
 
 
 SIZES: dict[str, Size] = {
@@ -67,7 +68,7 @@ SIZES: dict[str, Size] = {
             "games": GAMES,
             "partners": PARTNERS,
             "subjects": [{"strategy": name} for name in STRATEGIES],
-            "models": _models(20),
+            "model": _models(20),
             "horizon": 10,
             "episodes": 40,
         }
@@ -77,7 +78,7 @@ SIZES: dict[str, Size] = {
             "games": ["RPS", "IPD"],
             "partners": ["tit_for_tat"],
             "subjects": [{"strategy": "QA"}, {"strategy": "LM"}],
-            "models": _models(1),
+            "model": _models(1),
             "horizon": 20,
             "episodes": 50_000,
         },
@@ -103,7 +104,7 @@ SIZES: dict[str, Size] = {
             "games": ["RPS", "IPD"],
             "partners": ["single_action", "tit_for_tat"],
             "subjects": [{"strategy": "LM"}, {"strategy": "LM -Payoffs"}],
-            "models": _models(5),
+            "model": _models(5),
             "horizon": 100,
             "episodes": 250,
         },
@@ -125,7 +126,7 @@ def says(request: GenerateRequest | ScoreRequest) -> Reply | Scores:
 def make(folder: Path, size: Size, share: float = 1.0) -> None:
     """Make a run folder with a `share` of the episodes."""
     keys = {**size.keys, "episodes": max(1, round(share * size.keys["episodes"]))}
-    if "models" not in keys:
+    if "model" not in keys:
         start = time.process_time()
         with tomeval.run(keys, folder) as run:
             steps = sum(cell.steps for cell in run.cells)
@@ -135,9 +136,10 @@ def make(folder: Path, size: Size, share: float = 1.0) -> None:
         return
     keys["labels"] = "neutral"
     keys["name"] = folder.name
-    keys["models"] = {name: f"scripted:{folder.parent / file}" for name, file in keys["models"]}
-    for name in keys["models"].values():
+    keys["model"] = [f"scripted:{folder.parent / file}" for file in keys["model"]]
+    for name in keys["model"]:
         Path(name.partition(":")[2]).write_text('["Final answer: J"]')
+    names = set(map(model_name, keys["model"]))
     experiment = make_experiment(keys)
     domain = get_domain(experiment.domain)
     make_folder(folder)
@@ -146,7 +148,7 @@ def make(folder: Path, size: Size, share: float = 1.0) -> None:
     add_session(folder, experiment.stop_after_voids)
     played: dict[str, list[Record]] = {}
     for number, cell in enumerate(experiment.cells):
-        key = json.dumps([word for word in cell.key if word not in keys["models"]])
+        key = json.dumps([word for word in cell.key if word not in names])
         if key not in played:
             played[key] = [_played(domain, cell, episode, size.calls) for episode in range(PLAYED)]
         count = cell.wanted(experiment.per_cell)
