@@ -149,7 +149,7 @@ class _Disks:
         folder = self.work / "two"
         with (where or ExitStack)():
             first = self._apart(folder)
-            while not (folder / "run.pid").exists() and first.process.is_alive():
+            while not (folder / "run.pid").exists() and first.alive:
                 time.sleep(0.01)
             start = time.monotonic()
             second = self._run(folder)
@@ -169,7 +169,7 @@ class _Disks:
         while tried < times:
             folder = self.work / "writing"
             command = self._apart(folder)
-            while command.process.is_alive() and tried < times:
+            while command.alive and tried < times:
                 if not (folder / "experiment.json").exists():
                     time.sleep(0.01)
                     continue
