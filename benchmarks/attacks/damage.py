@@ -23,7 +23,7 @@ from unittest import mock
 
 import numpy as np
 
-from attacks.base import Row, judged, scaled
+from attacks.base import Row, contents, judged, scaled
 from attacks.commands import call
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, ScoreRequest
@@ -32,9 +32,10 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.lines import body_of
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.shard import Shard
-from tomeval.runs.store import NothingPlayed, Store
 
-DAMAGES = 1000
+FULL = 1000
+"""Damages at full size."""
+
 SCRIPT = "damage attack"
 SHARDS = 3
 
@@ -67,8 +68,7 @@ DECRYPTO: dict[str, Any] = {
 KINDS = ("matrix", "matrix, shards", "matrix, killed", "Decrypto")
 
 Rng = np.random.Generator
-Contents = dict[tuple[int, int], dict[str, Any]]
-"""What the lines of a run hold, by cell and episode."""
+Contents = dict[tuple[int, int], str]
 
 
 def _script(request: GenerateRequest | ScoreRequest) -> Said:
@@ -107,19 +107,6 @@ class Base(NamedTuple):
         sharded = any(self.folder.glob("*-of-*"))
         for shard in shards if sharded else [None]:
             run_experiment(make_experiment(self.data), folder, shard=shard)
-
-
-def contents(folder: Path) -> Contents:
-    """Return what the lines of a run hold, but for what calls took."""
-    store = Store(folder)
-    try:
-        return {
-            (cell, episode): vars(store.record(cell, episode)) | {"spent": None}
-            for cell in store.played_cells()
-            for episode in store.episodes(cell)
-        }
-    finally:
-        store.close()
 
 
 def _base(kind: str, work: Path) -> Base:
@@ -260,14 +247,12 @@ class _Attempt:
         """Return what a store gives; None if it says that the folder is damaged."""
         try:
             there = contents(self.folder)
-        except NothingPlayed:
-            return {}
         except TomevalError as error:
             if str(self.folder) not in str(error):
                 self.wrong.append(f"the error names no file: {error}")
             return None
         for key, record in there.items():
-            if repr(record) != repr(self.base.whole.get(key)):
+            if record != self.base.whole.get(key):
                 self.wrong.append(f"episode {key} is another one")
         return there
 
@@ -312,7 +297,7 @@ class _Attempt:
                 self.wrong.append(f"refused without a name: {error}")
             return
         there = contents(self.folder)
-        if repr(sorted(there.items())) != repr(sorted(self.base.whole.items())):
+        if there != self.base.whole:
             self.wrong.append(f"played on, {len(there)} of {len(self.base.whole)}, or others")
         left = call("status", self.folder)
         if left.code or "not what was written" in left.errors:
@@ -367,7 +352,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
         shares = Counter({"episodes": 4, "calls": 1, "kept replies": 1, "other files": 1})
         parts = sum(shares[name] for _, _, (name, _) in groups)
         for kind, base, (name, files) in groups:
-            count = scaled(DAMAGES * shares[name] / parts, size)
+            count = scaled(FULL * shares[name] / parts, size)
             rows.append(
                 judged(f"{kind}: {name}", list(_attempts(base, files, work / kind, count, rng)))
             )

@@ -23,14 +23,13 @@ from unittest import mock
 
 import numpy as np
 
-from attacks.base import Row, judged, scaled
+from attacks.base import Row, contents, judged, scaled
 from attacks.commands import Called, call
-from attacks.kills import KINDS, PATIENCE, Command, SlowServer, rows_of, write_experiment
+from attacks.kills import KINDS, PATIENCE, Command, SlowServer, write_experiment
 
-FULL = 60
-"""Full disks of each kind, at full size."""
+DISKS, WRITING = 60, 40
+"""Full disks of each kind, and readings, at full size."""
 
-WRITING = 40
 READ = (("table",), ("status",))
 
 
@@ -70,9 +69,9 @@ def _without_locks() -> Iterator[None]:
 def _shared_by_hosts() -> Iterator[None]:
     """Be on NFS whose locks do not reach from this host to others."""
     with ExitStack() as stack:
-        stack.enter_context(mock.patch("tomeval.runs.holder.filesystem", lambda _: "nfs4"))
+        stack.enter_context(mock.patch("tomeval.runs.holder.filesystem", return_value="nfs4"))
         stack.enter_context(_without_locks())
-        stack.enter_context(mock.patch("platform.node", lambda: "another"))
+        stack.enter_context(mock.patch("platform.node", return_value="another"))
         yield
 
 
@@ -84,7 +83,7 @@ class _Disks:
         self._model = ["--model", server.model]
         self.file = write_experiment(KINDS["served"].data, work / "served.toml")
         assert self._run(self.whole).code == 0
-        self.truth = rows_of(self.whole)
+        self.truth = contents(self.whole, calls=True)
         self.bytes = sum(path.stat().st_size for path in self.whole.iterdir())
 
     def _run(self, folder: Path) -> Called:
@@ -130,7 +129,7 @@ class _Disks:
         again = self._run(folder)
         if again.code:
             return f"not resumed: {again.errors[-800:]} {again.crash[-1500:]}"
-        return "" if rows_of(folder) == self.truth else "resumed, and rows differ"
+        return "" if contents(folder, calls=True) == self.truth else "resumed, and rows differ"
 
     def read_only(self) -> str:
         """Read a finished run on a read-only disk, and try to extend it."""
@@ -156,7 +155,12 @@ class _Disks:
             told = time.monotonic() - start
         code, said = first.end(PATIENCE)
         named = f"process {first.process.pid} on " in second.errors
-        good = second.is_one_error and named and code == 0 and rows_of(folder) == self.truth
+        good = (
+            second.is_one_error
+            and named
+            and code == 0
+            and contents(folder, calls=True) == self.truth
+        )
         shutil.rmtree(folder)
         return "" if good else f"{code} {second.code}: {second.errors} {said[-500:]}", told
 
@@ -181,7 +185,7 @@ class _Disks:
                     if (c.code or "not what" in c.errors) and "nothing was played" not in c.errors
                 )
             code, errors = command.end(PATIENCE)
-            if code or rows_of(folder) != self.truth:
+            if code or contents(folder, calls=True) != self.truth:
                 yield f"the run itself: {code} {errors}"
             shutil.rmtree(folder)
 
@@ -192,7 +196,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
     rows = []
     with SlowServer() as server:
         disks = _Disks(server, work)
-        count, largest = scaled(FULL, size), max(16384, disks.bytes)
+        count, largest = scaled(DISKS, size), max(16384, disks.bytes)
         if os.geteuid() == 0 and _can_mount(work):
             sizes = rng.integers(8192, largest, count)
             rows.append(judged("full disk (tmpfs)", [disks.full(int(one)) for one in sizes]))

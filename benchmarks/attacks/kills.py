@@ -29,9 +29,8 @@ from typing import Any, NamedTuple, Self
 
 from voice_server import VoiceServer
 
-from attacks.base import Row, judged, scaled
+from attacks.base import Row, contents, judged, scaled
 from attacks.commands import call
-from tomeval.runs.store import Store
 
 FULL = 1000
 """Kills at full size."""
@@ -125,26 +124,6 @@ class SlowServer(VoiceServer):
         return answer
 
 
-def rows_of(folder: Path) -> dict[tuple[int, int], str]:
-    """Return what a run holds by cell and episode, with its calls, but for latencies."""
-    store = Store(folder)
-    try:
-        return {
-            (cell, episode): repr(vars(store.record(cell, episode)) | {"spent": None})
-            + json.dumps([(*place, _timeless(r)) for *place, r in store.calls(cell, episode)])
-            for cell in store.played_cells()
-            for episode in store.episodes(cell)
-        }
-    finally:
-        store.close()
-
-
-def _timeless(record: dict[str, Any]) -> dict[str, Any]:
-    for part in ("reply", "scores"):
-        record.get(part, {}).pop("latency", None)
-    return record
-
-
 class Command:
     """A `tomeval run` in a process of its own."""
 
@@ -196,7 +175,7 @@ class Killer:
         codes, errors = self._finish(whole)
         assert codes == {0}, errors
         self._seconds = time.monotonic() - start
-        self._truth = rows_of(whole)
+        self._truth = contents(whole, calls=True)
         self._needed = Counter(body for body, _ in self._take())
         shutil.rmtree(whole)
 
@@ -239,7 +218,7 @@ class Killer:
         if codes != {0}:
             tally.wrong.append(f"could not be resumed {codes}: {errors[-500:]}")
             return
-        if rows_of(folder) != self._truth:
+        if contents(folder, calls=True) != self._truth:
             tally.wrong.append("rows differ")
         again = answered - self._needed
         tally.asked_again += again.total()
