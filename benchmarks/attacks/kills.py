@@ -230,9 +230,10 @@ class Killer:
     def _judge(self, ends: list[tuple[int, str]], number: int, folder: Path, tally: _Tally) -> None:
         """Look at how processes ended, and whether their folder can be read as it is."""
         for code, errors in ends:
-            if "Traceback" in errors and "tomeval" in errors:
+            if "Traceback" in errors and "tomeval/cli" in errors:  # not while Python starts
                 tally.wrong.append(errors[-1500:])
-            if code not in (0, -number, 128 + number, 1):  # 1: of a shard, the others go on
+            early = "Traceback" in errors and code == 1  # before there was a command
+            if not early and code not in (0, -number, 128 + number):
                 tally.wrong.append(f"exit code {code}: {errors[-500:]}")
         for command in ("status", "table"):
             called = call(command, folder)
