@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from unittest import mock
 
@@ -143,10 +143,12 @@ class _Disks:
             good = all(alike) and played.is_one_error and named
             return "" if good else f"{alike}, {played.code}: {played.errors} {played.crash}"
 
-    def two(self, where: Callable[[], ExitStack] | None = None) -> tuple[str, float]:
+    def two(
+        self, where: Callable[[], AbstractContextManager[object]] = ExitStack
+    ) -> tuple[str, float]:
         """Start a second process in a folder that is in use; it may see another file system."""
         folder = self.work / "two"
-        with (where or ExitStack)():
+        with where():
             first = self._apart(folder)
             while not (folder / "run.pid").exists() and first.alive:
                 time.sleep(0.01)
@@ -204,7 +206,11 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             rows.append(judged("read-only disk", again))
         sizes = rng.integers(1024, largest // 2, count)
         rows.append(judged("no file may grow", [disks.short(int(one)) for one in sizes]))
-        places = {"": None, ", no locks": _without_locks, ", shared by hosts": _shared_by_hosts}
+        places: dict[str, Callable[[], AbstractContextManager[object]]] = {
+            "": ExitStack,
+            ", no locks": _without_locks,
+            ", shared by hosts": _shared_by_hosts,
+        }
         for name, where in places.items():
             tried = [disks.two(where) for _ in range(scaled(5, size))]
             case = f"two processes in one folder{name}"
