@@ -1,9 +1,10 @@
 """Time and memory of looking at large runs: many cells, many episodes.
 
-Makes run folders through `Store.add` with rows as language models leave them: a few episodes of
-every task are played by a scripted model, with short prompts, and written again and again; and one
-of 1,000,000 steps that sixteen simulated subjects play. Then runs each command as a user does, and
-prints seconds, interpreter included, and peak memory.
+Makes run folders through `WritableStore.add` with records as language models leave them: a few
+episodes of every task are played by a scripted model, with short prompts, and written again and
+again; and one of 1,000,000 steps that sixteen simulated subjects play, whose speed is printed. Then
+runs each command as a user does, and prints seconds, interpreter included, peak memory, and how
+often it parsed each line of an episode.
 
     python benchmarks/large_run.py [--share 0.25] [--only cells]
 """
@@ -18,22 +19,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from one_thread import use_one_thread
-from tomeval.runs.rows import Rows
 
 import tomeval
+from tomeval.models import model_name
 from tomeval.models.base import GenerateRequest, Reply, ScoreRequest, Scores, Usage
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.tables import render
-from tomeval.runs.domain import Block, Cell, Row, get_domain
+from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import add_session, begin_or_resume, make_folder
-from tomeval.runs.store import Store
+from tomeval.runs.record import Record
+from tomeval.runs.writing import WritableStore
 
 GAMES = ["RPS", "IBS", "IPD", "stag_hunt", "chicken", "matching_pennies", "harmony", "deadlock"]
 PARTNERS = ["single_action", "tit_for_tat", "uniform_random", "noisy_tit_for_tat"]
@@ -53,9 +56,9 @@ class Size(NamedTuple):
     calls: bool = True
 
 
-def _models(count: int) -> list[tuple[str, str]]:
-    """Return names of models, and of the files of their scripts."""
-    return [(f"model {number}", f"m{number}.json") for number in range(count)]
+def _models(count: int) -> list[str]:
+    """Return names of files with the scripts of models."""
+    return [f"m{number}.json" for number in range(count)]
 
 
 SIZES: dict[str, Size] = {
@@ -65,7 +68,7 @@ SIZES: dict[str, Size] = {
             "games": GAMES,
             "partners": PARTNERS,
             "subjects": [{"strategy": name} for name in STRATEGIES],
-            "models": _models(20),
+            "model": _models(20),
             "horizon": 10,
             "episodes": 40,
         }
@@ -75,7 +78,7 @@ SIZES: dict[str, Size] = {
             "games": ["RPS", "IPD"],
             "partners": ["tit_for_tat"],
             "subjects": [{"strategy": "QA"}, {"strategy": "LM"}],
-            "models": _models(1),
+            "model": _models(1),
             "horizon": 20,
             "episodes": 50_000,
         },
@@ -101,7 +104,7 @@ SIZES: dict[str, Size] = {
             "games": ["RPS", "IPD"],
             "partners": ["single_action", "tit_for_tat"],
             "subjects": [{"strategy": "LM"}, {"strategy": "LM -Payoffs"}],
-            "models": _models(5),
+            "model": _models(5),
             "horizon": 100,
             "episodes": 250,
         },
@@ -123,44 +126,44 @@ def says(request: GenerateRequest | ScoreRequest) -> Reply | Scores:
 def make(folder: Path, size: Size, share: float = 1.0) -> None:
     """Make a run folder with a `share` of the episodes."""
     keys = {**size.keys, "episodes": max(1, round(share * size.keys["episodes"]))}
-    if "models" not in keys:
-        tomeval.run(keys, folder).close()
+    if "model" not in keys:
+        start = time.process_time()
+        with tomeval.run(keys, folder) as run:
+            steps = sum(cell.steps for cell in run.cells)
+        print(
+            f"{folder.name}: {steps / (time.process_time() - start):,.0f} steps/s played, written"
+        )
         return
     keys["labels"] = "neutral"
     keys["name"] = folder.name
-    keys["models"] = {name: f"scripted:{folder.parent / file}" for name, file in keys["models"]}
-    for name in keys["models"].values():
+    keys["model"] = [f"scripted:{folder.parent / file}" for file in keys["model"]]
+    for name in keys["model"]:
         Path(name.partition(":")[2]).write_text('["Final answer: J"]')
+    names = set(map(model_name, keys["model"]))
     experiment = make_experiment(keys)
     domain = get_domain(experiment.domain)
     make_folder(folder)
-    store = Store(folder, domain)
+    store = WritableStore(folder, domain)
     begin_or_resume(store, folder, experiment.identity(), experiment.per_cell, experiment.apart)
     add_session(folder, experiment.stop_after_voids)
-    played: dict[str, Rows] = {}
+    played: dict[str, list[Record]] = {}
     for number, cell in enumerate(experiment.cells):
-        key = json.dumps([word for word in cell.key if word not in keys["models"]])
+        key = json.dumps([word for word in cell.key if word not in names])
         if key not in played:
-            played[key] = Rows.of(number, _played(domain, cell, size.calls))
-        count = experiment.per_cell
+            played[key] = [_played(domain, cell, episode, size.calls) for episode in range(PLAYED)]
+        count = cell.wanted(experiment.per_cell)
         for first in range(0, count, 1000):
             numbers = range(first, min(count, first + 1000))
-            store.add(number, _repeated(played[key], number, numbers))
+            store.add(number, list(_repeated(played[key], numbers)))
     store.close()
 
 
-def _played(domain: Any, cell: Cell, calls: bool) -> Block:
-    """Play a few episodes; prompts are cut."""
-    block = Block([], [])
-    for episode in range(PLAYED):
-        models = {seat: ScriptedModel(says) for seat in cell.models}
-        found = asyncio.run(domain.play.episode(cell, episode, models, lambda: None))
-        block.episodes += found.episodes
-        block.steps = [*block.steps, *found.steps]
-        block.answers += found.answers
-        block.calls += found.calls if calls else []
-    block.calls = [(*place, _cut(record)) for *place, record in block.calls]
-    return block
+def _played(domain: Any, cell: Cell, episode: int, calls: bool) -> Record:
+    """Play an episode; prompts are cut."""
+    models = {seat: ScriptedModel(says) for seat in cell.models}
+    record: Record = asyncio.run(domain.play.episode(cell, episode, models, lambda: None))
+    record.calls = [(*place, _cut(call)) for *place, call in record.calls] if calls else []
+    return record
 
 
 def _cut(value: Any) -> Any:
@@ -171,21 +174,9 @@ def _cut(value: Any) -> Any:
     return value[:PROMPT] if isinstance(value, str) else value
 
 
-def _repeated(rows: Rows, cell: int, numbers: range) -> Rows:
-    """Return the rows of the played episodes again and again, in a cell under other numbers."""
-
-    def again(table: list[Row]) -> list[Row]:
-        of = [[row[2:] for row in table if row[1] == played] for played in range(PLAYED)]
-        return [(cell, n, *rest) for n in numbers for rest in of[n % PLAYED]]
-
-    return Rows(
-        cell,
-        [(n, *row[1:]) for n in numbers for row in rows.episodes if row[0] == n % PLAYED],
-        again(rows.steps),
-        again(rows.answers),
-        again(rows.calls),
-        again(rows.spent),
-    )
+def _repeated(played: list[Record], numbers: range) -> Iterator[Record]:
+    """Yield the played episodes again and again, under other numbers."""
+    return (replace(played[number % PLAYED], episode=number) for number in numbers)
 
 
 COMMANDS = (("status",), ("table",), ("compare", "--by", "strategy"), ("plot",), ("report",))
@@ -193,21 +184,47 @@ WRITTEN = {"plot": "pictures", "report": "report.html"}
 """Where commands write to that need to be told."""
 
 
+_COUNTED = """
+import sys
+from tomeval import cli
+from tomeval.runs.store import Store
+
+parse, parsed, words = Store._record, 0, sys.argv[2:]
+
+def counted(store, place):
+    global parsed
+    parsed += 1
+    return parse(store, place)
+
+Store._record = counted
+out, sys.argv = sys.argv[1], ["tomeval", *words]
+try:
+    cli.main()
+finally:
+    open(out, "w").write(str(parsed))
+"""
+"""A command that notes how many lines of episodes it has parsed."""
+
+
 def timed(folder: Path, *command: str) -> dict[str, str]:
-    """Run a command on a folder; return its wall and CPU seconds and peak memory."""
+    """Run a command on a folder; return its wall and CPU seconds, peak memory and lines parsed."""
     written = WRITTEN.get(command[0])
     words = [command[0], str(folder), *command[1:]]
     words += ["-o", str(folder.parent / written)] if written else []
-    start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "tomeval", *words], stdout=subprocess.DEVNULL)
+    count, start = folder.parent / "parsed", time.perf_counter()
+    whole = [sys.executable, "-c", _COUNTED, str(count), *words]
+    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"tomeval {' '.join(words)} failed")
+    with (folder / "episodes.jsonl").open("rb") as file:
+        episodes = sum(b'"episode":' in line for line in file)
     return {
         "command": f"{folder.name}: {' '.join(command)}",
         "wall, s": f"{time.perf_counter() - start:.2f}",
         "CPU, s": f"{used.ru_utime + used.ru_stime:.2f}",
         "peak, MiB": f"{used.ru_maxrss / 1024:.0f}",
+        "each line parsed": f"{int(count.read_text()) / episodes:.2f} times",
     }
 
 

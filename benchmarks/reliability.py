@@ -3,7 +3,7 @@
 Every attack is a module of `attacks/`. Prints what came of each for its section of
 docs/calibration.md, and a row for each kind. Exit code 1 if anything was lost.
 
-    python benchmarks/reliability.py damage kills --size 0.05
+    python benchmarks/reliability.py damage kills --count 60
 """
 
 from __future__ import annotations
@@ -38,15 +38,18 @@ def table(rows: list[Row]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("attacks", nargs="+", choices=ATTACKS)
-    parser.add_argument("--size", type=float, default=1.0, help="share of full size")
+    parser.add_argument("--size", type=float, default=0.05, help="share of full size")
+    parser.add_argument("--count", type=int, help="attempts of kills and damage, in place of that")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     lost = 0
     for name in options.attacks:
         start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix=f"{name}-") as work:
-            play = importlib.import_module(f"attacks.{name}").play
-            rows = play(options.size, options.seed, Path(work))
+            attack = importlib.import_module(f"attacks.{name}")
+            full = getattr(attack, "FULL", None)
+            size = options.count / full if options.count and full else options.size
+            rows = attack.play(size, options.seed, Path(work))
         minutes = (time.monotonic() - start) / 60
         print(f"{name}: {summary(rows)}, {minutes:.0f} min\n\n{table(rows)}\n", flush=True)
         lost += sum(row.lost for row in rows)

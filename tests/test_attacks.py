@@ -37,36 +37,30 @@ def test_caps_at_every_number_of_requests_at_a_time(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "served",
-        "served, asides and both seats",
-        "served, answers scored",
-        "Decrypto, models",
-    ],
-)
+@pytest.mark.parametrize("kind", ["served", "served, three shards in one folder"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_kills(tmp_path, kind, number):
     from attacks.kills import Killer, SlowServer
 
     with SlowServer() as server:
-        tally = Killer(kind, server, tmp_path).kill(number, 3, random.Random(1))
-    assert (tally.kills, tally.wrong) == (3, [])
+        tally = Killer(kind, server, tmp_path).kill(number, 2, random.Random(1))
+    assert tally.kills >= 2
+    assert tally.wrong == []
 
 
 @pytest.mark.slow
 def test_damage(tmp_path):
-    from attacks.damage import play
+    from attacks.damage import KINDS, play
 
     rows = play(0.02, 1, tmp_path)
-    assert {row.case.partition(",")[0] for row in rows} == {"matrix", "Decrypto"}
-    assert [(row.case, row.lost) for row in rows] == [(row.case, 0) for row in rows]
+    assert {row.case.rpartition(": ")[0] for row in rows} == {*KINDS}
+    assert [(row.case, row.note) for row in rows if row.lost] == []
 
 
 @pytest.mark.slow
 def test_disks(tmp_path):
     from attacks.disks import play
 
-    rows = play(0.05, 1, tmp_path)
-    assert [(row.case, row.lost) for row in rows] == [(row.case, 0) for row in rows]
+    rows = play(0.02, 1, tmp_path)
+    assert [(row.case, row.note) for row in rows if row.lost] == []
+    assert len(rows) >= 5

@@ -6,9 +6,14 @@ size (1 for the page, less for a try), a seed and an empty folder. It returns it
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tomeval.runs.store import NothingPlayed, Store
 
 HEADINGS = ("case", "tried", "survived", "lost", "told after, s", "note")
 
@@ -52,3 +57,31 @@ def judged(case: str, attempts: Sequence[str], told: float | None = None, note: 
 def scaled(count: float, size: float) -> int:
     """Return a number of attempts at this share of full size, at least one."""
     return max(1, round(count * size))
+
+
+def contents(folder: Path, calls: bool = False) -> dict[tuple[int, int], str]:
+    """Return what a run holds of each episode, by cell and number, as a text; `calls` too.
+
+    Without what differs from run to run: what calls took. Empty if nothing was played.
+    """
+    try:
+        store = Store(folder)
+    except NothingPlayed:
+        return {}
+    try:
+        held = {}
+        for cell in store.played_cells():
+            for episode in store.episodes(cell):
+                text = repr(vars(store.record(cell, episode)) | {"spent": None})
+                if calls:
+                    text += json.dumps([_timeless(*one) for one in store.calls(cell, episode)])
+                held[cell, episode] = text
+        return held
+    finally:
+        store.close()
+
+
+def _timeless(step: int, seat: str, form: str, record: dict[str, Any]) -> list[Any]:
+    for part in ("reply", "scores"):
+        record.get(part, {}).pop("latency", None)
+    return [step, seat, form, record]

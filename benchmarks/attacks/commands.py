@@ -5,12 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-import multiprocessing
-import resource
 import sys
 import traceback
-from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
@@ -54,40 +50,6 @@ def call(*arguments: object, typed: str = "") -> Called:
             logging.lastResort = last
     out, errors = (_written(stream) for stream in streams)
     return Called(code, out, errors, crash)
-
-
-def call_apart(*arguments: object, seconds: float, memory: int) -> Called:
-    """Run a command in a process of its own, with bounded time and memory.
-
-    It is forked, so that what is imported here need not be imported again: `memory` is what it may
-    take beyond what this process has.
-    """
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_answer, args=(there, memory, arguments))
-    child.start()
-    there.close()
-    crash = ""
-    try:
-        if here.poll(seconds):
-            found = here.recv()
-            assert isinstance(found, Called)
-            return found
-        crash = f"it did not end within {seconds} s"
-    except EOFError:
-        child.join()
-        crash = f"it ended without a word, exit code {child.exitcode}"
-    finally:
-        child.kill()
-        child.join()
-        here.close()
-    return Called(1, "", "", crash)
-
-
-def _answer(there: Connection, memory: int, arguments: tuple[object, ...]) -> None:
-    had = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (had + memory, had + memory))
-    there.send(call(*arguments))
 
 
 def _written(stream: io.TextIOWrapper) -> str:

@@ -14,27 +14,27 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
 
-from attacks.base import Row, judged, scaled
+from attacks.base import Row, contents, judged, scaled
 from attacks.commands import call
+from attacks.damages import DAMAGE, FORGED, Rng, wrong_lines
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.lines import body_of
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.shard import Shard
-from tomeval.runs.store import NothingPlayed, Store
 
-DAMAGES = 1000
+FULL = 1000
+"""Damages at full size."""
+
 SCRIPT = "damage attack"
 SHARDS = 3
 
@@ -66,9 +66,7 @@ DECRYPTO: dict[str, Any] = {
 }
 KINDS = ("matrix", "matrix, shards", "matrix, killed", "Decrypto")
 
-Rng = np.random.Generator
-Contents = dict[tuple[int, int], dict[str, Any]]
-"""What the lines of a run hold, by cell and episode."""
+Contents = dict[tuple[int, int], str]
 
 
 def _script(request: GenerateRequest | ScoreRequest) -> Said:
@@ -109,19 +107,6 @@ class Base(NamedTuple):
             run_experiment(make_experiment(self.data), folder, shard=shard)
 
 
-def contents(folder: Path) -> Contents:
-    """Return what the lines of a run hold, but for what calls took."""
-    store = Store(folder)
-    try:
-        return {
-            (cell, episode): vars(store.record(cell, episode)) | {"spent": None}
-            for cell in store.played_cells()
-            for episode in store.episodes(cell)
-        }
-    finally:
-        store.close()
-
-
 def _base(kind: str, work: Path) -> Base:
     """Play a run that is to be damaged: a whole one, or one as a kill leaves it."""
     data = DECRYPTO if kind == "Decrypto" else MATRIX
@@ -141,98 +126,6 @@ def _base(kind: str, work: Path) -> Base:
         shutil.copytree(played, left)
     (left / "run.pid").unlink(missing_ok=True)  # this process is alive
     return Base(data, left, other, whole)
-
-
-# Damages: each changes bytes in place, and may look into the run of another seed
-
-
-def _bit(data: bytearray, _: bytes, rng: Rng) -> None:
-    data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
-
-
-def _block(data: bytearray, _: bytes, rng: Rng) -> None:
-    place = int(rng.integers(len(data)))
-    size = min(int(rng.integers(1, 600)), len(data) - place)
-    data[place : place + size] = rng.bytes(size) if rng.integers(2) else bytes(size)
-
-
-def _cut(data: bytearray, _: bytes, rng: Rng) -> None:
-    del data[int(rng.integers(len(data))) :]
-
-
-def _cut_at_line(data: bytearray, _: bytes, rng: Rng) -> None:
-    del data[data.find(b"\n", int(rng.integers(len(data)))) + 1 :]
-
-
-def _splice(data: bytearray, _: bytes, rng: Rng) -> None:
-    first, second = sorted(int(n) for n in rng.integers(len(data), size=2))
-    del data[first:second]
-
-
-def _exchange(data: bytearray, _: bytes, rng: Rng) -> None:
-    size = min(4096, len(data) // 2)
-    first = int(rng.integers(len(data) - 2 * size + 1))
-    second = int(rng.integers(first + size, len(data) - size + 1))
-    one, two = data[first : first + size], data[second : second + size]
-    data[first : first + size], data[second : second + size] = two, one
-
-
-def _shuffled(data: bytearray, _: bytes, rng: Rng) -> None:
-    head, *lines = bytes(data).splitlines(keepends=True)
-    data[:] = b"".join([head, *(lines[n] for n in rng.permutation(len(lines)))])
-
-
-def _twice(data: bytearray, _: bytes, rng: Rng) -> None:
-    lines = bytes(data).splitlines(keepends=True)
-    data += lines[int(rng.integers(len(lines)))]
-
-
-def _foreign(data: bytearray, other: bytes, rng: Rng) -> None:
-    lines = other.splitlines(keepends=True)
-    place = data.find(b"\n", int(rng.integers(len(data)))) + 1
-    data[place:place] = lines[int(rng.integers(len(lines)))]
-
-
-def _contradicts(data: bytearray, _: bytes, rng: Rng) -> None:
-    """Add an episode a second time with another number in it, and a checksum that is right."""
-    lines = bytes(data).splitlines(keepends=True)
-    seed = zlib.crc32(lines[0][9:-1])
-    line = lines[int(rng.integers(len(lines)))]
-    if body_of(line, seed) is not None and b'"own_action":' in line:
-        body = line[9:-1].replace(b'"own_action":', b'"own_action":7,"was":', 1)
-        data += b"%08x %s\n" % (zlib.crc32(body, seed), body)
-
-
-def _other_file(data: bytearray, other: bytes, rng: Rng) -> None:
-    data[:] = other
-
-
-Damage = Callable[[bytearray, bytes, Rng], None]
-FORGED = "an episode twice that differs"
-DAMAGE: dict[str, Damage] = {
-    "a bit": _bit,
-    "a block": _block,
-    "cut off": _cut,
-    "cut off at a line": _cut_at_line,
-    "a piece is missing": _splice,
-    "pieces exchanged": _exchange,
-    "lines in another order": _shuffled,
-    "a line twice": _twice,
-    "a line of another run": _foreign,
-    FORGED: _contradicts,
-    "the file of another run": _other_file,
-}
-
-
-def wrong_lines(data: bytes) -> list[int]:
-    """Return the numbers of the lines that have an end and another checksum, the head aside."""
-    lines = re.findall(rb"[^\n]*\n", data)
-    seed = zlib.crc32(lines[0][9:-1]) if lines else 0
-    return [
-        number
-        for number, line in enumerate(lines[1:], 2)
-        if line[:9] != b"%08x " % zlib.crc32(line[9:-1], seed)
-    ]
 
 
 class _Attempt:
@@ -260,14 +153,12 @@ class _Attempt:
         """Return what a store gives; None if it says that the folder is damaged."""
         try:
             there = contents(self.folder)
-        except NothingPlayed:
-            return {}
         except TomevalError as error:
             if str(self.folder) not in str(error):
                 self.wrong.append(f"the error names no file: {error}")
             return None
         for key, record in there.items():
-            if repr(record) != repr(self.base.whole.get(key)):
+            if record != self.base.whole.get(key):
                 self.wrong.append(f"episode {key} is another one")
         return there
 
@@ -312,7 +203,7 @@ class _Attempt:
                 self.wrong.append(f"refused without a name: {error}")
             return
         there = contents(self.folder)
-        if repr(sorted(there.items())) != repr(sorted(self.base.whole.items())):
+        if there != self.base.whole:
             self.wrong.append(f"played on, {len(there)} of {len(self.base.whole)}, or others")
         left = call("status", self.folder)
         if left.code or "not what was written" in left.errors:
@@ -367,7 +258,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
         shares = Counter({"episodes": 4, "calls": 1, "kept replies": 1, "other files": 1})
         parts = sum(shares[name] for _, _, (name, _) in groups)
         for kind, base, (name, files) in groups:
-            count = scaled(DAMAGES * shares[name] / parts, size)
+            count = scaled(FULL * shares[name] / parts, size)
             rows.append(
                 judged(f"{kind}: {name}", list(_attempts(base, files, work / kind, count, rng)))
             )

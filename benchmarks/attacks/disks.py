@@ -17,20 +17,19 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
-from attacks.base import Row, judged, scaled
+from attacks.base import Row, contents, judged, scaled
 from attacks.commands import Called, call
-from attacks.kills import KINDS, PATIENCE, Command, SlowServer, rows_of, write_experiment
+from attacks.kills import KINDS, PATIENCE, Command, SlowServer, write_experiment
 
-FULL = 60
-"""Full disks of each kind, at full size."""
+DISKS, WRITING = 60, 40
+"""Full disks of each kind, and readings, at full size."""
 
-WRITING = 40
 READ = (("table",), ("status",))
 
 
@@ -70,9 +69,9 @@ def _without_locks() -> Iterator[None]:
 def _shared_by_hosts() -> Iterator[None]:
     """Be on NFS whose locks do not reach from this host to others."""
     with ExitStack() as stack:
-        stack.enter_context(mock.patch("tomeval.runs.holder.filesystem", lambda _: "nfs4"))
+        stack.enter_context(mock.patch("tomeval.runs.holder.filesystem", return_value="nfs4"))
         stack.enter_context(_without_locks())
-        stack.enter_context(mock.patch("platform.node", lambda: "another"))
+        stack.enter_context(mock.patch("platform.node", return_value="another"))
         yield
 
 
@@ -84,7 +83,7 @@ class _Disks:
         self._model = ["--model", server.model]
         self.file = write_experiment(KINDS["served"].data, work / "served.toml")
         assert self._run(self.whole).code == 0
-        self.truth = rows_of(self.whole)
+        self.truth = contents(self.whole, calls=True)
         self.bytes = sum(path.stat().st_size for path in self.whole.iterdir())
 
     def _run(self, folder: Path) -> Called:
@@ -130,7 +129,7 @@ class _Disks:
         again = self._run(folder)
         if again.code:
             return f"not resumed: {again.errors[-800:]} {again.crash[-1500:]}"
-        return "" if rows_of(folder) == self.truth else "resumed, and rows differ"
+        return "" if contents(folder, calls=True) == self.truth else "resumed, and rows differ"
 
     def read_only(self) -> str:
         """Read a finished run on a read-only disk, and try to extend it."""
@@ -144,19 +143,26 @@ class _Disks:
             good = all(alike) and played.is_one_error and named
             return "" if good else f"{alike}, {played.code}: {played.errors} {played.crash}"
 
-    def two(self, where: Callable[[], ExitStack] | None = None) -> tuple[str, float]:
+    def two(
+        self, where: Callable[[], AbstractContextManager[object]] = ExitStack
+    ) -> tuple[str, float]:
         """Start a second process in a folder that is in use; it may see another file system."""
         folder = self.work / "two"
-        with (where or ExitStack)():
+        with where():
             first = self._apart(folder)
-            while not (folder / "run.pid").exists() and first.process.is_alive():
+            while not (folder / "run.pid").exists() and first.alive:
                 time.sleep(0.01)
             start = time.monotonic()
             second = self._run(folder)
             told = time.monotonic() - start
         code, said = first.end(PATIENCE)
         named = f"process {first.process.pid} on " in second.errors
-        good = second.is_one_error and named and code == 0 and rows_of(folder) == self.truth
+        good = (
+            second.is_one_error
+            and named
+            and code == 0
+            and contents(folder, calls=True) == self.truth
+        )
         shutil.rmtree(folder)
         return "" if good else f"{code} {second.code}: {second.errors} {said[-500:]}", told
 
@@ -169,7 +175,7 @@ class _Disks:
         while tried < times:
             folder = self.work / "writing"
             command = self._apart(folder)
-            while command.process.is_alive() and tried < times:
+            while command.alive and tried < times:
                 if not (folder / "experiment.json").exists():
                     time.sleep(0.01)
                     continue
@@ -181,7 +187,7 @@ class _Disks:
                     if (c.code or "not what" in c.errors) and "nothing was played" not in c.errors
                 )
             code, errors = command.end(PATIENCE)
-            if code or rows_of(folder) != self.truth:
+            if code or contents(folder, calls=True) != self.truth:
                 yield f"the run itself: {code} {errors}"
             shutil.rmtree(folder)
 
@@ -192,7 +198,7 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
     rows = []
     with SlowServer() as server:
         disks = _Disks(server, work)
-        count, largest = scaled(FULL, size), max(16384, disks.bytes)
+        count, largest = scaled(DISKS, size), max(16384, disks.bytes)
         if os.geteuid() == 0 and _can_mount(work):
             sizes = rng.integers(8192, largest, count)
             rows.append(judged("full disk (tmpfs)", [disks.full(int(one)) for one in sizes]))
@@ -200,7 +206,11 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             rows.append(judged("read-only disk", again))
         sizes = rng.integers(1024, largest // 2, count)
         rows.append(judged("no file may grow", [disks.short(int(one)) for one in sizes]))
-        places = {"": None, ", no locks": _without_locks, ", shared by hosts": _shared_by_hosts}
+        places: dict[str, Callable[[], AbstractContextManager[object]]] = {
+            "": ExitStack,
+            ", no locks": _without_locks,
+            ", shared by hosts": _shared_by_hosts,
+        }
         for name, where in places.items():
             tried = [disks.two(where) for _ in range(scaled(5, size))]
             case = f"two processes in one folder{name}"

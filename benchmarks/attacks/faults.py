@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -27,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from attacks.base import Row, judged, scaled
+from attacks.base import Row, contents, judged, scaled
 from attacks.fault_kinds import KINDS, SCORED, WRITTEN, Kind, changed, content
 from attacks.fault_server import FaultServer
 
@@ -127,19 +126,7 @@ def run(server: FaultServer, folder: Path, kind: Kind, seed: int, told: str = ""
 
 def measured(folder: Path) -> list[Measured]:
     """Return what a run folder holds of answers and moves."""
-    file = folder / "run.sqlite"
-    if not file.exists():
-        return []
-    tables = (
-        "SELECT cell, episode, status, steps FROM episodes",
-        "SELECT * FROM steps",
-        "SELECT * FROM answers",
-    )
-    db = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
-    try:
-        return [row for sql in tables for row in sorted(db.execute(sql), key=repr)]
-    finally:
-        db.close()
+    return list(contents(folder).items()) if (folder / "experiment.json").exists() else []
 
 
 class Trial:
@@ -178,7 +165,7 @@ class Trial:
         # The server may be given up just when the run is interrupted.
         if fault := self._judge(ended, codes if ended.by_itself else (2, 130), None):
             return fault, ended.seconds
-        if self.kind.like or not (folder / "run.sqlite").exists():
+        if self.kind.like or not (folder / "episodes.jsonl").exists():
             return "", ended.seconds  # an empty reply is an answer: nothing is played again
         before = self.server.answered.copy()
         self.server.fault = None

@@ -156,7 +156,6 @@ SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
     lambda run: ("compare", run, "--baseline", "nobody"),
     lambda run: ("compare", run, "--by", "labels"),
     lambda run: ("compare", run, "--what", "power", "--metric", "tom_percent", "--difference", "5"),
-    lambda run: ("push", run, "owner/name"),
 )
 """Commands that print a run for people."""
 

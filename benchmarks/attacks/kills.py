@@ -13,26 +13,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from voice_server import VoiceServer
 
-from attacks.base import Row, judged, scaled
+from attacks.base import Row, contents, judged, scaled
 from attacks.commands import call
-from tomeval.runs.store import Store
 
 FULL = 1000
 """Kills at full size."""
@@ -98,11 +96,6 @@ KINDS: dict[str, Kind] = {
     ),
 }
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    ["attacks.kills", "tomeval.cli.app", "tomeval.domains.matrix.domain", "tomeval.runs.runner"]
-)
-
 
 class SlowServer(VoiceServer):
     """A server that takes its time, and notes what it has answered, and when."""
@@ -131,55 +124,32 @@ class SlowServer(VoiceServer):
         return answer
 
 
-def rows_of(folder: Path) -> dict[tuple[int, int], str]:
-    """Return what a run holds by cell and episode, with its calls, but for latencies."""
-    store = Store(folder)
-    try:
-        return {
-            (cell, episode): repr(vars(store.record(cell, episode)) | {"spent": None})
-            + json.dumps([(*place, _timeless(r)) for *place, r in store.calls(cell, episode)])
-            for cell in store.played_cells()
-            for episode in store.episodes(cell)
-        }
-    finally:
-        store.close()
-
-
-def _timeless(record: dict[str, Any]) -> dict[str, Any]:
-    for part in ("reply", "scores"):
-        record.get(part, {}).pop("latency", None)
-    return record
-
-
 class Command:
-    """A `tomeval run` in a process of its own, which is forked once all is imported."""
+    """A `tomeval run` in a process of its own."""
 
     def __init__(self, file: Path, folder: Path, options: Sequence[str]) -> None:
-        words = ["run", str(file), "--out", str(folder), *options]
-        self._said = folder.parent / f"said-{time.monotonic_ns()}"
-        self.process: BaseProcess = _FORKS.Process(target=_command, args=(words, self._said))
-        self.process.start()
+        words = [sys.executable, "-m", "tomeval", "run", str(file), "--out", str(folder)]
+        self.process = subprocess.Popen(
+            [*words, *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OPENAI_API_KEY": "none", "OMP_NUM_THREADS": "1"},
+        )
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
 
     def end(self, seconds: float) -> tuple[int, str]:
         """Wait for it; return its exit code and what it said on standard error."""
-        self.process.join(seconds)
-        if self.process.exitcode is None:
+        try:
+            _, said = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.join()
-            return 1, f"it did not end within {seconds} s"
-        said = self._said.read_text(encoding="utf-8") if self._said.exists() else ""
-        self._said.unlink(missing_ok=True)
-        return self.process.exitcode, said
-
-
-def _command(words: Sequence[str], said: Path) -> None:
-    from tomeval import cli
-
-    for place, stream in ((Path(os.devnull), 1), (said, 2)):
-        os.dup2(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
-    os.environ["OPENAI_API_KEY"] = "none"
-    sys.argv = ["tomeval", *words]
-    cli.main()
+            return 99, f"it did not end within {seconds} s: {self.process.communicate()[1]}"
+        return self.process.returncode, said
 
 
 @dataclass
@@ -205,7 +175,7 @@ class Killer:
         codes, errors = self._finish(whole)
         assert codes == {0}, errors
         self._seconds = time.monotonic() - start
-        self._truth = rows_of(whole)
+        self._truth = contents(whole, calls=True)
         self._needed = Counter(body for body, _ in self._take())
         shutil.rmtree(whole)
 
@@ -228,12 +198,12 @@ class Killer:
         while tally.kills < kills:
             commands = self._start(folder)
             until = time.monotonic() + rng.uniform(0.02, self._seconds)
-            for command in commands:
-                command.process.join(max(0.0, until - time.monotonic()))
+            while time.monotonic() < until and any(command.alive for command in commands):
+                time.sleep(0.005)
             moment = time.monotonic()
-            alive = [command for command in commands if command.process.is_alive()]
+            alive = [command for command in commands if command.alive]
             for command in alive:
-                os.kill(command.process.pid or 0, number)
+                command.process.send_signal(number)
             ends = [command.end(PATIENCE) for command in commands]
             tally.kills += len(alive)
             tally.told = max(tally.told, time.monotonic() - moment)
@@ -248,7 +218,7 @@ class Killer:
         if codes != {0}:
             tally.wrong.append(f"could not be resumed {codes}: {errors[-500:]}")
             return
-        if rows_of(folder) != self._truth:
+        if contents(folder, calls=True) != self._truth:
             tally.wrong.append("rows differ")
         again = answered - self._needed
         tally.asked_again += again.total()
@@ -260,9 +230,10 @@ class Killer:
     def _judge(self, ends: list[tuple[int, str]], number: int, folder: Path, tally: _Tally) -> None:
         """Look at how processes ended, and whether their folder can be read as it is."""
         for code, errors in ends:
-            if "Traceback" in errors and "tomeval" in errors:
+            if "Traceback" in errors and "tomeval/cli" in errors:  # not while Python starts
                 tally.wrong.append(errors[-1500:])
-            if code not in (0, -number, 128 + number, 1):  # 1: of a shard, the others go on
+            early = "Traceback" in errors and code == 1  # before there was a command
+            if not early and code not in (0, -number, 128 + number):
                 tally.wrong.append(f"exit code {code}: {errors[-500:]}")
         for command in ("status", "table"):
             called = call(command, folder)

@@ -17,6 +17,7 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import locked
 from tomeval.runs.lines import Appended, body_of, encode
+from tomeval.runs.record import Record
 from tomeval.runs.store import Store
 from tomeval.runs.writing import WritableStore
 
@@ -156,3 +157,22 @@ def test_a_disk_that_is_full_leaves_whole_lines(tmp_path, monkeypatch) -> None:
     assert (tmp_path / "file").read_bytes() == b"whole\n"
     assert file.size == 6
     file.close()
+
+
+def test_replies_of_a_shard_go_when_its_episodes_are_over(tmp_path) -> None:
+    experiment = make_experiment(PLAYED)
+    (tmp_path / "run").mkdir()
+
+    def opened(part: str) -> WritableStore:
+        store = WritableStore(tmp_path / "run", get_domain("matrix"), part)
+        store.begin(experiment.identity(), "digest")
+        return store
+
+    for part, episode in ((".1-of-2", 0), (".2-of-2", 1)):
+        store = opened(part)
+        store.keep_reply(0, episode, "subject", "a", "one")
+        store.close()
+    store = opened(".1-of-2")
+    store.add(0, [Record(0, "complete", 1, {"partner": 0}, {"own_action": 1})])
+    store.close()
+    assert [path.name for path in (tmp_path / "run").glob("replies*")] == ["replies.2-of-2.jsonl"]

@@ -57,7 +57,8 @@ KEPT = 200_000
 """Steps of a cell whose records are kept until another cell is read."""
 
 _EPISODE = re.compile(rb'\{"cell":(\d+),"episode":(\d+),"status":"(\w+)","steps":(\d+)[,}]')
-_REPLY = re.compile(rb'\{"cell":(\d+),"episode":(\d+),')
+REPLY = re.compile(rb'\{"cell":(\d+),"episode":(\d+),')
+"""How a kept reply begins."""
 
 Table = tuple[list[str], Iterator[tuple[Any, ...]]]
 """Names of columns, and rows."""
@@ -512,7 +513,7 @@ class Store:
                             "%s: line %d is not what was written; what it kept is asked for again",
                             *(beside, line.number),
                         )
-                elif (head := _REPLY.match(line.body)) is not None:
+                elif (head := REPLY.match(line.body)) is not None:
                     key = int(head[1]), int(head[2])
                     if self.status(*key) in (None, *NOT_OVER):
                         data = self._decode(beside, line.body)

@@ -12,10 +12,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.runs.calls import pack_calls
 from tomeval.runs.domain import Domain
-from tomeval.runs.lines import Appended, Line, encode, end_of_lines
+from tomeval.runs.lines import Appended, Line, encode, end_of_lines, read_lines
 from tomeval.runs.record import Record
 from tomeval.runs.signed import read_signed
-from tomeval.runs.store import FORMAT, NOT_OVER, Place, Store
+from tomeval.runs.store import FORMAT, NOT_OVER, REPLY, Place, Store
 
 logger = logging.getLogger(__name__)
 
@@ -95,12 +95,18 @@ class WritableStore(Store):
     def close(self) -> None:
         """Close its files; what was kept for unfinished episodes goes if there are none."""
         super().close()
-        if not self.replies:
+        if not self._has_unfinished():
             self._kept.cut(0)
         for file in (self._file, self._log, self._kept):
             file.close()
             if not file.size:
                 file.path.unlink(missing_ok=True)
+
+    def _has_unfinished(self) -> bool:
+        """Tell whether the own file has replies of an episode that is not over."""
+        lines = read_lines(self._kept.path, self._seeds.get(self._own, 1))
+        heads = (REPLY.match(line.body) for line in lines if line.body)
+        return any((int(head[1]), int(head[2])) in self.replies for head in heads if head)
 
     def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
         """Begin the file of this process, if it is not begun, once the experiment's file stands."""
@@ -177,7 +183,7 @@ class WritableStore(Store):
     def _write_replies(self) -> None:
         """Write the file of replies anew, with those of unfinished episodes alone."""
         lines = [
-            encode(dict(zip(_REPLY, (*key, *which, reply), strict=True)), self._seeds[self._own])
+            encode(dict(zip(_KEPT, (*key, *which, reply), strict=True)), self._seeds[self._own])
             for key, mine in self.replies.items()
             for which, reply in mine.items()
         ]
@@ -188,4 +194,4 @@ class WritableStore(Store):
         self._stale = self._kept.size
 
 
-_REPLY = ("cell", "episode", "seat", "request", "reply")
+_KEPT = ("cell", "episode", "seat", "request", "reply")

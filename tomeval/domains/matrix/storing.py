@@ -422,7 +422,7 @@ def cells_told(store: Store) -> frozenset[int]:
     return frozenset(
         cell
         for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
-        if any(1 in record.column("told") for record in store.records(cell))
+        if any(1 in store.record(cell, e).column("told") for e in store.episodes(cell))
     )
 
 
