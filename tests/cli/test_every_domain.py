@@ -143,7 +143,7 @@ def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:
     power = ("compare", folder, "--what", "power", "--metric", "hit_percent", "--difference", 20)
     power += ("--format", "json")
     assert {row["metric"] for row in json.loads(tomeval(*power)[1])} == {"hit_percent"}
-    for command in (("compare", folder), power[:8], ("report", folder, "-o", tmp_path / "r.html")):
+    for command in (("compare", folder), power[:8]):
         code, out, errors = tomeval(*command, "--reference", "horizon")
         assert (code, out) == (2, "")
         assert "has no references" in errors

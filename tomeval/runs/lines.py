@@ -44,7 +44,7 @@ def encode(data: Any, seed: int = 0) -> bytes:
     Examples
     --------
     >>> encode({"cell": 0})
-    b'X'
+    b'370f11ca {"cell":0}\n'
     """
     try:
         body = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()

@@ -132,7 +132,8 @@ class _Match:
             status = COMPLETE
         except (QuitGame, KeyboardInterrupt):
             self.console.say()
-        self._keep(status)
+        if status == COMPLETE or len(self.record.rows) >= len(self.given):
+            self._keep(status)
         self.console.say(self._ending(status == COMPLETE))
         return status == COMPLETE
 
@@ -151,12 +152,14 @@ class _Match:
         self.store.add(0, records)
 
     def _ending(self, over: bool) -> str:
-        person, length = self.person, self.cell.length
-        if not over:
+        length = self.cell.length
+        if not over:  # perhaps before the person sat down
+            rounds = max(len(self.record.rows), len(self.given))
             return (
-                f"\nYou stopped after {len(person.past)} of {length} rounds, which are kept: the "
-                "same command continues the game."
+                f"\nYou stopped after {rounds} of {length} rounds, which are kept: the same "
+                "command continues the game."
             )
+        person = self.person
         total = sum(joint.own_reward for joint in person.past)
         right = f"; {person.right} of your {length} predictions were right"
         return (
