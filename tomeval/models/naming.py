@@ -153,4 +153,4 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _is_served(text: str) -> bool:
     """Tell whether a text is the name of a model with an address."""
-    return is_kind(text.partition(":")[0]) and _ADDRESS.search(text) is not None
+    return _ADDRESS.search(text) is not None and is_kind(text.partition(":")[0])
