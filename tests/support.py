@@ -228,9 +228,10 @@ def dump(folder: Path) -> dict[str, list[tuple]]:
             for record in store.records(cell):
                 place, schema = (cell, record.episode), store.domain.read.schema
                 columns = ("step", *schema.steps)
-                tables["episodes"].append(
-                    (*place, record.status, record.steps, *record.own.values(), record.spent)
-                )
+                # Tokens that a model had read before depend on what it was asked before.
+                spent = [(seat, *said[:4], *said[5:]) for seat, said in record.spent.items()]
+                own = (record.status, record.steps, *record.own.values())
+                tables["episodes"].append((*place, *own, tuple(sorted(spent))))
                 rows = record.rows("steps", columns, schema.asked)
                 tables["steps"] += [(*place, *row) for row in rows]
                 tables["answers"] += [(*place, *row) for row in record.answers]

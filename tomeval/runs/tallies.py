@@ -332,18 +332,13 @@ def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
 
     Answers, and attempts beyond the first, are of finished episodes.
     """
-    return {
-        key: Asked(
-            said.replies,
-            said.prompt or 0,
-            said.completion or 0,
-            said.cost,
-            said.answers,
-            said.unreadable,
-            said.again,
-        )
-        for key, said in _by(_replied(store)).items()
-    }
+    return {key: asked_of(said) for key, said in _by(_replied(store)).items()}
+
+
+def asked_of(said: Spent) -> Asked:
+    """Return what calls came to as what a display shows."""
+    tokens = said.prompt or 0, said.completion or 0
+    return Asked(said.replies, *tokens, said.cost, said.answers, said.unreadable, said.again)
 
 
 def unfinished(store: Store) -> dict[int, int]:

@@ -38,7 +38,7 @@ def test_probabilities_do_not_depend_on_replicas(tmp_path) -> None:
     one = dump(tmp_path / "one")
     run_experiment(made, tmp_path / "many", engine=FakeEngine())
     many = dump(tmp_path / "many")
-    assert many["revisions"] == one["revisions"]
+    assert many["meta"] == one["meta"]
     expected, found = scores(one), scores(many)
     assert found.keys() == expected.keys()
     assert len(found) >= 10

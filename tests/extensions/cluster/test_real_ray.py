@@ -117,7 +117,7 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
 
     first, second = dump(tmp_path / "one"), dump(tmp_path / "ray")
     assert first.keys() == second.keys()
-    for table in ("cells", "episodes", "revisions", "steps", "answers"):
+    for table in ("cells", "episodes", "meta", "steps", "answers"):
         assert len(first[table]) == len(second[table])
         for a, b in zip(first[table], second[table], strict=True):
             equal_but_for_rounding(a, b)

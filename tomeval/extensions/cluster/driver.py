@@ -26,7 +26,7 @@ from functools import partial
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster.player import Ended, News, Ready, Setting
+from tomeval.extensions.cluster.player import Ended, Ready, Setting
 from tomeval.extensions.cluster.replicas import (
     Cluster,
     Group,
@@ -38,7 +38,10 @@ from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
 from tomeval.runs.filling import Filler
 from tomeval.runs.folder import versions
+from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.spent import by_seat
+from tomeval.runs.tallies import asked_of
 
 logger = logging.getLogger(__name__)
 
@@ -153,35 +156,34 @@ class Driver:
                     "files everywhere"
                 )
 
-    def _count(self, post: Post, said: News) -> None:
-        for job, steps in said.steps.items():
-            if job in post.jobs:  # else it has ended
-                post.jobs[job] += steps
-                self._filler.schedules[job[0]].stepped(job[0])
-                self._filler.stepped(*job, steps)
-        for key, asked in said.asked.items():
-            self._filler.count_of(key).add(asked)
-        for job, key, outcome, call in said.settled:
-            self._filler.settled(*job, key, outcome, call)
-        for _ in range(said.again):
-            self._filler.asked_again()
+    def _count(self, number: int, record: Record) -> None:
+        """Count what an episode's models were asked, and what came of their questions."""
+        keys = self._filler.keys[number]
+        for seat, said in by_seat(record.calls).items():
+            self._filler.count_of(keys[seat]).add(asked_of(said))
+            for _ in range(said.again):
+                self._filler.asked_again()
+        last = {call[:3]: call for call in record.calls if "outcome" in call[3]}
+        for _, seat, _, call in last.values():  # the last attempt at each question
+            self._filler.settled(number, record.episode, keys[seat], call["outcome"], call)
 
     def _has_ended(self, job: Job, post: Post, said: Ended) -> None:
         """Hand an episode to the run, or a stretch."""
         filler, number = self._filler, job[0]
-        self._count(post, said.news)
-        steps, post.in_vain = post.jobs.pop(job), 0
+        post.jobs.remove(job)
+        post.in_vain = 0
         if job not in self._stretches:
             filler.over(*job)
         if said.records is None:
-            filler.too_long(*job, steps, ContextExceeded(said.too_long))
+            filler.too_long(*job, 0, ContextExceeded(said.too_long))
             filler.schedules[number].ended(*job)
             return
         if job in self._stretches:
             filler.together(number, said.records)
         else:
             (record,) = said.records
-            filler.done(number, record, steps, said.unusable)
+            self._count(number, record)
+            filler.done(number, record, 0, said.unusable)
 
     # What replicas are given
 
@@ -203,7 +205,7 @@ class Driver:
                     group.schedule.give_back(job, last=True)
                     return
                 post.alone = True
-            post.jobs[job] = 0
+            post.jobs.append(job)
             then = partial(self._has_ended, job)
             if job in self._stretches:
                 self._ask(post, then, "stretch", *job, self._stretches[job])
@@ -244,9 +246,9 @@ class Driver:
         alone, who = len(post.jobs) == 1, str(post)
         post.replica.stop()
         self._asked = {asked: one for asked, one in self._asked.items() if one[0] is not post}
-        for job, steps in reversed(post.jobs.items()):
-            self._take_back(post, job, steps, why)
-        post.place, post.group, post.opened, post.jobs = None, None, False, {}
+        for job in reversed(post.jobs):
+            self._take_back(post, job, why)
+        post.place, post.group, post.opened, post.jobs = None, None, False, []
         post.lost, post.last_error = post.lost + 1, why
         post.in_vain += 1
         if self._filler.stopping.asked:
@@ -266,12 +268,12 @@ class Driver:
                     f": {why}; everything is kept: run the same command again to continue"
                 )
 
-    def _take_back(self, post: Post, job: Job, steps: int, why: str) -> None:
+    def _take_back(self, post: Post, job: Job, why: str) -> None:
         """Let a job of a lost replica wait again, or leave it unplayed."""
         assert post.group is not None
         self._losses[job] += 1
         if job not in self._stretches:
-            self._filler.lost(*job, steps)
+            self._filler.lost(*job, 0)
         if self._losses[job] < LOSSES:
             last = self._losses[job] == LOSSES - 1
             post.group.schedule.give_back(job, last=last)

@@ -13,7 +13,6 @@ import pickle
 import platform
 import threading
 import traceback
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -24,7 +23,6 @@ from typing import Any, NamedTuple
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import USUAL, allowing
-from tomeval.core.outcomes import VALID
 from tomeval.core.plugins import use_plugin
 from tomeval.models import BACKENDS, model_name, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
@@ -36,8 +34,6 @@ from tomeval.runs.live import ModelCount
 from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
-from tomeval.runs.tallies import Asked
-from tomeval.runs.unread import FIRST
 
 Kept = Mapping[str, Mapping[str, str]]
 """Replies that an episode was given in an earlier session: by seat, then by hash of the request."""
@@ -83,19 +79,6 @@ class Ready(NamedTuple):
     versions: Mapping[str, str]
 
 
-Settled = tuple[Job, str, str, Mapping[str, Any]]
-"""What came of a question: its episode, the model, the outcome, and the call."""
-
-
-class News(NamedTuple):
-    """What happened since it was last told, in sums: by episode, by model; the first questions."""
-
-    steps: Mapping[Job, int]
-    asked: Mapping[str, Asked]
-    again: int
-    settled: Sequence[Settled] = ()
-
-
 class Ended(NamedTuple):
     """What episodes became; without records one was broken off, as a prompt was too long.
 
@@ -105,7 +88,6 @@ class Ended(NamedTuple):
     records: list[Record] | None
     unusable: str = ""
     too_long: str = ""
-    news: News = News({}, {}, 0)
 
 
 class Player:
@@ -130,13 +112,7 @@ class Player:
         self._models: dict[str, Model | LocalModel] = {}
         self._jobs: dict[Job, Future[Ended]] = {}
         self._kept: dict[Job, Kept] = {}
-        self._asked: dict[str, ModelCount] = {}
-        self._told: dict[str, Asked] = {}
-        self._lock, self._one_stretch = threading.Lock(), threading.Lock()
-        self._steps: Counter[Job] = Counter()
-        self._again = 0
-        self._settled: list[Settled] = []
-        self._unread = Counter[str]()  # by model, of the first questions; -1 once one was read
+        self._one_stretch = threading.Lock()
         self._thread = threading.Thread()  # that plays
         self._schedule = Schedule((), 0)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -173,7 +149,7 @@ class Player:
             self._loop.call_soon_threadsafe(self._schedule.add, (job,))
         if self._failure is not None:
             raise self._failure
-        return (await asyncio.wrap_future(ended))._replace(news=self._news())
+        return await asyncio.wrap_future(ended)
 
     async def stretch(self, cell: int, first: int, count: int) -> Ended:
         """Play episodes of a cell without a model."""
@@ -189,18 +165,6 @@ class Player:
             with suppress(RuntimeError):  # its loop has just ended
                 self._loop.call_soon_threadsafe(self._schedule.clear)
             self._thread.join()
-
-    def _news(self) -> News:
-        with self._lock:
-            steps, self._steps = self._steps, Counter()
-            again, self._again = self._again, 0
-            settled, self._settled = self._settled, []
-        asked = {}
-        for key, count in list(self._asked.items()):
-            now, before = count.asked, self._told.get(key, Asked())
-            if now != before:
-                asked[key], self._told[key] = now.plus(before, -1), now
-        return News(steps, asked, again, settled)
 
     @contextmanager
     def _trusting(self) -> Iterator[None]:
@@ -282,30 +246,22 @@ class Player:
         """Say nothing: the driver asked for it."""
 
     def on_step(self, number: int, episode: int) -> None:
-        """Count a step."""
-        with self._lock:
-            self._steps[number, episode] += 1
+        """Say nothing: the driver counts episodes that are over."""
 
     def over(self, number: int, episode: int) -> None:
         """Say nothing: `done` and `too_long` do."""
 
     def asked_again(self) -> None:
-        """Count a question that is asked once more."""
-        with self._lock:
-            self._again += 1
+        """Say nothing: the record says it."""
 
     def count_of(self, key: str) -> ModelCount:
-        """Return the counts of a model."""
-        return self._asked.setdefault(key, ModelCount(model_name(json.loads(key))))
+        """Return counts that nobody reads: the record has them."""
+        return ModelCount(key)
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
     ) -> None:
-        """Tell of the first questions, until one could be read."""
-        with self._lock:
-            if 0 <= self._unread[key] < FIRST:
-                self._unread[key] = -1 if outcome == VALID else self._unread[key] + 1
-                self._settled.append(((number, episode), key, outcome, call))
+        """Say nothing: the record says it."""
 
     def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
         """Tell what an episode became."""

@@ -61,8 +61,8 @@ class Post:
     ----------
     group : Group or None
         What it plays, with its models if they are open, as `opened` says.
-    jobs : mapping of Job to int
-        What it holds, with the steps that were told of each.
+    jobs : list of Job
+        What it holds.
     alone : bool
         Whether the one job that it holds is to have no other beside it.
     in_vain, lost : int
@@ -74,7 +74,7 @@ class Post:
     place: Ready | None = None
     group: Group | None = None
     opened: bool = False
-    jobs: dict[Job, int] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
     alone: bool = False
     in_vain: int = 0
     lost: int = 0
