@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import subprocess
@@ -127,3 +128,18 @@ def test_parts_are_held_beside_each_other_and_not_beside_the_whole(tmp_path) -> 
         assert refused("")
     with locked(tmp_path):
         assert refused(".1-of-2")
+
+
+def test_without_locks_a_process_of_this_host_is_kept_out(tmp_path, monkeypatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", none)
+    holder = tmp_path / "run.pid"
+    holder.write_text(f"process {os.getppid()} on {platform.node()}")
+    said = f"in this folder \\(process {os.getppid()} on"
+    with pytest.raises(TomevalError, match=said), locked(tmp_path):
+        pass
+    holder.write_text(f"process 4000000 on {platform.node()}")  # beyond what Linux gives
+    with locked(tmp_path):
+        assert holder.read_text() == f"process {os.getpid()} on {platform.node()}"

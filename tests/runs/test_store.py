@@ -19,6 +19,7 @@ from tomeval.runs import writing as store_writing
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import begin_or_resume
+from tomeval.runs.lines import encode
 from tomeval.runs.record import Record
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.shard import parse_shard
@@ -159,6 +160,16 @@ def test_replies_are_written_anew_before_they_fill_the_disk(folder, monkeypatch)
         assert store.replies == {(0, 77): {("subject", "stays"): "{}"}}
 
 
+def test_a_kept_reply_after_one_that_was_cut_off_is_not_lost(tmp_path) -> None:
+    with writing(tmp_path / "run") as store:
+        store.keep_reply(0, 0, "subject", "a", "one")
+        store._kept.append(encode({"cell": 0}, 1)[:-5])  # killed while it wrote
+    with writing(tmp_path / "run") as store:
+        store.keep_reply(0, 0, "subject", "b", "two")
+    with writing(tmp_path / "run") as store:
+        assert store.kept_replies(0, 0, "subject") == {"a": "one", "b": "two"}
+
+
 @pytest.mark.parametrize("cut", [1, 20, -1])
 def test_a_torn_last_line_is_told_and_played_again(folder, cut, caplog) -> None:
     path = folder / "episodes.jsonl"
@@ -234,8 +245,6 @@ def test_calls_that_are_not_what_was_written_are_damage(folder) -> None:
 def test_another_version_is_one_line(folder) -> None:
     path = folder / "episodes.jsonl"
     head, _, rest = path.read_bytes().partition(b"\n")
-    from tomeval.runs.lines import encode
-
     path.write_bytes(encode(json.loads(head[9:]) | {"tomeval": 9}) + rest)
     with pytest.raises(TomevalError) as error:
         tomeval.Run(folder)
@@ -287,6 +296,25 @@ def test_a_shard_of_a_longer_experiment_extends_it(tmp_path) -> None:
             run_experiment(data, tmp_path / "parts", shard=parse_shard(f"{number}/2"))
     run_experiment(longer, tmp_path / "whole")
     assert dump(tmp_path / "parts") == dump(tmp_path / "whole")
+
+
+def test_replies_of_a_shard_go_when_its_episodes_are_over(tmp_path) -> None:
+    experiment = make_experiment(SMALL)
+    (tmp_path / "run").mkdir()
+
+    def opened(part: str) -> WritableStore:
+        store = WritableStore(tmp_path / "run", get_domain("matrix"), part)
+        store.begin(experiment.identity(), "digest")
+        return store
+
+    for part, episode in ((".1-of-2", 0), (".2-of-2", 1)):
+        store = opened(part)
+        store.keep_reply(0, episode, "subject", "a", "one")
+        store.close()
+    store = opened(".1-of-2")
+    store.add(0, [Record(0, "complete", 1, {"partner": 0}, {"own_action": 1})])
+    store.close()
+    assert [path.name for path in (tmp_path / "run").glob("replies*")] == ["replies.2-of-2.jsonl"]
 
 
 @pytest.mark.parametrize("text", ["3", "0/4", "5/4", "a/b", "1/2/3", ""])
