@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tomllib
 
-import numpy as np
 import pytest
 from known import Known, question
 from support import ROOT
@@ -207,58 +206,6 @@ def answering(request):
         return [-0.1] * len(request.labels)
     last = request.prompt.messages[-1].content
     return "Final answer: " + re.findall(r"[Ww]hich action .*?, (\w+)[, ]", last)[-1]
-
-
-COST = {"IBS": (10, 7), "IPD": (2, 5)}
-"""What a wrong prediction costs against the partner of the first and of the second action."""
-
-
-def explained(n: int, first: int, costs, mean: float, ci95: float, digits: int):
-    """Return which pairs of error counts give a published mean and its interval.
-
-    `first` of `n` episodes are one and the same, the others another one: two episodes of 100 steps
-    with a number of errors each. The interval may be that of either standard deviation and of any
-    usual quantile.
-    """
-    errors = np.arange(26)
-    one, two = costs[0] * errors[:, None] / 100, costs[1] * errors[None, :] / 100
-    middle = (first * one + (n - first) * two) / n
-    half = 1.96 * np.sqrt(first * (n - first)) / n * np.abs(one - two) / np.sqrt(n)
-    rounding = 0.51 * 10**-digits
-    most = half * np.sqrt(n / (n - 1)) * 1.05
-    near = np.abs(middle - mean) <= rounding
-    return near & (half * 0.98 - rounding <= ci95) & (ci95 <= most + rounding)
-
-
-def test_two_episodes_are_found_where_there_are_two() -> None:
-    right = np.array([96.0] * 17 + [93.0] * 23)
-    belief = np.array([10 * 0.04] * 17 + [7 * 0.07] * 23)
-    for values, costs, digits in ((100 - right, (100, 100), 1), (belief, COST["IBS"], 3)):
-        half = 1.96 * values.std(ddof=1) / 40**0.5
-        numbers = (round(values.mean(), digits), round(half, digits), digits)
-        assert explained(40, 17, costs, *numbers)[4, 7]
-        assert not explained(40, 17, costs, *numbers)[4, 4]  # no spread at all
-
-
-def test_published_lm_numbers_do_not_come_from_one_episode_per_partner() -> None:
-    """Why LM cells draw: what is decided by the most probable label repeats itself exactly."""
-    cells = {}
-    for row in REPORTED:
-        if row["prompting"] == "LM" and row["game"] in COST:
-            numbers = (float(row["mean"]), float(row["ci95"]))
-            cells.setdefault((row["table"], row["game"]), {})[row["metric"]] = numbers
-    assert len(cells) == 4
-    for (_, game), found in cells.items():
-        right, half = found["tom_percent"]
-        single = joint = 0
-        for n in range(30, 101):  # the paper's numbers of episodes
-            for first in range(n + 1):
-                literal = explained(n, first, (100, 100), 100 - right, half, 1)
-                belief = explained(n, first, COST[game], *found["delta_tom_per_step"], 3)
-                single += literal.any()
-                joint += (literal & belief).any()
-        assert single > 0  # either number alone could be explained
-        assert joint == 0
 
 
 LM_TABLES = [*CURVES, *(FOLDER / f"table_{table}.toml" for table in ("1", "2", "8"))]
