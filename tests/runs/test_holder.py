@@ -34,29 +34,27 @@ def on(monkeypatch, kind: str) -> None:
 
 def test_a_process_of_this_host_is_there_while_it_holds_its_lock(tmp_path) -> None:
     with locked(tmp_path):
-        assert holder_of(tmp_path) == Holder(this_process(), True, True)
-    assert holder_of(tmp_path) == Holder("", False, True)
+        assert holder_of(tmp_path) == Holder(this_process(), True)
+    assert holder_of(tmp_path) == Holder("", False)
     name(tmp_path, f"process {GONE} on {platform.node()}")
     assert holder_of(tmp_path).there is False
     name(tmp_path, this_process())  # another process had this number before
-    assert holder_of(tmp_path) == Holder(this_process(), False, True)
+    assert holder_of(tmp_path) == Holder(this_process(), False)
 
 
 @pytest.mark.parametrize(
-    ("kind", "age", "there", "sure"),
+    ("kind", "age", "there"),
     [
-        ("nfs4", 0, True, False),
-        ("nfs4", TOUCHED + 5, False, False),
-        ("", 0, True, False),  # it is not known which file system it is
-        ("ext4", 0, False, True),  # copied from where it was held: its lock would be seen
+        ("nfs4", 0, True),
+        ("nfs4", TOUCHED + 5, False),
+        ("", 0, True),  # it is not known which file system it is
+        ("ext4", 0, False),  # copied from where it was held: its lock would be seen
     ],
 )
-def test_a_process_of_another_host_by_its_touches(
-    tmp_path, monkeypatch, kind, age, there, sure
-) -> None:
+def test_a_process_of_another_host_by_its_touches(tmp_path, monkeypatch, kind, age, there) -> None:
     on(monkeypatch, kind)
     name(tmp_path, "process 1 on elsewhere", age)
-    assert holder_of(tmp_path) == Holder("process 1 on elsewhere", there, sure)
+    assert holder_of(tmp_path) == Holder("process 1 on elsewhere", there)
 
 
 def test_a_lock_that_is_seen_to_be_held_is_proof(tmp_path, monkeypatch) -> None:
@@ -69,7 +67,7 @@ def test_a_lock_that_is_seen_to_be_held_is_proof(tmp_path, monkeypatch) -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as other:
         other.stdout.readline()
-        assert holder_of(tmp_path) == Holder("process 1 on elsewhere", True, True)
+        assert holder_of(tmp_path) == Holder("process 1 on elsewhere", True)
         other.communicate(b"\n")
     assert holder_of(tmp_path).there is False
 

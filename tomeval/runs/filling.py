@@ -242,20 +242,15 @@ class Filler:
         """Note that an episode is over, or broken off."""
         self.live.remaining.ended(number, episode)
 
-    def lost(self, number: int, episode: int, under_way: int) -> None:
-        """Note that an episode will begin anew; `under_way` of its steps were counted."""
-        self.under_way -= under_way
+    def lost(self, number: int, episode: int) -> None:
+        """Note that an episode will begin anew, of which no step was counted."""
         self.live.remaining.returned(number, episode)
         self._tell_steps()
 
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
-        self.stepped(number, episode, 1)
-
-    def stepped(self, number: int, episode: int, count: int) -> None:
-        """Count so many steps of a language model."""
-        self.under_way += count
-        self.live.remaining.stepped(number, episode, count)
+        self.under_way += 1
+        self.live.remaining.stepped(number, episode)
         self._tell_steps()
 
     def asked_again(self) -> None:

@@ -48,13 +48,10 @@ class Holder(NamedTuple):
         As the folder has it, such as ``process 12 on node3``; empty: it names none.
     there : bool or None
         Whether it is there; None: that cannot be said.
-    sure : bool
-        Whether that is certain, as of processes of this host, rather than told by touches of files.
     """
 
     who: str
     there: bool | None
-    sure: bool
 
 
 def of_part(name: str, part: str) -> str:
@@ -180,21 +177,21 @@ def holder_of(folder: Path, part: str = "") -> Holder:
     try:
         who = holder.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Holder("", False, True)
+        return Holder("", False)
     except (OSError, ValueError):
-        return Holder("", None, False)
+        return Holder("", None)
     process = re.fullmatch(r"process (\d+) on (.*)", who)
     if process is None:
-        return Holder(who, None, False)
+        return Holder(who, None)
     locked = _locked(folder / of_part(LOCK, part))
     if process[2] == platform.node():
-        return Holder(who, _exists(int(process[1])) and locked is not False, True)
+        return Holder(who, _exists(int(process[1])) and locked is not False)
     if locked:
-        return Holder(who, True, True)
+        return Holder(who, True)
     kind = filesystem(folder)
     if kind and not shared_by_hosts(kind) and locked is False:
-        return Holder(who, False, True)  # the folder was copied from where it was held
-    return Holder(who, _age(holder) < TOUCHED, False)
+        return Holder(who, False)  # the folder was copied from where it was held
+    return Holder(who, _age(holder) < TOUCHED)
 
 
 def _age(holder: Path) -> float:

@@ -20,11 +20,6 @@ def signed(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**bare, _KEY: f"{zlib.crc32(json.dumps(bare, sort_keys=True).encode()):08x}"}
 
 
-def holds(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object read from a JSON file is what was written; it has a checksum."""
-    return bool(data.get(_KEY) == signed(data)[_KEY])
-
-
 def read_signed(path: Path) -> Any:
     """Return what a JSON file holds; None if it cannot be read or is not what was written."""
     try:
@@ -32,4 +27,5 @@ def read_signed(path: Path) -> Any:
     except (TomevalError, ValueError, RecursionError):
         return None
     parts = data if isinstance(data, list) else [data]
-    return data if all(isinstance(part, dict) and holds(part) for part in parts) else None
+    sound = (isinstance(part, dict) and part.get(_KEY) == signed(part)[_KEY] for part in parts)
+    return data if all(sound) else None

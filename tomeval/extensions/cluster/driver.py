@@ -273,7 +273,7 @@ class Driver:
         assert post.group is not None
         self._losses[job] += 1
         if job not in self._stretches:
-            self._filler.lost(*job, 0)
+            self._filler.lost(*job)
         if self._losses[job] < LOSSES:
             last = self._losses[job] == LOSSES - 1
             post.group.schedule.give_back(job, last=last)

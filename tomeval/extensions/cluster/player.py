@@ -24,10 +24,10 @@ from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import USUAL, allowing
 from tomeval.core.plugins import use_plugin
-from tomeval.models import BACKENDS, model_name, open_model
+from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.runs.domain import Cell, Domain, get_domain
-from tomeval.runs.engine import play_with_models, spec_key
+from tomeval.runs.engine import Watch, play_with_models, spec_key
 from tomeval.runs.engines import play_stretch
 from tomeval.runs.folder import versions
 from tomeval.runs.live import ModelCount
@@ -75,7 +75,6 @@ class Ready(NamedTuple):
     """Where a replica has started, with the libraries that decide numbers."""
 
     host: str
-    device: str
     versions: Mapping[str, str]
 
 
@@ -90,12 +89,12 @@ class Ended(NamedTuple):
     too_long: str = ""
 
 
-class Player:
+class Player(Watch):
     """Plays in a thread of its own, while its methods wait for what comes of it.
 
     What goes wrong is raised as a `TomevalError`, if it is an error of the input, or as a
     `RuntimeError` whose text is the traceback: either can be sent. It is the keeper of replies and
-    the watch of `engine.play_with_models`.
+    the watch of `engine.play_with_models`; what was asked, the records say.
 
     Parameters
     ----------
@@ -128,7 +127,7 @@ class Player:
                 use_plugin(plugin)
             self.domain: Domain = get_domain(self._setting.domain)
             self._cells = pickle.loads(self._setting.cells)
-            return Ready(platform.node(), _device(self._cells), versions())
+            return Ready(platform.node(), versions())
 
     async def open(self, models: Sequence[str]) -> dict[str, str]:
         """Open models, by `spec_key`, in place of others; return their revisions."""
@@ -242,26 +241,9 @@ class Player:
         self._loop = asyncio.get_running_loop()
         self._opened.set_result({key: model.revision for key, model in models.items()})
 
-    def begun(self, number: int, episode: int) -> None:
-        """Say nothing: the driver asked for it."""
-
-    def on_step(self, number: int, episode: int) -> None:
-        """Say nothing: the driver counts episodes that are over."""
-
-    def over(self, number: int, episode: int) -> None:
-        """Say nothing: `done` and `too_long` do."""
-
-    def asked_again(self) -> None:
-        """Say nothing: the record says it."""
-
     def count_of(self, key: str) -> ModelCount:
         """Return counts that nobody reads: the record has them."""
         return ModelCount(key)
-
-    def settled(
-        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
-    ) -> None:
-        """Say nothing: the record says it."""
 
     def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
         """Tell what an episode became."""
@@ -281,18 +263,3 @@ def sendable(error: Exception) -> Exception:
     if isinstance(error, TomevalError):
         return TomevalError(str(error))
     return RuntimeError("".join(traceback.format_exception(error)).strip())
-
-
-def _device(cells: Sequence[Cell]) -> str:
-    """Return what models run on; ``cpu`` if no cell has one that runs in this process."""
-    specs: list[Any] = [spec for cell in cells for spec in cell.models.values()]
-    backends = (BACKENDS[model_name(spec).partition(":")[0]] for spec in specs)
-    if not any("torch" in backend.libraries for backend in backends):
-        return "cpu"
-    import torch
-
-    if not torch.cuda.is_available():
-        return "cpu"
-    count = torch.cuda.device_count()
-    name = f"cuda ({torch.cuda.get_device_name(0)})"
-    return name if count == 1 else f"{count} x {name}"
