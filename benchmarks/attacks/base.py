@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tomeval.runs.store import NothingPlayed, Store
+from tomeval.runs.index import NothingPlayed
+from tomeval.runs.store import Store
 
 HEADINGS = ("case", "tried", "survived", "lost", "told after, s", "note")
 

@@ -39,19 +39,17 @@ def status(
     with Run(folder, where or ()) as opened:
         rows = opened.status()
         if form not in DATA:
-            rows = [of_wanted(row) for row in rows]
+            rows = [_of_wanted(row) for row in rows]
         show_table(rows, form, keep=("cell", "complete"))
         if form == "text" and not where:  # the closing lines are of the whole run
             show("\n".join(["", *closing(opened).lines]))
 
 
-def of_wanted(row: dict[str, Any]) -> dict[str, Any]:
+def _of_wanted(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of a status with the complete episodes as ``n of N``."""
     shown = {name: value for name, value in row.items() if name != "wanted"}
-    if row["complete"] is not None:
-        of = f" of {row['wanted']:,}" if row["wanted"] else ""
-        shown["complete"] = f"{row['complete']:,}{of}"
-    return shown
+    of = f" of {row['wanted']:,}" if row["wanted"] else ""
+    return shown | {"complete": f"{row['complete']:,}{of}"}
 
 
 def transcript(

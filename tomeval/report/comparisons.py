@@ -143,12 +143,6 @@ def _shares_read(found: Decomposition, row: Row, label: Row) -> Row:
     return shown
 
 
-_FIXED = (
-    "this plans a fixed number of episodes, but the pilot stopped by a condition: for such a run "
-    "use tomeval plan --until CONDITION --pilot RUN"
-)
-
-
 def _power(runs: Sequence[Run], options: Row) -> Table:
     from tomeval.comparing.power import POWER, episodes_needed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
@@ -67,7 +66,7 @@ def closing(run: Run) -> Closing:
             lines += _to_do(store, empty)
     if partly:
         lines += ["warning: stopped before the end:", *_named(run, partly, counts, stops)]
-    unread = [cell for cell in _unread(store) if cell not in empty]
+    unread = [cell for cell in tallies.unread_cells(store) if cell not in empty]
     if unread:
         lines += [
             "warning: no answer could be read, so the results say nothing about the player:",
@@ -114,22 +113,6 @@ def _to_do(store: Store, cells: Sequence[int]) -> Iterator[str]:
     first = min(ends, default=None)
     if first and (reply := last_unread(store, *first)):
         yield wrapped(f"-> {advice(reply)}", 2)
-
-
-def _unread(store: Store) -> list[int]:
-    """Return the cells with a seat none of whose answers could be read."""
-    unread = []
-    for cell, count in tallies.invalid_answers(store).items():
-        seats = []
-        if any(count.values()):  # one readable answer is enough
-            seats = tallies.seats_without_valid_answer(store, cell)
-        each = [tallies.answers(store, [cell], partial(_of_seat, seat))[cell] for seat in seats]
-        unread += [cell] if any(0 < said.asked == said.invalid for said in each) else []
-    return unread
-
-
-def _of_seat(mine: str, seat: str, question: str) -> bool:
-    return seat == mine
 
 
 def _named(

@@ -28,8 +28,9 @@ from tomeval.core.extensions import part
 from tomeval.core.files import check_outside, write_text
 from tomeval.core.resources import shipped_experiments
 from tomeval.runs.holder import HOLDER, LOCK, has_locks, holder_of, named, of_part
+from tomeval.runs.index import EXPERIMENT
 from tomeval.runs.signed import read_signed, signed
-from tomeval.runs.store import EXPERIMENT, identity_sha256
+from tomeval.runs.store import identity_sha256
 from tomeval.runs.writing import WritableStore
 
 logger = logging.getLogger(__name__)

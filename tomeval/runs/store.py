@@ -18,74 +18,33 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
-import weakref
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json
-
-from tomeval.core import files
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, UNFINISHED, VALID
+from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
 from tomeval.runs.calls import read_calls
 from tomeval.runs.domain import Domain, get_domain
-from tomeval.runs.lines import Line, body_of, read_lines
+from tomeval.runs.index import EXPERIMENT, NOT_OVER, RESTORE, Damaged, Index, NothingPlayed, Place
+from tomeval.runs.lines import read_lines
 from tomeval.runs.record import Record
 from tomeval.runs.signed import read_signed
 from tomeval.runs.spent import Spent, total
 
 logger = logging.getLogger(__name__)
 
-EXPERIMENT = files.EXPERIMENT
-FORMAT = 8
-"""The version of the files."""
-
-RESTORE = "restore the folder from a copy, or play the experiment into another one"
 _BEGUN = ("run*.lock", "episodes*.jsonl")
 """What a run writes before its experiment's file, or at the same moment."""
-
-NOT_OVER = (FAILED, UNFINISHED)
-"""The statuses of episodes that a later line may replace."""
 
 KEPT = 200_000
 """Steps of a cell whose records are kept until another cell is read."""
 
-_EPISODE = re.compile(rb'\{"cell":(\d+),"episode":(\d+),"status":"(\w+)","steps":(\d+)[,}]')
 REPLY = re.compile(rb'\{"cell":(\d+),"episode":(\d+),')
 """How a kept reply begins."""
-
-Table = tuple[list[str], Iterator[tuple[Any, ...]]]
-"""Names of columns, and rows."""
-
-
-class Damaged(TomevalError):
-    """Something in a run folder is not what was written."""
-
-
-class NothingPlayed(TomevalError):
-    """A folder's run was stopped before it had begun."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder}: nothing was played yet, as the run was stopped at its start; run the same "
-            "experiment again"
-        )
-
-
-class Place(NamedTuple):
-    """Where the line of an episode is, and what an index must know of it."""
-
-    file: int
-    offset: int
-    size: int
-    status: str
-    steps: int
 
 
 class Summary(NamedTuple):
@@ -108,7 +67,7 @@ def identity_sha256(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-class Store:
+class Store(Index):
     """What a run folder holds, open for reading: as it was at the first look.
 
     Parameters
@@ -134,9 +93,9 @@ class Store:
     changing = False
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.path = folder, folder / EXPERIMENT
+        self.path = folder / EXPERIMENT
         experiment = read_signed(self.path)
-        self._begin(experiment if isinstance(experiment, dict) else {})
+        self._open_files(folder, experiment)
         if not self._seeds:
             self._refuse_lost()
             if self.path.exists() or any(
@@ -152,135 +111,11 @@ class Store:
             )
         self.domain: Domain = get_domain(str(experiment.get("domain")), str(self.path))
 
-    def _refuse_lost(self, part: str = "") -> None:
-        """Raise if a file is empty or gone that a session has begun."""
-        if (self.folder / f"sessions{part}.json").exists():
-            raise Damaged(
-                f"{self.folder / f'episodes{part}.jsonl'}: damaged, as it is empty although "
-                f"sessions{part}.json lists a run; {RESTORE}"
-            )
-
-    def _begin(self, experiment: Mapping[str, Any]) -> None:
-        """Read what there is of an experiment; empty: of whichever the files say that it is."""
-        self._experiment = experiment
-        self._files: list[Path] = []
-        self._seeds: dict[int, int] = {}
-        self._open: dict[int, int] = {}
-        weakref.finalize(self, _close, self._open)
-        self._index: dict[int, dict[int, Place]] = {}
+    def _open_files(self, folder: Path, experiment: Any) -> None:
+        Index.__init__(self, folder, experiment if isinstance(experiment, dict) else {})
         self._summaries: dict[int, Summary] = {}
         self._recent: tuple[int, list[Record]] | None = None
         self._held: dict[str, frozenset[int]] = {}
-        self._notes: list[dict[str, Any]] = []
-        self._wrong: dict[Path, list[Line]] = {}
-        try:
-            for path in filter(Path.is_file, sorted(self.folder.glob("episodes*.jsonl"))):
-                self._read_file(path)
-        except TomevalError:
-            Store.close(self)
-            raise
-        for path, lines in self._wrong.items():
-            numbers = ", ".join(str(line.number) for line in lines[:5])
-            logger.warning(
-                "%s: %s not what was written: line %s%s; what stood there counts as not played: "
-                "run the same experiment into the folder again to play it",
-                *(path, "is" if len(lines) == 1 else "are", numbers, ", ..." * (len(lines) > 5)),
-            )
-
-    # Files
-
-    def _read_file(self, path: Path) -> None:
-        number = len(self._files)
-        self._files.append(path)
-        for line in read_lines(path):
-            if line.torn:
-                if line.number > 1:
-                    self._torn(path, line)
-            elif line.number == 1:
-                self._seeds[number] = self._read_head(path, line)
-            elif line.body is None:
-                self._wrong.setdefault(path, []).append(line)
-            elif (head := _EPISODE.match(line.body)) is None:
-                self._notes.append(self._decode(path, line.body))
-            else:
-                place = Place(number, line.offset, line.size, head[3].decode(), int(head[4]))
-                self._enter(int(head[1]), int(head[2]), place)
-
-    def _torn(self, path: Path, line: Line) -> None:
-        """Pass over a line without an end: it is being written, or its writer was killed."""
-
-    def _read_head(self, path: Path, line: Line) -> int:
-        """Check the head of a file; return what its other lines' checksums begin with."""
-        if line.body is None:
-            raise Damaged(f"{path}: damaged, its first line is not what was written; {RESTORE}")
-        head = self._decode(path, line.body)
-        if (version := head.get("tomeval")) != FORMAT:
-            older = "an earlier" if isinstance(version, int) and version < FORMAT else "another"
-            raise TomevalError(
-                f"{path}: written by {older} version of tomeval (format {version}, this one has "
-                f"{FORMAT}); read it with that version, or play the experiment into another folder"
-            )
-        known = self._experiment.get("sha256", head["experiment"])
-        if head["experiment"] != known:
-            names = [f"{said.get('name')!r}" for said in (head, self._experiment)]
-            raise TomevalError(
-                f"{path}: is of the experiment {names[0]}, but {EXPERIMENT} of "
-                f"{'another one with this name' if names[0] == names[1] else names[1]}; one of the "
-                "two is not of this folder: put back the right one"
-            )
-        about = {"name": head.get("name"), "domain": head.get("domain"), "sha256": known}
-        self._experiment = about | dict(self._experiment)
-        return zlib.crc32(line.body)
-
-    def _decode(self, path: Path, body: bytes) -> dict[str, Any]:
-        try:
-            data = _parse(body)
-        except (ValueError, RecursionError) as error:
-            raise Damaged(f"{path}: damaged, not readable ({error}); {RESTORE}") from None
-        assert isinstance(data, dict), "the form of a line"
-        return data
-
-    def _enter(self, cell: int, episode: int, place: Place) -> None:
-        """Enter where an episode is; what was over before must be the same."""
-        mine = self._index.setdefault(cell, {})
-        before = mine.get(episode)
-        if before is not None and before.status not in NOT_OVER:
-            if place.status in NOT_OVER:
-                return
-            one, other = (_content(self._data(p)) for p in (before, place))
-            if one != other:
-                where = " and ".join(self._files[p.file].name for p in (before, place))
-                raise Damaged(
-                    f"{self.folder}: episode {episode} of cell {cell} stands there twice, and "
-                    f"differs (in {where}); leave one of the two out"
-                )
-            return
-        mine[episode] = place
-
-    def _data(self, place: Place) -> dict[str, Any]:
-        """Return what the line of an episode holds."""
-        path, line = self._files[place.file], self._line(place)
-        if (body := body_of(line, self._seeds[place.file])) is None:
-            raise Damaged(f"{path}: has changed while it was read; {RESTORE}")
-        return self._decode(path, body)
-
-    def _line(self, place: Place) -> bytes:
-        """Return the line of an episode as it stands there now."""
-        try:
-            if place.file not in self._open:
-                self._open[place.file] = os.open(self._files[place.file], os.O_RDONLY)
-            return os.pread(self._open[place.file], place.size, place.offset)
-        except OSError as error:
-            path = self._files[place.file]
-            raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-    def close(self) -> None:
-        """Close its files."""
-        _close(self._open)
-
-    def damaged(self, why: object) -> Damaged:
-        """Return the error for a store whose content cannot be trusted."""
-        return Damaged(f"{self.folder}: damaged, not readable as a tomeval run ({why}); {RESTORE}")
 
     # The experiment
 
@@ -527,22 +362,4 @@ class Store:
         return {request: reply for (whose, request), reply in mine.items() if whose == seat}
 
 
-def _parse(body: bytes) -> Any:
-    """Return the JSON of a line; pydantic's parser takes a quarter of the time of Python's."""
-    try:
-        return from_json(body)
-    except ValueError:  # half a pair of surrogates, or nested deeply
-        return json.loads(body)
-
-
 _FINE = (VALID, NOT_ASKED)
-
-
-def _close(files: dict[int, int]) -> None:
-    while files:
-        os.close(files.popitem()[1])
-
-
-def _content(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an episode without what its record says of the machine."""
-    return {name: value for name, value in data.items() if name not in ("calls", "spent")}

@@ -55,12 +55,6 @@ def steps(store: Store) -> dict[tuple[int, str], int]:
     return counts
 
 
-def seats(store: Store) -> dict[int, int]:
-    """Return how many seats of each cell have model calls."""
-    seats_of = {cell: {seat for seat, _ in spent} for cell, spent in _spent(store).items()}
-    return {cell: len(seats) for cell, seats in seats_of.items() if seats}
-
-
 Kinds = Counter[tuple[str, str, str, int]]
 """How often there was a question, by seat, question, outcome and attempts (0: not known, 2: more).
 """
@@ -71,11 +65,20 @@ def _asked(store: Store, cell: int) -> Kinds:
     return sum(store.summary(cell).asked.values(), Counter())
 
 
-def seats_without_valid_answer(store: Store, cell: int) -> list[str]:
-    """Return the seats of a cell that were asked and none of whose answers could be read."""
-    asked = _asked(store, cell)
-    valid = {seat for seat, _, outcome, _ in asked if outcome == VALID}
-    return [seat for seat in dict.fromkeys(key[0] for key in asked) if seat not in valid]
+def unread_cells(store: Store) -> list[int]:
+    """Return the cells with a seat none of whose answers could be read."""
+    cells = []
+    for cell in store.played_cells():
+        answered, read = set(), set()
+        for seat, _, outcome, _ in _asked(store, cell):
+            answered |= {seat} if _is_answer(outcome) else set()
+            read |= {seat} if outcome == VALID else set()
+        cells += [cell] if answered - read else []
+    return cells
+
+
+def _is_answer(outcome: str) -> bool:
+    return outcome == VALID or (outcome in INVALID_REASONS and outcome != BACKEND_ERROR)
 
 
 def invalid_answers(store: Store, own: bool = False) -> dict[int, dict[str, int]]:
@@ -221,8 +224,7 @@ def answers(store: Store, cells: Sequence[int], among: Among = _all) -> dict[int
     for cell in cells:
         bad = again = asked = recorded = 0
         for (seat, question, outcome, attempts), count in _asked(store, cell).items():
-            answered = outcome == VALID or outcome in INVALID_REASONS
-            if answered and outcome != BACKEND_ERROR and among(seat, question):
+            if _is_answer(outcome) and among(seat, question):
                 asked += count
                 bad += count * (outcome != VALID)
                 again += count * (attempts > 1)

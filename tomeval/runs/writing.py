@@ -12,10 +12,11 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.runs.calls import pack_calls
 from tomeval.runs.domain import Domain
+from tomeval.runs.index import FORMAT, NOT_OVER, Place
 from tomeval.runs.lines import Appended, Line, encode, end_of_lines, read_lines
 from tomeval.runs.record import Record
 from tomeval.runs.signed import read_signed
-from tomeval.runs.store import FORMAT, NOT_OVER, REPLY, Place, Store
+from tomeval.runs.store import REPLY, Store
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class WritableStore(Store):
         self.path = folder / f"episodes{part}.jsonl"
         self._torn_at: int | None = None
         experiment = read_signed(folder / "experiment.json")
-        self._begin(experiment if isinstance(experiment, dict) else {})
+        self._open_files(folder, experiment)
         said = self._experiment.get("domain", domain.name)
         if said != domain.name:
             raise TomevalError(
@@ -90,7 +91,7 @@ class WritableStore(Store):
             draft.write_bytes(b"".join([*kept, data[start:]]))
         logger.warning("%s: these lines are kept as %s", self.path, aside.path.name)
         super().close()
-        self._begin(self._experiment)
+        self._open_files(self.folder, self._experiment)
 
     def close(self) -> None:
         """Close its files; what was kept for unfinished episodes goes if there are none."""

@@ -177,11 +177,6 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def calls_by_step(store: Store, cell: int, episode: int) -> list[int]:
-    """Return the steps of a game in which a model was called."""
-    return sorted({step for step, *_ in store.calls(cell, episode)})
-
-
 def statuses(store: Store, cells: Sequence[int]) -> dict[str, int]:
     """Return how many games have each status."""
     return dict(Counter(status for cell in cells for status in store.statuses(cell).values()))

@@ -10,7 +10,6 @@ from tomeval.domains.arena.game import ArenaGame, Event, Probe
 from tomeval.domains.arena.played import COUNTED, actions_of, first_state, frozen, replayed
 from tomeval.domains.arena.results import ArenaRunCell, struck_seats
 from tomeval.domains.arena.solver import Bound
-from tomeval.domains.arena.storing import calls_by_step
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
@@ -222,7 +221,7 @@ def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
         role = f", {told.roles[seat]}" if len(set(told.roles)) > 1 else ""
         measured = ", measured" if seat == told.measured else ""
         yield Line(0, f"{name}: {told.players[seat]}{role}{measured}")
-    called = set(calls_by_step(run.store, cell.number, episode))
+    called = {step for step, *_ in run.store.calls(cell.number, episode)}
     events: dict[int, list[Happened]] = {}
     for one in told.happened:
         events.setdefault(one.step, []).append(one)

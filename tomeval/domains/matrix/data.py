@@ -8,23 +8,20 @@ from typing import Any
 from tomeval.core.once import once_each
 from tomeval.domains.matrix.partners import table_change
 from tomeval.domains.matrix.scene import FRAME, PERSONAS
-from tomeval.domains.matrix.storing import read_horizons
 from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.store import Store
 from tomeval.strategies.options import SHARED, split_wording
 
-_ORDER = "tom_order"  # what subjects and partners of an order are called
-
 
 @once_each
 def has_changes(store: Store) -> bool:
     """Tell whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
-        (step := table_change(table)) is not None and step <= horizon
-        for horizon, tables in read_horizons(store)
-        for table in tables
+        (step := table_change(table)) is not None and step <= told["horizon"]
+        for _, told in store.cells()
+        for table in told["partners"]["tables"]
     )
 
 

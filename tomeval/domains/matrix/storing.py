@@ -335,17 +335,6 @@ def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[in
     return by_step
 
 
-def read_horizons(store: Store) -> list[tuple[int, list[dict[str, Any]]]]:
-    """Return the horizons of a run's cells with their partners' tables."""
-    return [(told["horizon"], told["partners"]["tables"]) for _, told in store.cells()]
-
-
-def answers_of(store: Store, cell: int, episode: int) -> list[tuple[int, int | None, int, int]]:
-    """Return what was chosen and predicted in each step, and how often each was asked."""
-    names = ("own_action", "predicted_action", "act_attempts", "predict_attempts")
-    return list(store.read("steps", names, cell, episode))
-
-
 _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
 """Kinds of subjects whose probabilities say how they draw, and state nothing."""
 

@@ -23,12 +23,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster.player import Ended, Ready, Setting
 from tomeval.extensions.cluster.replicas import (
-    Cluster,
     Group,
     Lost,
     Post,
@@ -42,6 +41,9 @@ from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.spent import by_seat
 from tomeval.runs.tallies import asked_of
+
+if TYPE_CHECKING:
+    from tomeval.extensions.cluster.ray_cluster import RayCluster
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +60,9 @@ TURN = 1.0
 class Driver:
     """Asks replicas for all that is to be played, and hands the run what comes of it."""
 
-    def __init__(self, cluster: Cluster, replicas: int, setting: Setting, filler: Filler) -> None:
+    def __init__(
+        self, cluster: RayCluster, replicas: int, setting: Setting, filler: Filler
+    ) -> None:
         self._cluster, self._setting, self._filler = cluster, setting, filler
         self._replicas, self._slots = replicas, setting.concurrency + AHEAD
         self._stretches = {(cell, first): count for cell, first, count in filler.stretches()}

@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tomeval.core.credentials import confirmed_code, confirmed_hosts
 from tomeval.core.errors import TomevalError
@@ -13,10 +14,12 @@ from tomeval.core.files import allowed
 from tomeval.core.plugins import loaded_plugins
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.player import Setting
-from tomeval.extensions.cluster.replicas import Cluster
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler
 from tomeval.runs.stopping import IN_FLIGHT
+
+if TYPE_CHECKING:
+    from tomeval.extensions.cluster.ray_cluster import RayCluster
 
 
 def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) -> Replicated:
@@ -47,12 +50,12 @@ class Replicated:
 
     Parameters
     ----------
-    cluster : Cluster
+    cluster : RayCluster
     count : int
         How many replicas play at a time.
     """
 
-    def __init__(self, cluster: Cluster, count: int) -> None:
+    def __init__(self, cluster: RayCluster, count: int) -> None:
         if count < 1:
             raise TomevalError(f"--replicas must be at least 1, is {count}")
         self._cluster, self._count = cluster, count

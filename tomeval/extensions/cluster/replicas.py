@@ -5,44 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from tomeval.core.text import excerpt
-from tomeval.extensions.cluster.player import Ready, Setting
+from tomeval.extensions.cluster.player import Ready
 from tomeval.runs.schedule import Job, Schedule
+
+if TYPE_CHECKING:
+    from tomeval.extensions.cluster.ray_cluster import RayReplica
 
 
 class Lost(Exception):
     """A replica is gone, with what it was playing; the text says why, as far as is known."""
-
-
-class Replica(Protocol):
-    """A `Player` somewhere."""
-
-    def ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the player; return what stands for the answer, see `Cluster`."""
-
-    def stop(self) -> None:
-        """End it at once."""
-
-
-class Cluster(Protocol):
-    """Starts replicas somewhere; it knows nothing of episodes or models."""
-
-    def check(self) -> None:
-        """Raise a one-line `TomevalError` if it has no room for the replicas."""
-
-    def start(self, number: int, setting: Setting) -> Replica:
-        """Start a replica, or another in the place of a lost one; it need not be up on return."""
-
-    def wait(self, asked: Sequence[Any], seconds: float) -> Sequence[Any]:
-        """Return what has been answered, or is lost; after so many seconds perhaps nothing."""
-
-    def result(self, asked: Any) -> Any:
-        """Return an answer; raise what the player raised, or `Lost`."""
-
-    def close(self) -> None:
-        """End all replicas."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +44,7 @@ class Post:
     """
 
     number: int
-    replica: Replica
+    replica: RayReplica
     place: Ready | None = None
     group: Group | None = None
     opened: bool = False

@@ -22,10 +22,10 @@ from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
 from tomeval.report import exchange
 from tomeval.runs.folder import read_json
+from tomeval.runs.index import EXPERIMENT
 from tomeval.runs.live import LONGEST, Live
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
-from tomeval.runs.store import EXPERIMENT
 
 PROJECT = "tomeval"
 """Where runs are logged, unless WANDB_PROJECT or MLFLOW_EXPERIMENT_NAME says otherwise."""

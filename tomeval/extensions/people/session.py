@@ -17,7 +17,7 @@ from tomeval.core.text import ascii_signs
 from tomeval.domains.matrix.experiment import MatrixCell
 from tomeval.domains.matrix.play import play_episode_async
 from tomeval.domains.matrix.steps import Record
-from tomeval.domains.matrix.storing import answers_of, as_records
+from tomeval.domains.matrix.storing import as_records
 from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person
 from tomeval.runs.domain import get_domain
@@ -109,7 +109,8 @@ class _Match:
         self, cell: MatrixCell, episode: int, console: Console, store: WritableStore
     ) -> None:
         self.cell, self.episode, self.console, self.store = cell, episode, console, store
-        self.given = answers_of(store, 0, episode)
+        names = ("own_action", "predicted_action", "act_attempts", "predict_attempts")
+        self.given = list(store.read("steps", names, 0, episode))
         self.record = Record(episode, int(cell.setup.draw_partners(episode, 1)[0]))
         self.shown = -1  # how many rounds were told
 
