@@ -25,6 +25,7 @@ from tomeval.domains.matrix.storing import SCHEMA, as_records
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.lines import encode, read_lines
 from tomeval.runs.store import Store
+from tomeval.runs.writing import WritableStore
 from tomeval.strategies.recording import times_asked
 
 ROOT = Path(__file__).parent.parent
@@ -114,6 +115,18 @@ def edit(folder: Path, change: Callable[[dict], dict | None], name="episodes.jso
         changed = change(held) if "cell" in held else held  # else a note
         data += b"" if changed is None else encode(changed, seed)
     path.write_bytes(data)
+
+
+def break_off_writes(monkeypatch) -> None:
+    """Have every third write of a store be broken off, as by Ctrl-C."""
+    add, count = WritableStore.add, itertools.count(1)
+
+    def sometimes(self, *given):
+        if next(count) % 3 == 0:
+            raise KeyboardInterrupt
+        add(self, *given)
+
+    monkeypatch.setattr(WritableStore, "add", sometimes)
 
 
 def with_step(line: dict, step: int, **values) -> dict:

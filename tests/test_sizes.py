@@ -11,7 +11,6 @@ from tomeval.comparing.comparison import compare
 from tomeval.comparing.pairing import pair
 from tomeval.comparing.sides import read_sides
 from tomeval.domains.matrix import optima, responses
-from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 
 GRID = {
@@ -62,15 +61,6 @@ def test_shared_tables_cannot_be_written_to() -> None:
     ):
         with pytest.raises(ValueError, match="read-only"):
             shared[0] = 1
-
-
-def test_titles_look_at_each_cell_a_few_times(folder) -> None:
-    with Run(folder) as run:
-        facts = RunCell.facts.fget
-        with mock.patch.object(RunCell, "facts", property(mock.Mock(side_effect=facts))) as looked:
-            titles = [cell.title for cell in run.cells]
-    assert looked.fget.call_count <= 3 * len(titles)
-    assert titles[:3] == [f"random, seed {seed}" for seed in (1, 2, 3)]
 
 
 def test_pairs_are_looked_up_by_task(folder) -> None:

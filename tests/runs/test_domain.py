@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from support import dump
+from support import break_off_writes, dump
 from toy_domain import TOY
 
 from tomeval.core.errors import TomevalError
@@ -13,7 +13,6 @@ from tomeval.runs.domain import Cell, register_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.outside import LOADED
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.writing import WritableStore
 
 TOYS = {"domain": "toy", "episodes": 5, "seed": [1, 2]}
 DECRYPTO = {"domain": "decrypto", "players": {"chance": {"kind": "random"}}, "episodes": 1}
@@ -87,16 +86,7 @@ def test_a_script_that_a_domain_brings_loads_the_domain(monkeypatch):
 def test_rows_do_not_depend_on_workers_or_interruption(tmp_path, monkeypatch):
     run_experiment(make_experiment(TOYS), tmp_path / "whole")
     run_experiment(make_experiment(TOYS), tmp_path / "workers", workers=3)
-    add, count = WritableStore.add, 0
-
-    def sometimes(self, *given):
-        nonlocal count
-        count += 1
-        if count % 3 == 0:
-            raise KeyboardInterrupt
-        add(self, *given)
-
-    monkeypatch.setattr(WritableStore, "add", sometimes)
+    break_off_writes(monkeypatch)
     for episodes in (2, 5):
         for _ in range(30):
             try:

@@ -7,7 +7,7 @@ import re
 import pytest
 from asking import query
 from decrypto_support import Logged, everything, experiment, said
-from support import dump
+from support import break_off_writes, dump
 
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
@@ -23,7 +23,6 @@ from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.writing import WritableStore
 
 PROBES = {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True}
 MIXED = {
@@ -56,16 +55,7 @@ def test_rows_do_not_depend_on_concurrency_or_interruption(tmp_path, monkeypatch
     assert run_experiment(whole, tmp_path / "b", concurrency=50) == 24
     assert dump(tmp_path / "a") == dump(tmp_path / "b")
     # Broken off again and again, then grown from one game to two.
-    add, count = WritableStore.add, 0
-
-    def sometimes(self, *given):
-        nonlocal count
-        count += 1
-        if count % 3 == 0:
-            raise KeyboardInterrupt
-        add(self, *given)
-
-    monkeypatch.setattr(WritableStore, "add", sometimes)
+    break_off_writes(monkeypatch)
     for games in (1, 2):
         for _ in range(100):
             try:
