@@ -5,6 +5,7 @@ Heavy imports wait until a command needs them.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 
@@ -19,6 +20,7 @@ def main() -> None:
     """Run the command line; a stop at any moment, while modules load too, is one line."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as scripts start what ends in "&"
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.set_threshold(100_000, 50, 50)  # records are many objects, none of them in a circle
     try:
         from tomeval.cli.app import main as command
 
