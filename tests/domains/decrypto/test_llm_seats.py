@@ -337,7 +337,10 @@ def test_oracle_max_also_asks_for_the_best_hints() -> None:
     played = play(table(found, every=options, rules=Rules(turns=1)))
     draft, final = found["encoder"].texts()
     assert "You know for certain" not in draft
-    assert "You know for certain that for these Bob will guess 1-2-3 and Eve" in final
+    assert (
+        "You know for certain that for these Bob will guess 1-2-3 and Eve will guess 1-2-3."
+        in final
+    )
     assert "maximise your chance of winning" in final
     assert played.turns[0].told
     assert played.turns[0].details["encoder"]["draft"] == ("cat", "dog", "owl")
