@@ -447,37 +447,22 @@ def test_lessons_and_notes_are_shown_at_the_next_decision(prompts):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("strategy", "game", "message"),
     [
-        ({"strategy": "LM"}, "scores labels, but the answers to talk are free"),
-        ({"strategy": "Reflexion 1 + LM"}, "the answers to talk are free"),
+        ("LM", Toy(), "scores labels, but the answers to talk are free"),
+        ("Reflexion 1 + LM", Toy(), "the answers to talk are free"),
+        ("LM", Toy(free_votes=True), "the answers to talk, vote are free"),
+        ("Oracle", Toy(), "only for the subject"),
+        ("QA -History", Toy(), "'-history' has no meaning here"),
+        ("Oracle + Max -Payoffs", Toy(), "'-payoffs' has no meaning here"),
+        ("Belief 50% (own) + CoT", Toy(), "beliefs can be planted only in matrix games and"),
     ],
 )
-def test_strategies_that_a_game_cannot_take(options, message):
-    with pytest.raises(TomevalError, match=message):
-        LLMOptions(**options).check("toy", Toy())
-
-
-def test_both_kinds_of_free_answers_are_named():
-    with pytest.raises(TomevalError, match="the answers to talk, vote are free"):
-        LLMOptions(strategy="LM").check("toy", Toy(free_votes=True))
-    LLMOptions(strategy="Social LM").check("toy", Toy(free_votes=True))  # its probes are labels
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"strategy": "QA -History"}, "'-history' has no meaning here"),
-        ({"strategy": "Oracle + Max -Payoffs"}, "'-payoffs' has no meaning here"),
-        ({"strategy": "Belief 50% (own) + CoT"}, "beliefs can be planted only in matrix games and"),
-    ],
-)
-def test_bad_options(options, message):
+def test_strategies_that_a_seat_cannot_take(strategy, game, message):
     with pytest.raises(TomevalError, match=re.escape(message)):
-        LLMOptions(**options)
+        LLMOptions(strategy=strategy).check("toy", game, is_subject=False)
 
 
-def test_only_the_subject_is_told():
+def test_strategies_that_a_seat_takes():
+    LLMOptions(strategy="Social LM").check("toy", Toy(free_votes=True))  # its probes are labels
     LLMOptions(strategy="Oracle").check("toy", Toy(), is_subject=True)
-    with pytest.raises(TomevalError, match="only for the subject"):
-        LLMOptions(strategy="Oracle").check("toy", Toy(), is_subject=False)

@@ -342,26 +342,6 @@ def test_a_players_draws_do_not_depend_on_who_else_plays(played):
             {"games": {"g": {"game": "ipd3", "preset": "mindgame"}}},
             "x.toml: games.g.preset: unknown preset of ipd3 'mindgame' (did you mean 'mindgames'?)",
         ),
-        (
-            {"players": {**PLAYERS, "tft": {"kind": "tit_for_tatt"}}},
-            "x.toml: players.tft.kind: unknown player of ipd3 'tit_for_tatt' (did you mean 'tit_",
-        ),
-        (
-            {"players": {**PLAYERS, "tft": {"kind": "tit_for_tat", "nois": 1}}},
-            "x.toml: players.tft: a player of kind 'tit_for_tat' has no option 'nois' (did you m",
-        ),
-        (
-            {"players": {**PLAYERS, "tft": {"kind": "tit_for_tat", "error_rate": 2}}},
-            "x.toml: players.tft: error_rate: must be a number from 0 to 1, is 2",
-        ),
-        (
-            {"players": {**PLAYERS, "tft": {"kind": "tit_for_tat", "error": "formatt"}}},
-            "x.toml: players.tft: error: unknown type of error 'formatt' (did you mean 'format'?)",
-        ),
-        (
-            {"players": {**PLAYERS, "tft": {"kind": "planner", "depth": 2}}},
-            "x.toml: players.tft: a player of kind 'planner' has no option 'depth'",
-        ),
         ({"on_invalid": "forfiet"}, "unknown policy 'forfiet' (did you mean 'forfeit'?)"),
         (
             {"lineups": [{"game": "g", "subject": "tft", "others": ["planner", "tft"]}]},
@@ -371,18 +351,29 @@ def test_a_players_draws_do_not_depend_on_who_else_plays(played):
 )
 def test_bad_experiments(change, message):
     with pytest.raises(TomevalError) as caught:
-        experiment(["tft"], ["tft", "alld"], **change) if "lineups" not in change else (
-            make_experiment(
-                {
-                    "domain": "arena",
-                    "games": {"g": {"game": "ipd3", "talk": 0}},
-                    "players": PLAYERS,
-                    **change,
-                },
-                where="x.toml",
-            )
-        )
+        experiment(["tft"], ["tft", "alld"], **change)
     assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("player", "message"),
+    [
+        (
+            {"kind": "tit_for_tatt"},
+            ".kind: unknown player of ipd3 'tit_for_tatt' (did you mean 'ti",
+        ),
+        ({"nois": 1}, ": a player of kind 'tit_for_tat' has no option 'nois' (did you m"),
+        ({"error_rate": 2}, ": error_rate: must be a number from 0 to 1, is 2"),
+        ({"error": "formatt"}, ": error: unknown type of error 'formatt' (did you mean 'format'?)"),
+        ({"kind": "planner", "depth": 2}, ": a player of kind 'planner' has no option 'depth'"),
+    ],
+)
+def test_bad_players(player, message):
+    players = {**PLAYERS, "tft": {"kind": "tit_for_tat", **player}}
+    with pytest.raises(TomevalError) as caught:
+        experiment(["tft"], ["tft", "alld"], players=players)
+    assert f"x.toml: players.tft{message}" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

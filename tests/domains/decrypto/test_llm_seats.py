@@ -308,11 +308,8 @@ def test_social_predicts_its_draft_and_is_shown_it() -> None:
     assert "you could give these hints for the code 2-4-1: cat; dog; owl." in bob
     assert "Which code will Bob guess?" in bob
     assert "Which code will Eve guess?" in eve
-    assert (
-        "Given that you have thought of the hints cat; dog; owl and that for these you think Bob "
-        "will guess 1-2-3 and Eve will guess 1-2-3, which three hints, these or others, are best, "
-        "so that Bob finds the code and Eve does not?" in final
-    )
+    assert "Given that you have thought of the hints cat; dog; owl" in final
+    assert "you think Bob will guess 1-2-3 and Eve will guess 1-2-3" in final
     assert not played.turns[0].told
     assert played.turns[0].details["encoder"]["draft_eve"] == (1, 2, 3)
 
@@ -344,10 +341,7 @@ def test_oracle_max_also_asks_for_the_best_hints() -> None:
         "You know for certain that for these Bob will guess 1-2-3 and Eve will guess 1-2-3."
         in final
     )
-    assert (
-        "Give the hints that maximise your chance of winning against players who guess like this."
-        in final
-    )
+    assert "maximise your chance of winning" in final
     assert played.turns[0].told
     assert played.turns[0].details["encoder"]["draft"] == ("cat", "dog", "owl")
 
@@ -576,11 +570,6 @@ def test_every_template_is_used_and_has_no_leftovers(monkeypatch) -> None:
                 assert "\n\n\n" not in text
                 assert not any(line != line.rstrip() for line in text.splitlines())
     assert used == set(Prompts("decrypto").names())
-
-
-def test_decrypto_templates_are_apart_from_those_of_matrix_games() -> None:
-    assert not [name for name in Prompts("matrix").names() if "decrypto" in name]
-    assert Prompts("matrix").sha256() != Prompts("decrypto").sha256()
 
 
 def test_own_templates(tmp_path) -> None:

@@ -280,6 +280,13 @@ def test_two_local_models_at_one_table_do_not_wait_for_each_other(tmp_path, monk
     assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"complete"}
 
 
+REPLAY = {
+    "domain": "decrypto",
+    "players": {"s": {"model": "scripted:decrypto"}},
+    "records": "games.json",
+}
+
+
 def record(*guesses) -> RecordedGame:
     """Return a game with (bob right, eve right) per turn."""
     turns = tuple(
@@ -291,13 +298,8 @@ def record(*guesses) -> RecordedGame:
 
 def test_replay_of_eve_by_hand(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0)), record((1, 0), (1, 0))])
-    data = {
-        "domain": "decrypto",
-        "players": {"s": {"model": "scripted:decrypto"}},
-        "pairings": [{"encoder": "record", "decoder": "record", "interceptor": "s"}],
-        "records": "games.json",
-    }
-    made = make_experiment(data, base=tmp_path)
+    seated = [{"encoder": "record", "decoder": "record", "interceptor": "s"}]
+    made = make_experiment({**REPLAY, "pairings": seated}, base=tmp_path)
     run_experiment(made, tmp_path / "a")
     with Run(tmp_path / "a") as run:
         (row,) = table_rows("replay", run)
@@ -328,10 +330,9 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
     )
     monkeypatch.setitem(SCRIPTS, "logged", log)
     data = {
-        "domain": "decrypto",
+        **REPLAY,
         "players": {"l": {"model": "scripted:logged"}},
         "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
-        "records": "games.json",
         "probes": {"eve": True, "bob": True},
     }
     run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
@@ -349,12 +350,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
 
 def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 0), (0, 0))])
-    data = {
-        "domain": "decrypto",
-        "players": {"s": {"model": "scripted:decrypto"}},
-        "records": "games.json",
-    }
-    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
+    run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
     with Run(tmp_path / "a") as run:
         played = run.cells[0].played
     assert (played.bob == played.code).all()
@@ -362,16 +358,11 @@ def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
 
 
 def test_records_that_change_are_another_experiment(tmp_path) -> None:
-    data = {
-        "domain": "decrypto",
-        "players": {"s": {"model": "scripted:decrypto"}},
-        "records": "games.json",
-    }
     write_games(tmp_path / "games.json", [record((1, 0))])
-    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
+    run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
     write_games(tmp_path / "games.json", [record((1, 1))])
     with pytest.raises(TomevalError, match="holds another experiment"):
-        run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
+        run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
 
 
 def test_facts_name_every_player_and_the_rules_once(tmp_path) -> None:
