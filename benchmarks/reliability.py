@@ -1,7 +1,7 @@
 """What breaks under attack: kills, damage, hostile text, faults of servers, and how often.
 
 Every attack is a module of `attacks/`. Prints what came of each for its section of
-docs/calibration.md, and a row for each kind. Exit code 1 if anything was lost.
+docs/reliability.md, and a row for each kind. Exit code 1 if anything was lost.
 
     python benchmarks/reliability.py damage kills --count 60
 """

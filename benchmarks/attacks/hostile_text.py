@@ -247,7 +247,7 @@ def _files(size: float, work: Path) -> Row:
         out = work / f"out{number}"
         page, figures = out / "report.html", out / "figures"
         commands: list[tuple[object, ...]] = [
-            ("report", run, "--out", page, *only),
+            ("report", run, "--out", page, *(("--no-figures",) if only else ())),
             ("plot", run, "--out", figures, "--format", "svg", "--format", "png", *only),
             *(
                 ("export", run, "--format", form, "--out", out / form)

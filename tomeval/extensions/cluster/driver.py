@@ -163,6 +163,8 @@ class Driver:
     def _count(self, number: int, record: Record) -> None:
         """Count what an episode's models were asked, and what came of their questions."""
         keys = self._filler.keys[number]
+        if record.steps > 1:  # of a void one the last
+            self._filler.schedules[number].stepped(number)
         for seat, said in by_seat(record.calls).items():
             self._filler.count_of(keys[seat]).add(asked_of(said))
             for _ in range(said.again):
