@@ -144,31 +144,21 @@ class PromptCodec:
 
     def _label_query(self, request: ScoreRequest, *, hard: bool) -> LabelQuery:
         text = self.render(request.prompt, scoring=True, hard=hard).text
-        # All lines but the last are the same for all labels.
-        cut = self.control.last_line(text)
-        head = self._once(self.control.encode([text[:cut]])[0]) if cut else []
-        if len(head) < _SHORT:  # which may be nothing but tokens that a sequence starts with
-            cut, head = 0, []
-        text = text[cut:]
         plain = self.control.plain(text)
-        [bare] = self._encoded([text], head)
+        [bare] = self._encoded([text])
         touching = not plain or plain[-1].isspace() or bare[-1] in self.control.ids
         gap = "" if touching else " "
-        joint = self._encoded([text + gap + self.control.mark(one) for one in request.labels], head)
-        if not head and any(ids[:1] != bare[:1] or not bare for ids in joint):
+        joint = self._encoded([text + gap + self.control.mark(one) for one in request.labels])
+        if any(ids[:1] != bare[:1] or not bare for ids in joint):
             # No token before the labels is left to read: begin with one that starts a text.
             bare, joint = self._started(bare), [self._started(ids) for ids in joint]
         unknown_id = self.tokenizer.unk_token_id
         if unknown_id in (self.tokenizer.eos_token_id, self.tokenizer.bos_token_id):
             unknown_id = None  # byte-level tokenizers name one; it stands for no character
-        return split_labels(
-            bare, joint, request.labels, group=request.group, unknown=unknown_id, head=head
-        )
+        return split_labels(bare, joint, request.labels, group=request.group, unknown=unknown_id)
 
-    def _encoded(self, texts: Sequence[str], head: Sequence[int]) -> list[list[int]]:
-        """Encode marked texts that go on after the tokens of `head`, or begin a sequence."""
-        encoded = self.control.encode(texts)
-        return encoded if head else [self._once(ids) for ids in encoded]
+    def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self._once(ids) for ids in self.control.encode(texts)]
 
     def _once(self, ids: list[int]) -> list[int]:
         """Return tokens with exactly one copy of those that a sequence starts with."""
