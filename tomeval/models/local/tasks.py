@@ -167,7 +167,7 @@ class Text(Path):
         super().__init__(ids, len(ids) - 1, group, int(min(sampling.max_tokens, room)))
         self.sampling, self.ends, self.stopped = sampling, ends, stopped
         self.uniforms = np.random.Generator(np.random.Philox(key=seed))  # one number a token
-        self.prompt, self.drawn = len(ids), 0
+        self.seed, self.prompt, self.drawn = seed, len(ids), 0
         self.full = "length" if sampling.max_tokens <= room else "context"
         self.ended, self.finished = "", 0.0
 
