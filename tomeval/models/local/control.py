@@ -96,7 +96,10 @@ def splits_at_lines(tokenizer: Any) -> bool:
     data = json.loads(backend.to_str())
     cutter = data.get("pre_tokenizer") or {}
     cutters = [cutter, *cutter.get("pretokenizers", [])]
-    if not any(part.get("type") == "ByteLevel" for part in cutters) or data["model"]["type"] != "BPE":
+    if (
+        not any(part.get("type") == "ByteLevel" for part in cutters)
+        or data["model"]["type"] != "BPE"
+    ):
         return False
     normalizer = (data.get("normalizer") or {}).get("type")
     if any(part.get("add_prefix_space") for part in cutters) or normalizer not in (None, "NFC"):

@@ -220,7 +220,9 @@ class PromptCodec:
         by_default = reacts and asked != off
         self.thinks = self.thinking is not False and (self._opens[False] or by_default)
         if self.thinking is False and _opened(off):
-            logger.warning("the chat template opens <think> with thinking off; it is closed at once")
+            logger.warning(
+                "the chat template opens <think> with thinking off; it is closed at once"
+            )
         elif self.thinking and not reacts:
             logger.warning("the chat template ignores enable_thinking = on")
 

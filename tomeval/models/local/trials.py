@@ -71,7 +71,9 @@ def settle(engine: Engine, reuse: bool, memory: int | None = None) -> None:
     if not reuse:
         return
     kinds, window = attention(engine.model.config)
-    reader = Prefixes(engine, kinds, window, usual_memory(engine.model) if memory is None else memory)
+    reader = Prefixes(
+        engine, kinds, window, usual_memory(engine.model) if memory is None else memory
+    )
     if set(kinds) - {"full_attention", "sliding_attention"}:
         reason = f"its layers keep a state that cannot be rolled back ({', '.join(kinds)})"
     else:
