@@ -4,7 +4,6 @@ import asyncio
 import random
 
 import numpy as np
-
 import pytest
 
 torch = pytest.importorskip("torch", reason="the transformers backend needs torch")
@@ -17,7 +16,6 @@ from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
 from tomeval.core.prefixes import common_prefix  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
     BackendError,
-    GenerateRequest,
     Message,
     Prompt,
     Sampling,
@@ -191,7 +189,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch, reuse):
     model = models("llama")
     engine, whole = engines(model)
     engine.reader = engine.reader if reuse else engine.whole
-    asked = [(tuple(range(5, 20)) + (30 + n,), f"{n}") for n in range(5)]  # of one length
+    asked = [((*range(5, 20), 30 + n), f"{n}") for n in range(5)]  # of one length
     texts, others = (
         [Text(ids, Sampling(max_tokens=6), 7, group=group) for ids, group in asked]
         for _ in range(2)
@@ -341,31 +339,6 @@ def test_texts_of_episodes_that_begin_alike_are_what_they_were(models):
     )
     assert write(engine, texts) == write(whole, others)
     assert fed(texts) == 100 + 2 * 40 + 6 * 20 + 6 * 4
-
-
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_growing_plays_score_and_answer_alike_through_the_whole_backend(models, family):
-    """Texts, not tokens: rendering, line-wise tokenising, labels and drawing included."""
-    reusing, plain = models(family), models(family, prefix_reuse=False)
-    history = "You play a game with a partner.\n"
-    for number in range(1, 7):
-        requests = []
-        for episode in range(3):
-            text = f"{history}\nEpisode {episode}.\n\nRound {number} comes now."
-            prompt = Prompt((Message("user", text),), f"Round {number}: you chose")
-            requests.append(ScoreRequest(prompt, ("J", "F", "Scissors"), f"e{episode}"))
-        for one, other in zip(
-            reusing.score_batch(requests), plain.score_batch(requests), strict=True
-        ):
-            assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-            assert one.method == other.method
-        asked = [
-            GenerateRequest(r.prompt, Sampling(max_tokens=6), 7 + i, r.group)
-            for i, r in enumerate(requests)
-        ]
-        texts = [reply.text for reply in reusing.generate_batch(asked)]
-        assert texts == [reply.text for reply in plain.generate_batch(asked)]
-        history += f"Round {number}: you chose J, the partner chose F.\n"
 
 
 LINES = st.lists(

@@ -60,7 +60,8 @@ class Cache:
         taken = {chain.row for chain in self.chains.values()}
         free = [row for row in reversed(range(self.rows)) if row not in taken]
         for name in groups:
-            self.chains[name] = self.chains.pop(name, None) or Chain(free.pop())
+            chain = self.chains.pop(name) if name in self.chains else Chain(free.pop())
+            self.chains[name] = chain
 
     def copy(self, source: Chain, target: Chain, count: int) -> None:
         """Give a chain the first tokens of another, already read."""

@@ -9,17 +9,24 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import Prefixes
-from tomeval.models.local.tasks import ALONE, Context, LabelQuery, Path, Scored, Text, choose
+from tomeval.models.local.tasks import (
+    ALONE,
+    AnyPath,
+    Context,
+    LabelQuery,
+    Path,
+    Scored,
+    Text,
+    choose,
+)
 
 SMALL = 10**8
 """Parameters below which a pass on a CPU takes one thread: others mostly wait for the first."""
-
-_Path = TypeVar("_Path", bound=Path)
 
 
 class Engine:
@@ -106,9 +113,8 @@ class Engine:
         def work(reader: Whole | Prefixes, batch: list[list[Text]]) -> None:
             # A second try, after memory ran out, may find some ended.
             groups = [[text for text in group if not text.ended] for group in batch]
-            groups = [group for group in groups if group]
-            live = [text for group in groups for text in group]
-            logits = reader.read(groups) if live else None
+            live = list(itertools.chain(*groups))
+            logits: Any = reader.read(list(filter(None, groups))) if live else None
             while live:
                 tokens = choose(
                     logits[[text.rows[-1] for text in live]],
@@ -120,14 +126,6 @@ class Engine:
 
         self._each(texts, work, 1)
 
-    def slots(self) -> int | None:
-        """Return for how many groups what was read is kept; None: no limit."""
-        return self.reader.slots()
-
-    def forget(self, groups: Iterable[str]) -> None:
-        """Let go of what is kept of groups that ask no more."""
-        self.reader.forget(groups)
-
     def run(self, ids: Any, keep: Any, **options: Any) -> Any:
         """Run the model on rows of one length; logits are kept at the `keep` last, or of some."""
         if self._keeps:
@@ -136,8 +134,8 @@ class Engine:
 
     def _each(
         self,
-        paths: Sequence[_Path],
-        work: Callable[[Whole | Prefixes, list[list[_Path]]], None],
+        paths: Sequence[AnyPath],
+        work: Callable[[Whole | Prefixes, list[list[AnyPath]]], None],
         more: int = 0,
     ) -> None:
         """Do the work on batches of paths, for each of which `more` tokens need room."""
@@ -206,19 +204,16 @@ class Whole:
         self._live: list[Any] = []  # what was run last, and the model's cache of it
         self._past: Any = None
 
-    def batches(self, paths: Iterable[_Path]) -> Iterator[list[list[_Path]]]:
+    def batches(self, paths: Iterable[AnyPath]) -> Iterator[list[list[AnyPath]]]:
         """Yield paths of one length, each as a group of its own, within the most tokens."""
-        ordered = sorted(paths, key=lambda path: -len(path.ids))
+        ordered = sorted(paths, key=lambda path: (-len(path.ids), -path.new))
         for _, same in itertools.groupby(ordered, lambda path: len(path.ids)):
-            batch: list[list[_Path]] = []
-            widest = 0
-            for path in same:
-                widest = max(widest, len(path.ids) + path.new)
-                if batch and widest * (len(batch) + 1) > self.batch_tokens:
-                    yield batch
-                    batch, widest = [], len(path.ids) + path.new
-                batch.append([path])
-            yield batch
+            rest = [[path] for path in same]
+            while rest:
+                [widest] = rest[0]
+                count = max(1, self.batch_tokens // (len(widest.ids) + widest.new))
+                batch, rest = rest[:count], rest[count:]
+                yield batch
 
     def read(self, batch: Sequence[Sequence[Path]]) -> Any:
         """Run paths of one length; return the logits that they want."""

@@ -215,12 +215,12 @@ def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalMo
         torch, device = require("torch"), how.device or _usual_device()
         dtype = torch.float32 if how.dtype == "auto" else getattr(torch, how.dtype)
         try:
-            model = read_llama(folder, dtype, device)
+            network = read_llama(folder, dtype, device)
         except RuntimeError as error:  # of devices that torch does not know
             raise TomevalError(_load_message(name, None, error)) from error
         tokenizer = require("transformers").PreTrainedTokenizerFast.from_pretrained(folder)
-        given = Loaded(model, tokenizer, folder_revision(folder))
-    model = _open(str(folder), None, options, opening, given)
+        given = Loaded(network, tokenizer, folder_revision(folder))
+    model = _opened(str(folder), None, options, opening, given)
     model.name = name
     return model
 
@@ -228,10 +228,10 @@ def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalMo
 def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
     """Open ``hf:REPO_OR_PATH[@revision]``; a folder may be relative to the experiment's."""
     _checked(name, options)
-    return _open(*source_of(name, opening.base), options, opening)
+    return _opened(*source_of(name, opening.base), options, opening)
 
 
-def _open(
+def _opened(
     source: str,
     revision: str | None,
     options: dict[str, Any],
@@ -240,8 +240,8 @@ def _open(
 ) -> LocalModel:
     from tomeval.models.local.transformers import TransformersModel
 
-    reuse: dict[str, Any] = {} if opening.prefix_reuse else {"prefix_reuse": False}
-    return TransformersModel(source, revision, given=given, **(options | reuse))
+    options = options if opening.prefix_reuse else options | {"prefix_reuse": False}
+    return TransformersModel(source, revision, given=given, **options)
 
 
 def _checked(name: str, options: dict[str, Any]) -> LocalOptions:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.local.cache import Cache, Chain
 from tomeval.models.local.load import require
-from tomeval.models.local.tasks import Path, Text
+from tomeval.models.local.tasks import AnyPath, Path, Text
 
 if TYPE_CHECKING:
     from tomeval.models.local.engine import Engine
@@ -134,13 +134,13 @@ class Prefixes:
         self.cache = Cache(memory)
         self._trees: dict[str, Tree] = {}
 
-    def batches(self, paths: Iterable[Path]) -> Iterator[list[list[Path]]]:
+    def batches(self, paths: Iterable[AnyPath]) -> Iterator[list[list[AnyPath]]]:
         """Yield paths by group, trees of similar size together, within tokens and memory."""
         self._trees.clear()
-        groups: dict[str, list[Path]] = {}
+        groups: dict[str, list[AnyPath]] = {}
         for path in paths:
             groups.setdefault(path.group, []).append(path)
-        batch: list[list[Path]] = []
+        batch: list[list[AnyPath]] = []
         widest = places = 0
         for group in sorted(groups.values(), key=lambda group: -len(self._tree(group).tokens)):
             places = max(places, self._places(group))
@@ -153,7 +153,7 @@ class Prefixes:
         if batch:
             yield batch
 
-    def read(self, batch: list[list[Path]]) -> Any:
+    def read(self, batch: Sequence[Sequence[Path]]) -> Any:
         """Run what the caches lack of some groups; return the logits that their paths want."""
         places = max(map(self._places, batch))
         self.cache.claim([group[0].group for group in batch], places)
@@ -177,7 +177,7 @@ class Prefixes:
 
     def step(self, texts: Sequence[Text]) -> Any:
         """Run the last tokens of texts that were read; return the logits of the next ones."""
-        groups: dict[str, list[Path]] = {}
+        groups: dict[str, list[Text]] = {}
         for text in texts:
             tree = self._trees[text.group]
             text.nodes = [tree.add(text.nodes[-1], text.ids[-1], len(text.ids) - 1)]
@@ -199,7 +199,7 @@ class Prefixes:
         """Return how many groups have room in the caches, at the length that they have now."""
         return self.cache.room(1)
 
-    def _tree(self, group: list[Path]) -> Tree:
+    def _tree(self, group: Sequence[Path]) -> Tree:
         """Return the tree of a group over what the cache holds of it."""
         name = group[0].group
         chain = self.cache.chains.get(name)
@@ -208,11 +208,11 @@ class Prefixes:
             self._trees[name] = Tree(cached, group)
         return self._trees[name]
 
-    def _places(self, group: list[Path]) -> int:
+    def _places(self, group: Sequence[Path]) -> int:
         """Return how many places a group needs, with one for padding."""
         return len(self._tree(group).depths) + sum(path.new for path in group) + 1
 
-    def _split(self, batch: list[list[Path]]) -> tuple[list[list[Path]], list[list[Path]]]:
+    def _split(self, batch: Sequence[Sequence[Path]]) -> tuple[list[Sequence[Path]], ...]:
         """Return the groups to read now, and those that begin like one of them, to copy that."""
         new = [group for group in batch if not self.cache.chains[group[0].group].tokens]
         new.sort(key=lambda group: group[0].ids)
@@ -232,7 +232,7 @@ class Prefixes:
         longest = max(lengths, default=0)
         return (known[lengths.index(longest)] if known else None), longest
 
-    def _pass(self, groups: list[list[Path]]) -> Any:
+    def _pass(self, groups: Sequence[Sequence[Path]]) -> Any:
         """Run what was not run yet of trees; return the logits of the paths' nodes.
 
         Rows side by side are read without a copy; those between them are fed padding. Parts end in
@@ -247,7 +247,9 @@ class Prefixes:
         dense = 2 * len(parts) > end - first
         order = list(range(first, end)) if dense else sorted(parts)
         window = slice(first, end) if dense else torch.tensor(order)
-        width, length = (max(sizes) for sizes in zip(*(p[2].shape for p in parts.values())))
+        width, length = (
+            max(sizes) for sizes in zip(*(part[2].shape for part in parts.values()), strict=True)
+        )
         # Padding writes to a place nobody reads and sees place 0: what sees nothing would be NaN.
         ids, depths = np.zeros((2, len(order), width), np.int64)
         places = np.full((len(order), width), self.cache.places - 1)

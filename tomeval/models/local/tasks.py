@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -65,18 +65,6 @@ def split_labels(
     return LabelQuery(tuple(prompt[:cut]), sequences, len(prompt) - cut, group)
 
 
-def extensions(sequences: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return, for every sequence, the indices of those that begin with it and go on."""
-    return [
-        [
-            other
-            for other, long in enumerate(sequences)
-            if len(long) > len(short) and tuple(long[: len(short)]) == tuple(short)
-        ]
-        for short in sequences
-    ]
-
-
 def exclusive(logprobs: Sequence[float], sequences: Sequence[Sequence[int]]) -> list[float]:
     """Turn P(text begins with label) into P(label is the longest label the text begins with).
 
@@ -88,12 +76,17 @@ def exclusive(logprobs: Sequence[float], sequences: Sequence[Sequence[int]]) -> 
     >>> [round(math.exp(value), 6) for value in values]
     [0.3, 0.2]
     """
-    longer = extensions(sequences)
     result = [float(value) for value in logprobs]
     # Longest first: subtracting exclusive probabilities never counts a nested label twice.
     for index in sorted(range(len(sequences)), key=lambda i: -len(sequences[i])):
-        if longer[index] and math.isfinite(result[index]):
-            share = sum(math.exp(result[other] - result[index]) for other in longer[index])
+        short, own = sequences[index], result[index]
+        longer = [
+            result[other]
+            for other, long in enumerate(sequences)
+            if len(long) > len(short) and tuple(long[: len(short)]) == tuple(short)
+        ]
+        if longer and math.isfinite(own):
+            share = sum(math.exp(value - own) for value in longer)
             result[index] += math.log(max(1.0 - share, _LEAST))
     return result
 
@@ -130,6 +123,9 @@ class Path:
         self.fed = 0
 
 
+AnyPath = TypeVar("AnyPath", bound=Path)
+
+
 class Context(Path):
     """A query's prefix with all but the last token of labels, which are scored behind it."""
 
@@ -147,9 +143,8 @@ class Context(Path):
 class Text(Path):
     """A prompt and what is written behind it, one token at a time.
 
-    `ends` are tokens that end it, `stopped` tells whether written tokens hold a whole stop text,
-    and `context` is the longest sequence of the model. `ended` becomes eos, stop, length or
-    context; the token that ended it is not part of it, but counted in `drawn`.
+    `ends` are tokens that end it, `context` is the longest sequence of the model. `ended` becomes
+    eos, length or context; an end token is not part of the text, but counted in `drawn`.
     """
 
     def __init__(
@@ -158,16 +153,15 @@ class Text(Path):
         sampling: Sampling,
         seed: int,
         ends: frozenset[int] = frozenset(),
-        stopped: Callable[[Sequence[int]], bool] | None = None,
         group: str = "",
         context: int | None = None,
     ) -> None:
         room = math.inf if context is None else context - len(ids)
         group = group or f"{ALONE} {id(self)}"
         super().__init__(ids, len(ids) - 1, group, int(min(sampling.max_tokens, room)))
-        self.sampling, self.ends, self.stopped = sampling, ends, stopped
+        self.sampling, self.ends = sampling, ends
         self.uniforms = np.random.Generator(np.random.Philox(key=seed))  # one number a token
-        self.seed, self.prompt, self.drawn = seed, len(ids), 0
+        self.prompt, self.drawn = len(ids), 0
         self.full = "length" if sampling.max_tokens <= room else "context"
         self.ended, self.finished = "", 0.0
 
@@ -184,12 +178,8 @@ class Text(Path):
         else:
             self.ids += (token,)
             self.first, self.new = self.first + 1, self.new - 1
-            if self.stopped is not None and self.stopped(self.tokens):
-                self.ended = "stop"
-            elif not self.new:
-                self.ended = self.full
-        if self.ended:
-            self.finished = time.perf_counter()
+            self.ended = "" if self.new else self.full
+        self.finished = time.perf_counter()
         return bool(self.ended)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from tomeval.core.errors import TomevalError
 from tomeval.models import check_options
 from tomeval.models.base import (
     Capabilities,
@@ -23,7 +24,7 @@ from tomeval.models.base import (
 from tomeval.models.local.engine import Engine
 from tomeval.models.local.load import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive, extensions
+from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive
 from tomeval.models.local.trials import rope_switch, settle
 
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind
@@ -97,11 +98,11 @@ class TransformersModel(LocalModel):
 
     def slots(self) -> int | None:
         """See `LocalModel.slots`."""
-        return self.engine.slots()
+        return self.engine.reader.slots()
 
     def forget(self, groups: Iterable[str]) -> None:
         """See `LocalModel.forget`."""
-        self.engine.forget(groups)
+        self.engine.reader.forget(groups)
 
     def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
         """Score labels by forward passes.
@@ -126,8 +127,8 @@ class TransformersModel(LocalModel):
         A thinking block that the prompt itself opens is put back before the text, so that the text
         shows it like one that the model opened.
 
-        Raises `ContextExceeded` for a prompt beyond the context, `BackendError` when out of memory
-        or if logits are not numbers.
+        Raises `TomevalError` for stop texts, `ContextExceeded` for a prompt beyond the context,
+        `BackendError` when out of memory or if logits are not numbers.
         """
         start = time.perf_counter()
         encoded = [self.codec.encode(request.prompt) for request in requests]
@@ -140,28 +141,20 @@ class TransformersModel(LocalModel):
         return [self._reply(text, opened, start) for text, (_, opened) in pairs]
 
     def _text(self, request: GenerateRequest, ids: tuple[int, ...]) -> Text:
-        sampling = request.sampling
-        return Text(
-            ids,
-            replace(sampling, max_tokens=sampling.max_tokens + self.thinking_budget),
-            request.seed,
-            self.ends,
-            _stop_check(self.codec, sampling.stop) if sampling.stop else None,
-            request.group,
-            self.engine.context,
-        )
+        if request.sampling.stop:
+            raise TomevalError(f"{self.name}: local models take no stop texts")
+        most = request.sampling.max_tokens + self.thinking_budget
+        sampling = replace(request.sampling, max_tokens=most)
+        context = self.engine.context
+        return Text(ids, sampling, request.seed, self.ends, request.group, context)
 
     def _reply(self, text: Text, opened: str, start: float) -> Reply:
-        before = text.ids[: text.prompt][-_BEFORE:]
-        said = self.codec.decode(text.tokens, before)
-        if text.ended == "stop":
-            said = said[: _first_stop(said, text.sampling.stop)]
         details: dict[str, Any] = {"route": "transformers", "ended": text.ended}
         if self.thinking_budget:
             details["thinking_budget"] = self.thinking_budget
         return Reply(
-            text=opened + said,
-            finish="stop" if text.ended in ("eos", "stop") else "length",
+            text=opened + self.codec.decode(text.tokens, text.ids[: text.prompt][-_BEFORE:]),
+            finish="stop" if text.ended == "eos" else "length",
             usage=Usage(text.prompt, text.drawn, max(0, text.prompt - text.fed)),
             latency=text.finished - start,
             details=details,
@@ -184,8 +177,6 @@ def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
         details["backoff"] = query.backoff
     else:
         details["argmax_is_label"] = result.argmax in {ids[0] for ids in query.sequences}
-    if any(extensions(query.sequences)):
-        details["exclusive"] = True
     read = len(query.prefix)
     return Scores(
         logprobs=logprobs,
@@ -195,19 +186,3 @@ def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
         latency=result.finished - start,
         details=details,
     )
-
-
-def _stop_check(codec: PromptCodec, stops: Sequence[str]) -> Callable[[Sequence[int]], bool]:
-    """Return a check of as many last tokens as a stop text could have come in."""
-    reach = 4 * max(map(len, stops)) + 8  # a character takes at most four byte tokens
-
-    def stopped(tokens: Sequence[int]) -> bool:
-        return _first_stop(codec.decode(tokens[-reach:]), stops) is not None
-
-    return stopped
-
-
-def _first_stop(text: str, stops: Sequence[str]) -> int | None:
-    """Return where the earliest stop text begins, or None."""
-    starts = [at for at in (text.find(stop) for stop in stops) if at >= 0]
-    return min(starts, default=None)

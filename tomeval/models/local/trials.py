@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import random
@@ -111,7 +112,7 @@ class Play:
         self._vocabulary = int(getattr(config, "vocab_size", embedded))
         windows = [value for name, value in vars(config).items() if _WINDOW.search(name)]
         length = min(max(w for w in (0, *windows) if isinstance(w, int)) + 16, _LONGEST_TRIAL)
-        self._length = max(4, min(length, (engine.context or math.inf) - 24))
+        self._length = max(4, min(length, (engine.context or length + 24) - 24))
 
     def tokens(self, count: int) -> tuple[int, ...]:
         """Return random tokens."""
@@ -155,7 +156,7 @@ class Play:
             for text in texts:
                 text.first -= _WANTED - 1
             for batch in reader.batches(texts):
-                live = [text for group in batch for text in group]
+                live = list(itertools.chain(*batch))
                 compare(reader.read(batch), live)
                 live = live[len(live) > 1 :]  # one has ended, the others go on
                 for text in live:
