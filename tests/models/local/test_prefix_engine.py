@@ -328,6 +328,14 @@ def test_what_episodes_have_in_common_is_read_once(models, family):
     assert sum(one.processed for one in mine) == 100 + 2 * 40 + 6 * 21
 
 
+def test_a_new_episode_takes_its_beginning_from_one_that_asks_at_the_same_time(models):
+    engine, _ = engines(models("llama"))
+    start = tuple(range(10, 110))
+    engine.score([LabelQuery(start, ((7,), (8, 9)), group="old")])
+    asked = [LabelQuery((*start, n, n), ((7,), (8, 9)), group=g) for n, g in ((5, "old"), (6, "b"))]
+    assert sum(one.processed for one in engine.score(asked)) == 2 * 3
+
+
 def test_texts_of_episodes_that_begin_alike_are_what_they_were(models):
     engine, whole = engines(models("llama"))
     texts, others = (

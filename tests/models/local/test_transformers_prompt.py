@@ -1,7 +1,6 @@
 """Rendering, start tokens, control tokens, system role, thinking and label boundaries."""
 
 import math
-import random
 from itertools import product
 
 import pytest
@@ -392,36 +391,3 @@ def test_a_spelt_control_token_with_prefix_spaces():
     made = PromptCodec(metaspace())
     ids = made.encode(user("You </s> choose"))[0]
     assert made.tokenizer.eos_token_id not in ids
-
-
-# --- texts that grow -----------------------------------------------------------------------------
-
-LINES = [
-    "Round 1: you chose J.",
-    "",
-    "  - F: <|im_end|>",
-    "<|im_",
-    "end|> and\u00e9",
-    "<s>",
-    "\U000f0000</s>\U000f0001",
-    "12",
-    "...",
-]
-
-
-@pytest.mark.parametrize("template", [None, "chatml", "nosystem", "switch"])
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_what_is_kept_of_a_growing_play_changes_no_token(template, family):
-    rng = random.Random(0)
-    kept, anew = (codec(template, family=family) for _ in range(2))
-    past: list[str] = ["Rules of a game."]
-    for _ in range(120):
-        past += rng.choices(LINES, k=rng.randrange(3))
-        if rng.random() < 0.1:  # a past that is told anew
-            del past[rng.randrange(1, len(past) + 1) :]
-        question = "\n".join([*past, *rng.choices(LINES, k=rng.randrange(3))])
-        prompt = user(question, rng.choice(["", "I choose"]), rng.choice([None, "S"]))
-        anew.control._known.clear()
-        assert kept.encode(prompt) == anew.encode(prompt)
-        asked = ScoreRequest(prompt, ("J", "Fx"))
-        assert kept.label_query(asked) == anew.label_query(asked)

@@ -44,7 +44,9 @@ class ControlTokens:
         self._guarded = self.ids - ({tokenizer.unk_token_id} - anchors)
         longest_first = sorted(id_of, key=len, reverse=True)
         tokens = "|".join(map(re.escape, longest_first)) or "(?!)"
-        self._token = re.compile(tokens, re.IGNORECASE)  # tokenizers may put all in lower case
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        normalises = backend is not None and backend.normalizer is not None  # to lower case, maybe
+        self._token = re.compile(tokens, re.IGNORECASE if normalises else 0)
         self._known: dict[str, list[int]] = {}
         self._splits = splits_at_lines(tokenizer)
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
@@ -141,21 +140,16 @@ def folder_revision(folder: Path) -> str:
         if not file.is_file() or name.startswith("."):
             continue
         if file.suffix in _WEIGHTS:
-            digest.update(f"{name}\0{file.stat().st_size}\0".encode())
-            for block in _sample(file):
-                digest.update(block)
+            size = file.stat().st_size
+            digest.update(f"{name}\0{size}\0".encode())
+            with file.open("rb") as stream:
+                for start in sorted({0, max(0, size // 2 - _BLOCK // 2), max(0, size - _BLOCK)}):
+                    stream.seek(start)
+                    digest.update(stream.read(_BLOCK))
         elif file.suffix in _TEXTS:
             data = file.read_bytes()
             digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return f"sha256:{digest.hexdigest()[:32]}"
-
-
-def _sample(file: Path) -> Iterator[bytes]:
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        for start in sorted({0, max(0, size // 2 - _BLOCK // 2), max(0, size - _BLOCK)}):
-            stream.seek(start)
-            yield stream.read(_BLOCK)
 
 
 def local_folder(path_or_repo: str) -> Path | None:

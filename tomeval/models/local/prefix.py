@@ -94,10 +94,9 @@ class Pass:
 
     def update(self, keys: Any, values: Any, layer_idx: int, *_: Any, **__: Any) -> tuple[Any, Any]:
         """Write the new tokens of a layer; return what attention reads."""
-        return (
-            self._cache.write(layer_idx, "keys", keys, *self._where),
-            self._cache.write(layer_idx, "values", values, *self._where),
-        )
+        written = (("keys", keys), ("values", values))
+        keys, values = (self._cache.write(layer_idx, *one, *self._where) for one in written)
+        return keys, values
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Return 0: positions are always given."""
@@ -162,12 +161,12 @@ class Prefixes:
             ready, batch = self._split(batch)
             for group in ready:
                 chain = self.cache.chains[group[0].group]
-                if not chain.tokens:
-                    source, count = self._nearest(group[0].ids)
-                    if source is not None and count >= _SHARED:
-                        self.cache.copy(source, chain, count)
+                source, count = (None, 0) if chain.tokens else self._nearest(group[0].ids)
+                if source is not None and count >= _SHARED:
+                    self.cache.copy(source, chain, count)
+            for group in ready:
                 group[0].fed += len(self._tree(group).tokens)
-                chain.tokens = ()  # until the new one is in place
+                self.cache.chains[group[0].group].tokens = ()  # until the new one is in place
             before = sum(map(len, passes))
             passes.append(self._pass(ready))
             for path in itertools.chain(*ready):
