@@ -40,8 +40,7 @@ class Cache:
 
     def room(self, places: int) -> int:
         """Return how many rows of `places` fit into memory, at least 1."""
-        each = sum(one[0, :, 0].nbytes for one in self.buffers.values())
-        self._each = each or self._each
+        self._each = self._each or sum(one[0, :, 0].nbytes for one in self.buffers.values())
         return max(1, self.memory // max(1, self._each * max(self.places, _rounded(places))))
 
     def claim(self, groups: Sequence[str], places: int) -> None:

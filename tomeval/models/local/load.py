@@ -26,6 +26,7 @@ _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 _TEXTS = (".json", ".txt", ".model", ".jinja", ".tiktoken", ".py")
 _BLOCK = 1 << 20  # bytes read at each of three places of a weights file
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len")
+_FAULTS = (OSError, ValueError, KeyError, ImportError, RuntimeError)
 _LOADING = threading.Lock()
 """One model at a time: transformers switches settings of the whole process while it loads, and a
 second one that loads beside it fails or is left with weights that are drawn at random."""
@@ -104,9 +105,7 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
             )
         if options["device_map"] is None:
             model = model.to(device)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        raise TomevalError(_load_message(path_or_repo, revision, error)) from error
-    except require("safetensors").SafetensorError as error:
+    except (*_FAULTS, require("safetensors").SafetensorError) as error:
         raise TomevalError(_load_message(path_or_repo, revision, error)) from error
     narrow = model.dtype == torch.float16 and not how.quantization
     if how.dtype == "auto" and narrow and model.device.type == "cpu":

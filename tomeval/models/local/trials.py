@@ -72,11 +72,12 @@ def settle(engine: Engine, reuse: bool, memory: int | None = None) -> None:
     if not reuse:
         return
     kinds, window = attention(engine.model.config)
-    reader = Prefixes(
-        engine, kinds, window, usual_memory(engine.model) if memory is None else memory
-    )
+    most = usual_memory(engine.model) if memory is None else memory
+    reader = Prefixes(engine, kinds, window, most)
     if set(kinds) - {"full_attention", "sliding_attention"}:
         reason = f"its layers keep a state that cannot be rolled back ({', '.join(kinds)})"
+    elif "sliding_attention" in kinds and not isinstance(window, int):
+        reason = "its sliding window is not stated"
     else:
         reason = play.fault(reader, _NARROW_PREFIXES)
     if reason:
