@@ -17,7 +17,7 @@ class Scorer(ScriptedSeat):
     probs = None
 
     async def probe(self, view, ask, probe):
-        labels = view.game.probe_form(view, probe).labels
+        labels = view.game.form(view, probe).labels
         probs = self.probs and tuple(self.probs[label] for label in labels)
         return Answer("cooperate", probs=probs)
 

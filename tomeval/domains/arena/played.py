@@ -10,7 +10,7 @@ from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.game import Action, ArenaGame, Ask, Broken, Probe, Stepwise, Verdict
 from tomeval.domains.arena.seats import Answer
-from tomeval.domains.arena.solver import Bound
+from tomeval.domains.arena.solver import Bound, Values
 from tomeval.domains.arena.wording import Wording
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ class Decision:
         What counted; None if nothing did.
     at : int or None
         Its place among the stages that were completed, from 0; None if it had no effect.
+    told : bool
+        Whether the subject learned what its view does not show.
+    values : Values or None
+        What it could be worth, before it was made; not stored.
     """
 
     number: int
@@ -123,6 +127,8 @@ class Decision:
     at: int | None = None
     worth: Worth | None = None
     probed: list[Probed] = field(default_factory=list)
+    told: bool = False
+    values: Values | None = None
 
     @property
     def error(self) -> Broken:

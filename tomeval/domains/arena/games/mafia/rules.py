@@ -116,9 +116,9 @@ class Mafia(MafiaAnswers):
         self._pack += (VILLAGER,) * (n - len(self._pack))
         self._mute = (NOBODY,) * n
         limit = 0 if self.textarena else rules.message_limit
-        self.forms = {"talk": Form("message", str, limit=limit)}
+        self.forms: dict[str, Form] = {"talk": Form("message", str, limit=limit)}
         if self.mafia > 1:
-            self.probe_forms = {"mafia": Form("mafia", int, self.mafia)}
+            self.forms["mafia"] = Form("mafia", int, self.mafia)
 
     # Rules
 
