@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
 from tomeval.domains.arena.game import UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.domains.arena.played import Decision, PlayedGame, Probed, Worth
+from tomeval.domains.arena.played import COUNTED, Decision, PlayedGame, Probed, Worth
 from tomeval.domains.arena.seats import Answer, PlannerSeat, Seat
 from tomeval.domains.arena.solver import Follower, Solver, Values
 from tomeval.domains.seated.play import together
@@ -52,6 +52,8 @@ class Table:
     record : sequence of Stage
         Stages of a recorded game that is played again: every round is asked about with the past as
         it was recorded, and so is every decision beside or after one that the record gives.
+    start
+        The state after the deal, where that is known already.
     """
 
     game: ArenaGame[Any]
@@ -67,6 +69,7 @@ class Table:
     side_by_side: bool = False
     on_step: Callable[[Decision], None] = lambda decision: None
     record: Sequence[Stage[Any]] = ()
+    start: Any = None
 
 
 class _Over(Exception):
@@ -102,7 +105,7 @@ class _Play:
     async def play(self) -> PlayedGame:
         """Play to the end."""
         table, game, played = self.table, self.game, self.played
-        self.state = table.record[0].state if table.record else game.deal(table.deal)
+        self.state = game.deal(table.deal) if table.start is None else table.start
         for slot, player in enumerate(table.players):
             if player is not None:
                 player.begin(game.view(self.state, table.seats[slot]))
@@ -128,11 +131,6 @@ class _Play:
         recorded = self._recorded()
         return () if recorded is None else self.game.due(recorded.state)
 
-    def _recorded(self) -> Stage[Any] | None:
-        """Return the coming stage as it was recorded, if there is one."""
-        at = len(self.trail)
-        return self.table.record[at] if at < len(self.table.record) else None
-
     async def _stage(self, due: tuple[Ask, ...]) -> None:
         """Ask all who are due, and go on to the next state, or put out who broke the rules."""
         await self._ask([ask for ask in due if ask not in self.open])
@@ -153,15 +151,31 @@ class _Play:
         self.state = self._following(after)
         await self._observe()
 
+    def _recorded(self, later: int = 0) -> Stage[Any] | None:
+        """Return the coming stage, or a later one, as it was recorded, if there is one."""
+        at = len(self.trail) + later
+        return self.table.record[at] if at < len(self.table.record) else None
+
+    def _given(self, recorded: Stage[Any] | None) -> bool:
+        """Tell whether a stage gives a decision, so that all of it is as recorded."""
+        due = () if recorded is None else self.game.due(recorded.state)
+        return any(self.table.players[self.slot[ask.seat]] is None for ask in due)
+
+    def _heard(self, decision: Decision) -> Action:
+        """Return the action that a round goes on from: that of the record if it gives the next."""
+        now, coming = self._recorded(), self._recorded(1)
+        if now is None or coming is None or not self._given(coming):
+            return decision.action
+        same = self.game.rounds(now.state) == self.game.rounds(coming.state)
+        return now.actions[decision.seat] if same else decision.action
+
     def _following(self, after: Any) -> Any:
         """Return the state that is gone on from: in a replay that of the record, but in a round."""
         recorded = self._recorded()
         if recorded is None:
             return after
-        due = self.game.due(recorded.state)
-        given = any(self.table.players[self.slot[ask.seat]] is None for ask in due)
         begun = self.game.rounds(self.trail[-1].state) != self.game.rounds(recorded.state)
-        return recorded.state if given or begun else after
+        return recorded.state if begun or self._given(recorded) else after
 
     async def _ask(self, asks: list[Ask]) -> None:
         """Ask seats side by side; whoever answers first, their rows are in the order of seats."""
@@ -191,7 +205,11 @@ class _Play:
         asked = self.table.measured
         measured = [d for d in decisions.values() if d.slot in asked]
         await together(
-            *(self._question(d, Ask(d.seat, d.kind), d.action) for d in measured if self._made(d)),
+            *(
+                self._question(d, Ask(d.seat, d.kind), self._heard(d))
+                for d in measured
+                if self._made(d)
+            ),
             at_once=self.table.side_by_side,
         )
         for decision in decisions.values():
@@ -205,9 +223,9 @@ class _Play:
 
     @staticmethod
     def _made(decision: Decision) -> bool:
-        """Tell whether a decision was made by its player, so that it can be asked about."""
+        """Tell whether a decision counts that a player was asked for, so that it can be asked of."""
         given = RECORDED in (decision.answer.details or {})
-        return decision.verdict == "valid" and not given
+        return decision.verdict in COUNTED and not given
 
     def _set_door(self, mine: list[Ask], theirs: asyncio.Future[list[Any]]) -> None:
         """Put behind the subject's door what others decide: now, or after an action of its own."""
@@ -252,8 +270,9 @@ class _Play:
             return known
         player = self.table.players[self.slot[ask.seat]]
         if player is None:
-            recorded = self.table.record[len(self.trail)]
-            return Answer(recorded.actions[ask.seat], attempts=0, details={RECORDED: True})
+            coming = self.table.record[len(self.trail) :]
+            action = next(stage.actions[ask.seat] for stage in coming if ask.seat in stage.actions)
+            return Answer(action, attempts=0, details={RECORDED: True})
         return await player.answer(view, ask)
 
     async def _decide(self, ask: Ask, number: int) -> Decision:
@@ -419,10 +438,10 @@ class _Play:
                 said = probed.answer.action
                 probed.hit = self.game.hit(probed.probe, said, truth)
                 if probed.answer.probs is not None:
-                    given = self._given(decision, probed, probed.answer.probs)
+                    given = self._stated(decision, probed, probed.answer.probs)
                     probed.probability, probed.brier = _scored(given, truth)
 
-    def _given(
+    def _stated(
         self, decision: Decision, probed: Probed, probs: Sequence[float]
     ) -> Mapping[Action, float]:
         """Return the probabilities that the subject gave, by what its labels mean."""

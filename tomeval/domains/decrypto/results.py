@@ -10,10 +10,10 @@ import numpy as np
 
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
+from tomeval.domains.arena.play import RECORDED
 from tomeval.domains.decrypto.game import Rules
 from tomeval.domains.decrypto.llm_options import seat_strategy
 from tomeval.domains.decrypto.planting import planted_of
-from tomeval.domains.decrypto.play import RECORDED
 from tomeval.domains.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts
 from tomeval.domains.decrypto.probes import comparable
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES

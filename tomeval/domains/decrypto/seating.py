@@ -47,10 +47,10 @@ def table_of(
     _, _, rules = cell.deal(index)
     return Table(
         seats,
+        experiment.lists,
         rules=rules,
         probes=experiment.probes,
         on_invalid=cell.on_invalid,
-        hint_words=experiment.lists.hints,
         rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
         best=best_of(cell),
         on_turn=on_turn,

@@ -256,7 +256,7 @@ def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) 
 
         def earned(over: bool) -> Earned:
             for turn in played.turns[paid[0] :]:
-                if turn.bob is None or turn.eve is None:
+                if turn.turn is None:
                     return
                 paid[0] += 1
                 caught = turn.eve == turn.code
