@@ -10,7 +10,7 @@ import numpy as np
 
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.asking import flatten
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.domains.arena.game import (
+from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
     ArenaGame,

@@ -18,7 +18,7 @@ from tomeval.domains.decrypto.llm_seats import LLMSeat
 from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 from tomeval.lexicon.words import WordLists
 from tomeval.models.base import GenerateRequest
 from tomeval.models.scripted import ScriptedModel

@@ -16,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension
-from tomeval.domains.arena.enumeration import enumeration
-from tomeval.domains.arena.game import (
+from tomeval.domains.arena.kinds import Kind
+from tomeval.games.enumeration import enumeration
+from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
     Action,
@@ -29,8 +30,7 @@ from tomeval.domains.arena.game import (
     View,
     What,
 )
-from tomeval.domains.arena.kinds import Kind
-from tomeval.domains.arena.policy import Choices, Memory, Policy
+from tomeval.games.policy import Choices, Memory, Policy
 
 
 class Rules(BaseModel):

@@ -5,7 +5,7 @@ import pytest
 from arena_contest import contest
 from domains.arena.brute_force import BruteForce
 
-from tomeval.domains.arena.enumeration import enumeration
+from tomeval.games.enumeration import enumeration
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from domains.arena.ipd3.cases import game_of, policy
 
-from tomeval.domains.arena.enumeration import enumeration
-from tomeval.domains.arena.game import UNDECIDED, ArenaGame, Ask, Event, Probe, View
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import every
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules
 from tomeval.domains.arena.games.mafia.policies import POLICIES as MAFIA
-from tomeval.domains.arena.policy import Policy
+from tomeval.games.enumeration import enumeration
+from tomeval.games.game import UNDECIDED, ArenaGame, Ask, Event, Probe, View
+from tomeval.games.policy import Policy
 
 
 class Listed(Blotto):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from arena_contest import contest
 
-from tomeval.domains.arena.game import ERRORS, Broken
 from tomeval.domains.arena.games import GAMES, get_kind, named_game
-from tomeval.domains.arena.played import frozen, replay
+from tomeval.games.game import ERRORS, Broken
+from tomeval.games.played import frozen, replay
 from tomeval.strategies.templates import Prompts
 
 SMALL = {
@@ -213,7 +213,7 @@ def test_rotations_seat_everybody(game):
 
 
 def test_truths_show_at_the_end(game):
-    from tomeval.domains.arena.game import Stage
+    from tomeval.games.game import Stage
 
     told = 0
     for seed in range(10):

@@ -13,10 +13,10 @@ from arena_table import Logged, play, said, seat
 from arena_toy import LONGEST, State, Toy, ToyPrompts
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Broken
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.game import Broken
 from tomeval.models.base import BackendError, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
 

@@ -6,9 +6,9 @@ import pytest
 from tomeval.core.coroutines import run_now
 from tomeval.domains.arena.games import named_game
 from tomeval.domains.arena.games.ipd3 import KIND
-from tomeval.domains.arena.play import Table, _scored, play_game
-from tomeval.domains.arena.seats import Answer, ScriptedSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.play import Table, _scored, play_game
+from tomeval.games.seats import Answer, ScriptedSeat
 
 
 class Scorer(ScriptedSeat):

@@ -14,14 +14,14 @@ from typing import Any
 
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.domains.arena.games import GAMES, all_games, get_kind
 from tomeval.domains.arena.llm_seat import LLMSeat
 from tomeval.domains.arena.players import ANYWHERE, together
 from tomeval.domains.arena.sampled import MadeUp, all_probes, made_up
 from tomeval.domains.arena.seating import solver_of
-from tomeval.domains.arena.solver import Bound
-from tomeval.domains.seated.seats import Chair, Door
+from tomeval.games.chairs import Chair, Door
+from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.games.solver import Bound
 from tomeval.runs.domain import Rows
 from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment

@@ -12,14 +12,14 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
-from tomeval.domains.arena.game import Action, Ask, Broken, Probe, View
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_reading import ONE_LABEL, Judged, Meant
 from tomeval.domains.arena.llm_scene import ArenaScene
 from tomeval.domains.arena.sampled import scorable
-from tomeval.domains.arena.seats import Answer, Seat
 from tomeval.domains.seated.llm_seat import ModelSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.game import Action, Ask, Broken, Probe, View
+from tomeval.games.seats import Answer, Seat
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.player import Asked, LLMPlayer
 from tomeval.strategies.questions import Context, Foresight, Question

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Form, Probe, Stage, View
+from tomeval.games.game import Action, ArenaGame, Ask, Form, Probe, Stage, View
 
 _GAMES = 5
 """Games that are looked at: enough that each decision that can be due is due in one."""

@@ -24,7 +24,7 @@ from tomeval.domains.decrypto.planting import plant_guess
 from tomeval.domains.decrypto.seats import ACTS, Seat
 from tomeval.domains.decrypto.stages import BOB, EVE
 from tomeval.domains.seated.llm_seat import ModelSeat
-from tomeval.domains.seated.seats import Chair, Door
+from tomeval.games.chairs import Chair, Door
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question

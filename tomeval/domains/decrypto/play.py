@@ -9,13 +9,6 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID, Invalid, Said
-from tomeval.domains.arena import play as loop
-from tomeval.domains.arena.game import Ask, Probe
-from tomeval.domains.arena.play import RECORDED
-from tomeval.domains.arena.played import Decision
-from tomeval.domains.arena.played import PlayedGame as PlayedStages
-from tomeval.domains.arena.seats import Answer
-from tomeval.domains.arena.seats import Seat as Player
 from tomeval.domains.decrypto.game import (
     Code,
     Deal,
@@ -30,7 +23,14 @@ from tomeval.domains.decrypto.probes import Probed, Probes
 from tomeval.domains.decrypto.replays import RecordedGame, turn_json
 from tomeval.domains.decrypto.seats import ROLES, Seat
 from tomeval.domains.decrypto.stages import ENCODE, EVE, GUESS, Decrypto, trail_of
-from tomeval.domains.seated.seats import Door
+from tomeval.games import play as loop
+from tomeval.games.chairs import Door
+from tomeval.games.game import Ask, Probe
+from tomeval.games.played import Decision
+from tomeval.games.played import PlayedGame as PlayedStages
+from tomeval.games.replays import RECORDED
+from tomeval.games.seats import Answer
+from tomeval.games.seats import Seat as Player
 from tomeval.lexicon.words import WordLists
 
 RECORD = "record"

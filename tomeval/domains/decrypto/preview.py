@@ -18,7 +18,7 @@ from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.replays import RecordedGame
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES, Seat
 from tomeval.domains.decrypto.stages import random_hints
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 from tomeval.runs.engines import run_loop
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record

@@ -9,17 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import (
-    NOTHING,
-    UNDECIDED,
-    Action,
-    ArenaGame,
-    Ask,
-    Broken,
-    Event,
-    Probe,
-    Stage,
-)
 from tomeval.domains.decrypto.game import (
     CODES,
     EncoderView,
@@ -33,6 +22,17 @@ from tomeval.domains.decrypto.game import (
 from tomeval.domains.decrypto.probes import Probes, comparable
 from tomeval.domains.decrypto.replays import RecordedGame
 from tomeval.domains.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, NAMES, ROLES
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Broken,
+    Event,
+    Probe,
+    Stage,
+)
 from tomeval.lexicon.words import WordLists
 
 ALICE, BOB, EVE = range(3)

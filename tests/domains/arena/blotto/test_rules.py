@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import result
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.games.game import Ask, Broken, Probe, Stage
 from tomeval.strategies.templates import Prompts
 
 KIND = get_kind("blotto")

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Stage
 from tomeval.domains.arena.games.codenames import policies
 from tomeval.domains.arena.games.codenames import worths as weighing
 from tomeval.domains.arena.games.codenames.board import Board
@@ -25,6 +24,7 @@ from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CodenamesRules
 from tomeval.domains.arena.games.codenames.worths import _sorted_rows
 from tomeval.domains.arena.sampled import all_probes
+from tomeval.games.game import Stage
 from tomeval.lexicon.embedding_files import open_embedding
 
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
 from tomeval.domains.arena.games import named_game
 from tomeval.domains.arena.games.codenames import KIND
 from tomeval.domains.arena.games.codenames.board import Board
 from tomeval.domains.arena.games.codenames.clues import TEXTARENA, Bank, clue_fault, conflict
+from tomeval.games.game import Ask, Broken, Probe, Stage
 from tomeval.lexicon.words import shipped_lists
 
 # red: sea, oak, sun; blue: fox, ant; neutral: tax; assassin: ice

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
+from tomeval.games.game import Ask, Broken, Probe, Stage
 from tomeval.strategies.templates import Prompts
 
 C, D = "cooperate", "defect"

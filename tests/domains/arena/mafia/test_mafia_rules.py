@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Event, Probe, Stage
 from tomeval.domains.arena.games.mafia import KIND
 from tomeval.domains.arena.games.mafia.answers import PROBES
 from tomeval.domains.arena.games.mafia.policies import MODELS, POLICIES
 from tomeval.domains.arena.games.mafia.positions import Positions
 from tomeval.domains.arena.games.mafia.state import most_voted, poll
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, heard, label, parse, say
+from tomeval.games.game import Ask, Event, Probe, Stage
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")
 

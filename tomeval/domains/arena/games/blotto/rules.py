@@ -14,7 +14,16 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import (
+from tomeval.domains.arena.games.blotto.allocations import (
+    LISTED,
+    Allocation,
+    count,
+    drawn,
+    even,
+    result,
+)
+from tomeval.domains.arena.games.blotto.replies import best_reply, best_result
+from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
     Action,
@@ -28,15 +37,6 @@ from tomeval.domains.arena.game import (
     View,
     What,
 )
-from tomeval.domains.arena.games.blotto.allocations import (
-    LISTED,
-    Allocation,
-    count,
-    drawn,
-    even,
-    result,
-)
-from tomeval.domains.arena.games.blotto.replies import best_reply, best_result
 
 FIELD_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

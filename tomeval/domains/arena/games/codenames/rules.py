@@ -10,19 +10,6 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import ascii_signs
-from tomeval.domains.arena.game import (
-    NOTHING,
-    UNDECIDED,
-    Action,
-    ArenaGame,
-    Ask,
-    Broken,
-    Event,
-    Form,
-    Probe,
-    Stage,
-    What,
-)
 from tomeval.domains.arena.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.domains.arena.games.codenames.clues import OWN, TEXTARENA, Bank, clue_fault
 from tomeval.domains.arena.games.codenames.probes import (
@@ -42,6 +29,19 @@ from tomeval.domains.arena.games.codenames.state import (
     team,
 )
 from tomeval.domains.arena.games.codenames.worths import Scores
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Broken,
+    Event,
+    Form,
+    Probe,
+    Stage,
+    What,
+)
 from tomeval.lexicon.words import WordLists, read_lists, read_words
 
 _DIGITS = 9

@@ -14,18 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import (
-    NOTHING,
-    UNDECIDED,
-    Action,
-    ArenaGame,
-    Ask,
-    Event,
-    Form,
-    Probe,
-    Stage,
-    What,
-)
 from tomeval.domains.arena.games.ipd3.states import (
     DECIDE,
     MOVES,
@@ -39,6 +27,18 @@ from tomeval.domains.arena.games.ipd3.states import (
 )
 from tomeval.domains.arena.games.ipd3.talk import NOTHING as NO_WORDS
 from tomeval.domains.arena.games.ipd3.talk import SILENT, kept
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Event,
+    Form,
+    Probe,
+    Stage,
+    What,
+)
 
 _MOST_UNITS = 2**40
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tomeval.domains.arena.game import (
+from tomeval.domains.arena.games.mafia.state import (
+    DETECTIVE,
+    DOCTOR,
+    MAFIA,
+    NIGHT,
+    NOBODY,
+    MafiaView,
+    State,
+)
+from tomeval.domains.arena.games.mafia.talk import SILENT, acts, label, parse
+from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
     Action,
@@ -17,16 +27,6 @@ from tomeval.domains.arena.game import (
     Stage,
     What,
 )
-from tomeval.domains.arena.games.mafia.state import (
-    DETECTIVE,
-    DOCTOR,
-    MAFIA,
-    NIGHT,
-    NOBODY,
-    MafiaView,
-    State,
-)
-from tomeval.domains.arena.games.mafia.talk import SILENT, acts, label, parse
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.mafia.rules import MafiaRules

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.game import Action, Ask, Event, Form
 from tomeval.domains.arena.games.mafia.answers import DEFAULT, PROBES, MafiaAnswers
 from tomeval.domains.arena.games.mafia.state import (
     DETECTIVE,
@@ -22,6 +21,7 @@ from tomeval.domains.arena.games.mafia.state import (
     most_voted,
 )
 from tomeval.domains.arena.games.mafia.talk import SILENT, Act, heard
+from tomeval.games.game import Action, Ask, Event, Form
 
 ENDINGS = {
     "village": "no Mafia was left",

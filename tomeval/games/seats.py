@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, VALID
-from tomeval.domains.arena.game import Action, Ask, Broken, Probe, View
-from tomeval.domains.arena.policy import Memory, Policy
-from tomeval.domains.arena.solver import Values
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.game import Action, Ask, Broken, Probe, View
+from tomeval.games.policy import Memory, Policy
+from tomeval.games.solver import Values
 
 
 @dataclass(frozen=True)

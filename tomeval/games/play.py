@@ -11,17 +11,16 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
-from tomeval.domains.arena.game import UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.domains.arena.played import COUNTED, Decision, PlayedGame, Probed, Worth
-from tomeval.domains.arena.seats import Answer, PlannerSeat, Seat
-from tomeval.domains.arena.solver import Follower, Solver, Values
-from tomeval.domains.seated.play import together
-from tomeval.domains.seated.seats import Door
+from tomeval.games.chairs import Door
+from tomeval.games.game import UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
+from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed
+from tomeval.games.replays import RECORDED, Replay
+from tomeval.games.running import together
+from tomeval.games.seats import Answer, PlannerSeat, Seat
+from tomeval.games.solver import Follower, Solver
+from tomeval.games.worths import judge, value, weigh
 
 SUBJECT_SLOT = 0
-
-RECORDED = "recorded"
-"""The detail of answers that a record gives."""
 
 
 @dataclass
@@ -49,11 +48,10 @@ class Table:
         Ask seats of one stage, and probes, at once: worth its cost if models answer.
     on_step : callable
         Called after every decision.
-    record : sequence of Stage
-        Stages of a recorded game that is played again: every round is asked about with the past as
-        it was recorded, and so is every decision beside or after one that the record gives.
     start
         The state after the deal, where that is known already.
+    record : sequence of Stage
+        Of a game that is played again, see `replays.Replay`.
     """
 
     game: ArenaGame[Any]
@@ -68,8 +66,8 @@ class Table:
     measured: tuple[int, ...] = (SUBJECT_SLOT,)
     side_by_side: bool = False
     on_step: Callable[[Decision], None] = lambda decision: None
-    record: Sequence[Stage[Any]] = ()
     start: Any = None
+    record: Sequence[Stage[Any]] = ()
 
 
 class _Over(Exception):
@@ -99,8 +97,11 @@ class _Play:
         self.trail: list[Stage[Any]] = []
         self.follower: Follower | None = None
         self.open: dict[Ask, Decision] = {}  # decisions of the stage that is not over yet
-        self.beliefs: list[tuple[Decision, Probed, Values | None]] = []
         self.ahead: dict[tuple[Any, Ask], Answer] = {}  # what was asked before it was due
+        given = [
+            seat for seat, player in zip(table.seats, table.players, strict=True) if not player
+        ]
+        self.replay = Replay(self.game, table.record, given) if table.record else None
 
     async def play(self) -> PlayedGame:
         """Play to the end."""
@@ -121,15 +122,14 @@ class _Play:
             played.ending = game.ending(self.state)
         played.roles, played.teams = game.roles(self.state), game.teams(self.state)
         played.rounds = game.rounds(self.state)
-        self._truths()
+        judge(game, played.decisions, self.trail, self.state)
         return played
 
     def _due(self) -> tuple[Ask, ...]:
         """Return who decides now; nobody once the game, or the record, is over."""
-        if not self.table.record:
-            return self.game.due(self.state)
-        recorded = self._recorded()
-        return () if recorded is None else self.game.due(recorded.state)
+        if self.replay is not None:
+            return self.replay.due(len(self.trail))
+        return self.game.due(self.state)
 
     async def _stage(self, due: tuple[Ask, ...]) -> None:
         """Ask all who are due, and go on to the next state, or put out who broke the rules."""
@@ -141,41 +141,17 @@ class _Play:
         before = self.state
         actions = {ask.seat: self.open[ask].action for ask in due}
         outcome, after = self.game.after(before, actions, self.table.chance)
-        self._weigh(before, actions)
         for decision in self.open.values():
             decision.at = len(self.trail)
         self.trail.append(Stage(before, actions))
+        weigh(self.game, self.open.values(), self.trail[-1])
         self.played.record.append(outcome)
         self.open.clear()
         self.ahead = {at: answer for at, answer in self.ahead.items() if at[0] == after}
-        self.state = self._following(after)
+        self.state = after
+        if self.replay is not None:
+            self.state = self.replay.following(len(self.trail), after)
         await self._observe()
-
-    def _recorded(self, later: int = 0) -> Stage[Any] | None:
-        """Return the coming stage, or a later one, as it was recorded, if there is one."""
-        at = len(self.trail) + later
-        return self.table.record[at] if at < len(self.table.record) else None
-
-    def _given(self, recorded: Stage[Any] | None) -> bool:
-        """Tell whether a stage gives a decision, so that all of it is as recorded."""
-        due = () if recorded is None else self.game.due(recorded.state)
-        return any(self.table.players[self.slot[ask.seat]] is None for ask in due)
-
-    def _heard(self, decision: Decision) -> Action:
-        """Return the action that a round goes on from: that of the record if it gives the next."""
-        now, coming = self._recorded(), self._recorded(1)
-        if now is None or coming is None or not self._given(coming):
-            return decision.action
-        same = self.game.rounds(now.state) == self.game.rounds(coming.state)
-        return now.actions[decision.seat] if same else decision.action
-
-    def _following(self, after: Any) -> Any:
-        """Return the state that is gone on from: in a replay that of the record, but in a round."""
-        recorded = self._recorded()
-        if recorded is None:
-            return after
-        begun = self.game.rounds(self.trail[-1].state) != self.game.rounds(recorded.state)
-        return recorded.state if begun or self._given(recorded) else after
 
     async def _ask(self, asks: list[Ask]) -> None:
         """Ask seats side by side; whoever answers first, their rows are in the order of seats."""
@@ -205,27 +181,17 @@ class _Play:
         asked = self.table.measured
         measured = [d for d in decisions.values() if d.slot in asked]
         await together(
-            *(
-                self._question(d, Ask(d.seat, d.kind), self._heard(d))
-                for d in measured
-                if self._made(d)
-            ),
+            *(self._question_after(decision) for decision in measured),
             at_once=self.table.side_by_side,
         )
         for decision in decisions.values():
             if decision.slot in (SUBJECT_SLOT, *asked):
-                self._value(decision)
+                value(self.game, self.game.view(self.state, decision.seat), decision)
         for ask in asks:
             self.open[ask] = decision = decisions[ask]
             self.played.decisions.append(decision)
             self._log(decision)
             self.table.on_step(decision)
-
-    @staticmethod
-    def _made(decision: Decision) -> bool:
-        """Tell whether a decision counts that a player was asked for, so that it can be asked of."""
-        given = RECORDED in (decision.answer.details or {})
-        return decision.verdict in COUNTED and not given
 
     def _set_door(self, mine: list[Ask], theirs: asyncio.Future[list[Any]]) -> None:
         """Put behind the subject's door what others decide: now, or after an action of its own."""
@@ -269,11 +235,10 @@ class _Play:
         if self.ahead and (known := self.ahead.get((self.state, ask))) is not None:
             return known
         player = self.table.players[self.slot[ask.seat]]
-        if player is None:
-            coming = self.table.record[len(self.trail) :]
-            action = next(stage.actions[ask.seat] for stage in coming if ask.seat in stage.actions)
-            return Answer(action, attempts=0, details={RECORDED: True})
-        return await player.answer(view, ask)
+        if player is not None:
+            return await player.answer(view, ask)
+        assert self.replay is not None, "a seat without a player needs a record"
+        return self.replay.answer(len(self.trail), ask.seat)
 
     async def _decide(self, ask: Ask, number: int) -> Decision:
         """Ask one seat, and beside that the literal questions, if it is measured."""
@@ -318,6 +283,14 @@ class _Play:
             decision.probed += [Probed(one, said) for one, said in heard if said is not None]
             if not any(answer is not None for answer in answers):
                 return
+
+    async def _question_after(self, decision: Decision) -> None:
+        """Ask of what follows from a decision that counts, if it was asked for."""
+        if decision.verdict in COUNTED and RECORDED not in (decision.answer.details or {}):
+            done = decision.action
+            if self.replay is not None:
+                done = self.replay.heard(len(self.trail), decision.seat, done)
+            await self._question(decision, Ask(decision.seat, decision.kind), done)
 
     def _settle(self, decision: Decision, ask: Ask) -> None:
         """Decide what counts as a seat's action."""
@@ -379,7 +352,7 @@ class _Play:
         number = len(self.played.decisions)
         if self.follower is not None:
             self.follower.observe(self.game.view(self.state, self.subject))
-        if self.table.record and self._recorded() is None:
+        if self.replay is not None and not self._due():
             return
         players = [(slot, one) for slot, one in enumerate(self.table.players) if one is not None]
         views = (self.game.view(self.state, self.table.seats[slot]) for slot, _ in players)
@@ -390,70 +363,6 @@ class _Play:
         for (slot, _), calls in zip(players, made, strict=True):
             self.played.calls += [(number, slot, "observe", call) for call in calls]
 
-    # What it was worth
-
-    def _value(self, decision: Decision) -> None:
-        """Record V* and Q* of a decision, and the regret of acting on its predictions."""
-        values, view = decision.values, self.game.view(self.state, decision.seat)
-        decision.worth = worth = Worth()
-        for probed in decision.probed:
-            self.beliefs.append((decision, probed, values))
-            if values is not None:
-                probed.attainable = values.attainable(probed.probe)
-        said = {p.probe: p.answer.action for p in decision.probed if p.answer.outcome == VALID}
-        worth.step_reply = self.game.step_reply(view, said) if said else None
-        if values is None:
-            return
-        worth.best = values.best
-        if decision.verdict in ("valid", "default"):
-            worth.counted = values.regret(decision.action)
-        if decision.verdict == "valid":
-            worth.chosen, worth.regret = values.of(decision.action), worth.counted
-        worth.reply = values.reply(said) if said else None
-        if worth.reply is not None:
-            worth.tom_regret = values.regret(worth.reply)
-
-    def _weigh(self, before: Any, actions: Mapping[int, Action]) -> None:
-        """Note one-step payoffs, now that the others' actions are known."""
-        for decision in self.open.values():
-            if decision.worth is not None and decision.verdict == "valid":
-                decision.worth.step = self.game.stepwise(
-                    before, decision.seat, actions, decision.worth.step_reply
-                )
-
-    def _truths(self) -> None:
-        """Compare answers to probes with the truth."""
-        for decision, probed, values in self.beliefs:
-            if decision.at is None:
-                continue
-            truth = self.game.truth(
-                probed.probe, decision.seat, self.trail, decision.at, self.state
-            )
-            if truth is None:
-                continue
-            probed.truth = truth
-            if values is not None and (seen := values.observer(probed.probe)) is not None:
-                probed.observer, probed.observer_brier = _scored(seen, truth)
-            if probed.answer.outcome == VALID:
-                said = probed.answer.action
-                probed.hit = self.game.hit(probed.probe, said, truth)
-                if probed.answer.probs is not None:
-                    given = self._stated(decision, probed, probed.answer.probs)
-                    probed.probability, probed.brier = _scored(given, truth)
-
-    def _stated(
-        self, decision: Decision, probed: Probed, probs: Sequence[float]
-    ) -> Mapping[Action, float]:
-        """Return the probabilities that the subject gave, by what its labels mean."""
-        assert decision.at is not None
-        view = self.game.view(self.trail[decision.at].state, decision.seat)
-        form = self.game.form(view, probed.probe)
-        meant = [self.game.read(view, probed.probe, form.items(x)) for x in form.labels]
-        given: dict[Action, float] = {}
-        for what, p in zip(meant, probs, strict=True):
-            given[what] = given.get(what, 0.0) + float(p)
-        return given
-
     def _log(self, decision: Decision) -> None:
         """Keep the calls of a decision and of its probes."""
         where = (decision.number, decision.slot)
@@ -461,9 +370,3 @@ class _Play:
         for probed in decision.probed:
             form = probed.probe.question
             self.played.calls += [(*where, form, call) for call in probed.answer.calls]
-
-
-def _scored(given: Mapping[Action, float], truth: Action) -> tuple[float, float]:
-    """Return the probability of the truth, and the Brier score of all probabilities."""
-    hit = float(given.get(truth, 0.0))
-    return hit, 1.0 - 2.0 * hit + sum(float(p) ** 2 for p in given.values())

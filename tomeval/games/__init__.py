@@ -1,0 +1,1 @@
+"""What every game is played with: the contract of rules, policies, seats, the loop, solvers."""
