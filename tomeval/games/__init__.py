@@ -1,1 +1,1 @@
-"""What every game is played with: the contract of rules, policies, seats, the loop, solvers."""
+"""What games are played with: the contract, policies, seats, the loop, replays, solvers."""

@@ -98,9 +98,8 @@ class _Play:
         self.follower: Follower | None = None
         self.open: dict[Ask, Decision] = {}  # decisions of the stage that is not over yet
         self.ahead: dict[tuple[Any, Ask], Answer] = {}  # what was asked before it was due
-        given = [
-            seat for seat, player in zip(table.seats, table.players, strict=True) if not player
-        ]
+        seated = zip(table.seats, table.players, strict=True)
+        given = [seat for seat, player in seated if player is None]
         self.replay = Replay(self.game, table.record, given) if table.record else None
 
     async def play(self) -> PlayedGame:

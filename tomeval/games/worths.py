@@ -8,6 +8,7 @@ from typing import Any
 from tomeval.core.outcomes import VALID
 from tomeval.games.game import Action, ArenaGame, Stage
 from tomeval.games.played import COUNTED, Decision, Probed, Worth
+from tomeval.games.solver import Values
 
 
 def value(game: ArenaGame[Any], view: Any, decision: Decision) -> None:
@@ -43,27 +44,24 @@ def judge(
 ) -> None:
     """Compare answers to probes with the truth, once a game is over."""
     for decision in decisions:
-        for probed in decision.probed if decision.at is not None else ():
-            truth = game.truth(probed.probe, decision.seat, trail, decision.at, end)
+        if (at := decision.at) is None:
+            continue
+        view = game.view(trail[at].state, decision.seat)
+        for probed in decision.probed:
+            truth = game.truth(probed.probe, decision.seat, trail, at, end)
             if truth is not None:
-                _judge(game, trail, decision, probed, truth)
+                _judge(game, view, decision.values, probed, truth)
 
 
 def _judge(
-    game: ArenaGame[Any],
-    trail: Sequence[Stage[Any]],
-    decision: Decision,
-    probed: Probed,
-    truth: Action,
+    game: ArenaGame[Any], view: Any, values: Values | None, probed: Probed, truth: Action
 ) -> None:
-    probed.truth, values = truth, decision.values
+    probed.truth = truth
     if values is not None and (seen := values.observer(probed.probe)) is not None:
         probed.observer, probed.observer_brier = _scored(seen, truth)
     if probed.answer.outcome == VALID:
         probed.hit = game.hit(probed.probe, probed.answer.action, truth)
         if probed.answer.probs is not None:
-            assert decision.at is not None
-            view = game.view(trail[decision.at].state, decision.seat)
             given = _given(game, view, probed, probed.answer.probs)
             probed.probability, probed.brier = _scored(given, truth)
 

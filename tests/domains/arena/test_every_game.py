@@ -9,8 +9,9 @@ import pytest
 from arena_contest import contest
 
 from tomeval.domains.arena.games import GAMES, get_kind, named_game
+from tomeval.domains.arena.replaying import replay
 from tomeval.games.game import ERRORS, Broken
-from tomeval.games.played import frozen, replay
+from tomeval.games.played import frozen
 from tomeval.strategies.templates import Prompts
 
 SMALL = {
