@@ -58,12 +58,12 @@ def _judge(
 ) -> None:
     probed.truth = truth
     if values is not None and (seen := values.observer(probed.probe)) is not None:
-        probed.observer, probed.observer_brier = _scored(seen, truth)
+        probed.observer, probed.observer_brier = scored(seen, truth)
     if probed.answer.outcome == VALID:
         probed.hit = game.hit(probed.probe, probed.answer.action, truth)
         if probed.answer.probs is not None:
             given = _given(game, view, probed, probed.answer.probs)
-            probed.probability, probed.brier = _scored(given, truth)
+            probed.probability, probed.brier = scored(given, truth)
 
 
 def _given(
@@ -78,7 +78,7 @@ def _given(
     return given
 
 
-def _scored(given: Mapping[Action, float], truth: Action) -> tuple[float, float]:
+def scored(given: Mapping[Action, float], truth: Action) -> tuple[float, float]:
     """Return the probability of the truth, and the Brier score of all probabilities."""
     hit = float(given.get(truth, 0.0))
     return hit, 1.0 - 2.0 * hit + sum(float(p) ** 2 for p in given.values())

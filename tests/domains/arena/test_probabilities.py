@@ -7,8 +7,9 @@ from tomeval.core.coroutines import run_now
 from tomeval.domains.arena.games import named_game
 from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.games.chairs import Chair
-from tomeval.games.play import Table, _scored, play_game
+from tomeval.games.play import Table, play_game
 from tomeval.games.seats import Answer, ScriptedSeat
+from tomeval.games.worths import scored
 
 
 class Scorer(ScriptedSeat):
@@ -60,7 +61,7 @@ def test_nobody_expects_a_better_score_than_who_knows_the_probabilities():
         q[0] = 0.0
         q /= q.sum()
         above = sum(
-            q[b] * (_scored(dict(enumerate(p)), b)[1] - _scored(dict(enumerate(q)), b)[1])
+            q[b] * (scored(dict(enumerate(p)), b)[1] - scored(dict(enumerate(q)), b)[1])
             for b in range(size)
         )
         assert above == pytest.approx(((p - q) ** 2).sum())
