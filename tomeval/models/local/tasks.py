@@ -111,7 +111,7 @@ class Path:
     nodes : list of int
         The same places in the `tomeval.models.local.prefix.Tree` that the path is part of.
     fed : int
-        How many tokens of it went through the model for the first time.
+        How many tokens of it went through the model, those that it shares with others once.
     new : int
         The most tokens that will be written behind it.
     """
