@@ -49,14 +49,10 @@ def test_each_player_is_compared_with_itself_in_other_words(folder) -> None:
     assert compared.baseline == WORDINGS[0]
     with Run(folder) as run:
         frame = run.episodes()
-    rows = compared.rows()
-    tasks = [row for row in rows if row["task"] != "all tasks"]
-    assert {row["wording"] for row in rows} == set(WORDINGS[1:])
-    assert {row["player"] for row in tasks} == {
-        f"{strategy}, scripted:stubborn" for strategy in ("QA", "CoT")
-    }
-    for row in tasks:
-        strategy = row["player"].partition(",")[0]
+    rows = [row for row in compared.rows() if row["scope"] != "all tasks"]
+    assert [row["wording"] for row in rows] == 2 * WORDINGS[1:]
+    for row, strategy in zip(rows, [*["QA"] * 3, *["CoT"] * 3], strict=True):
+        assert f"{strategy}, scripted:stubborn" in row["scope"]
         labels = row["wording"].split(",")[0].removeprefix("labels ")
         mine = frame[frame["subject"].str.startswith(strategy)]
         plain = mine["subject"].str.contains("goal=none")
