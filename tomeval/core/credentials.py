@@ -1,8 +1,9 @@
-"""What looks like a credential and must not be stored, and whom the user has confirmed.
+"""Keys: which of them go to which server, what looks like one, and what else a user confirms.
 
-Confirmed are hosts that may get a key, and code of models that may run: for this process only. An
-experiment file may come from a stranger, so it cannot confirm anything itself. The command line
-does with ``--trust-host`` and ``--trust-remote-code``, a script with `trusting`.
+An experiment file may come from a stranger, so it names no key. A key goes to the host of its own
+provider (`PROVIDERS`), and to the host and port that the user gave it for: with ``--trust-host
+HOST=VARIABLE`` on the command line, with `trusting` in a script. So may the code of models run with
+``--trust-remote-code``. Both hold for this process only.
 """
 
 from __future__ import annotations
@@ -10,31 +11,112 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from tomeval.core.errors import TomevalError
 
-_VARIABLE = re.compile(r"(TOKEN|_KEY|APIKEY|SECRET|PASSW)", re.IGNORECASE)
+PROVIDERS = {
+    "api.openai.com": "OPENAI_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "api.deepseek.com": "DEEPSEEK_API_KEY",
+    "api.mistral.ai": "MISTRAL_API_KEY",
+    "api.x.ai": "XAI_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+    "openrouter.ai": "OPENROUTER_API_KEY",
+    "api.together.ai": "TOGETHER_API_KEY",
+    "api.together.xyz": "TOGETHER_API_KEY",
+    "api.groq.com": "GROQ_API_KEY",
+    "api.fireworks.ai": "FIREWORKS_API_KEY",
+    "api.cerebras.ai": "CEREBRAS_API_KEY",
+    "api.perplexity.ai": "PERPLEXITY_API_KEY",
+    "router.huggingface.co": "HF_TOKEN",
+}
+"""Hosts of providers, over https on the usual port, with the variable that each documents."""
+
+# Of an address only what every program reads alike, so that no key goes elsewhere than it seems.
+_ADDRESS = re.compile(
+    r"(?:(?P<scheme>https?)://)?(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?"
+    r"(?P<path>/[^\s?#@\\]*)?"
+)
+_VARIABLE = re.compile(r"TOKEN|_KEY|APIKEY|SECRET|PASSW", re.IGNORECASE)
 _SHORTEST = 12  # characters of an environment variable that is looked for
-_PREFIXES = "sk-|gsk_|csk-|xai-|pplx-|nvapi-|ghp_|github_pat_|glpat-|AIza"
 _PATTERNS = {
     "a Hugging Face token": re.compile(rb"\bhf_[A-Za-z0-9]{30,}"),
-    "an API key": re.compile(rb"\b(?:%b)[A-Za-z0-9_-]{20,}" % _PREFIXES.encode()),
+    "an API key": re.compile(
+        rb"\b(?:sk-|gsk_|csk-|xai-|pplx-|nvapi-|ghp_|github_pat_|glpat-|AIza)[A-Za-z0-9_-]{20,}"
+    ),
     "an authorization header": re.compile(rb"\bBearer [A-Za-z0-9._~+/-]{20,}"),
 }
-_NAMES = {"key", "apikey", "token", "secret", "password", "passwd", "authorization", "credential"}
-_ALSO = {"auth", "bearer", "cookie", "passphrase", "passcode", "pwd"}  # of fields, not of paths
-_JOINED = re.compile(r"(access|api|auth|bearer|client|private|secret|user)(key|token|secret)")
-_HOLDS = re.compile(r"[\W_]*(headers?|value)[\W_]*$", re.IGNORECASE)  # such as auth_header
-_SCHEMA = {"properties", "patternProperties", "definitions", "$defs"}  # whose fields hold no values
-_HARMLESS = {"prompt_cache_key"}  # of OpenAI: which requests share a cache
-_ADDRESS = re.compile(r"https?://[^\s'\"<>\\\x00-\x1f\x7f-\x9f]+")
-_WORD = re.compile(r"[A-Z]?[a-z]+\d{0,4}|[A-Z]+\d{0,4}|v?\d+[A-Za-z]{0,2}")
-_OPAQUE = 12  # characters of a part of a path that are no words and no numbers
-_LONGEST_WORD = 20
+_NAME = re.compile(
+    r"(^|[^a-z])(api|access|auth|client|private|secret)?[-_]?(key|token)$"
+    r"|secret|passw|authorization|credential|bearer|cookie",
+    re.IGNORECASE,
+)
+_HARMLESS = {"prompt_cache_key", "token"}  # of OpenAI; of JSON schemas
+
+
+def check_url(url: str) -> str:
+    """Return a base URL in its usual form; refuse what is not one or holds a secret.
+
+    Examples
+    --------
+    >>> check_url("http://127.0.0.1:8000/")
+    'http://127.0.0.1:8000/v1'
+    """
+    match = _ADDRESS.fullmatch(url)
+    if match is None or not match["scheme"]:
+        shown = "an address with @, ? or #" if re.search(r"[@?#]", url) else repr(url)
+        raise TomevalError(
+            f"{shown} is not a base URL such as http://127.0.0.1:8000/v1; names of models are "
+            "stored with results, so put keys into environment variables"
+        )
+    path = (match["path"] or "").rstrip("/")
+    return url[: match.end("port" if match["port"] else "host")] + (path or "/v1")
+
+
+def origin_of(address: str) -> str:
+    """Return where an address leads, as scheme, host and port; without a scheme it is https.
+
+    Examples
+    --------
+    >>> origin_of("https://API.openai.com/v1"), origin_of("http://[::1]:8000")
+    ('https://api.openai.com:443', 'http://[::1]:8000')
+    """
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        raise TomevalError(f"{address!r} is not a host such as llm.example.org")
+    scheme = match["scheme"] or "https"
+    port = match["port"] or {"http": 80, "https": 443}[scheme]
+    return f"{scheme}://{match['host'].lower()}:{port}"
+
+
+def key_for(url: str) -> tuple[str, str]:
+    """Return the variable whose key goes to a server, and the key; both empty for none.
+
+    Raises `TomevalError` if the user gave a variable that is not set, or holds no key.
+    """
+    origin = origin_of(url)
+    given = [name for place, name in _given() if place == origin]
+    usual = [name for host, name in PROVIDERS.items() if origin_of(host) == origin]
+    name = next(iter(given + [name for name in usual if os.environ.get(name)]), "")
+    key = os.environ.get(name, "").strip()
+    if name and not (key and key.isascii() and key.isprintable()):
+        wrong = "has characters that no API key has" if key else "is not set"
+        raise TomevalError(f"the environment variable {name}, for {origin}, {wrong}")
+    return name, key
+
+
+def check_host(url: str, variable: str) -> None:
+    """Refuse an address that is neither the variable's own provider nor given by the user."""
+    origin = origin_of(url)
+    own = [(origin_of(host), name) for host, name in PROVIDERS.items()]
+    if (origin, variable) not in own + _given():
+        raise TomevalError(
+            f"the environment variable {variable} would be sent to {origin}, for which it was not "
+            f"given; nothing was sent. If that is meant: add --trust-host {origin}={variable}"
+        )
 
 
 def credential_in(part: bytes) -> str:
@@ -69,7 +151,7 @@ def without_credentials(text: str) -> str:
 def credential_among(options: Any) -> tuple[str, str] | None:
     """Return where nested options seem to hold a credential, and why; None if they hold none.
 
-    A name counts for all below it, but in JSON schemas.
+    A name counts for all below it.
 
     Examples
     --------
@@ -78,18 +160,13 @@ def credential_among(options: Any) -> tuple[str, str] | None:
     >>> credential_among({"extra_body": {"max_tokens": 5, "prompt_cache_key": "a"}}) is None
     True
     """
-    for field, value in nested(options):
+    for place, value in nested(options):
         if isinstance(value, bool) or value in (None, ""):
             continue
-        keys = [key for key in field.split(".") if not key.isdecimal()]
-        schema = next((n for n, key in enumerate(keys) if key in _SCHEMA), len(keys))
-        if any(_is_secret(_HOLDS.sub("", key), _ALSO) for key in [*keys[:schema], *keys[-1:]]):
-            return field, "its name is that of a credential"
+        if any(key not in _HARMLESS and _NAME.search(key) for key in place.split(".")):
+            return place, "its name is that of a credential"
         if secret := credential_in(str(value).encode(errors="replace")):
-            return field, f"it holds {secret}"
-        for address in _ADDRESS.findall(str(value)):
-            if part := opaque_part(address):
-                return field, f"the part of the path that begins with {part[:3]!r} may be a key"
+            return place, f"it holds {secret}"
     return None
 
 
@@ -104,48 +181,15 @@ def nested(data: Any, place: str = "") -> Iterator[tuple[str, Any]]:
             yield here, value
 
 
-def opaque_part(url: str) -> str:
-    """Return the part of an address's path that may be a key, or an empty text.
-
-    Such a part is named as one, or much of it is neither words nor numbers.
-
-    Examples
-    --------
-    >>> opaque_part("https://proxy.example.org/u/9f8c1b7e2d3a4f5b/v1")
-    '9f8c1b7e2d3a4f5b'
-    >>> opaque_part("https://host/openai/deployments/Llama-3.1-8B-Instruct-2024-08-06/v1")
-    ''
-    """
-    try:
-        path = urlsplit(url).path
-    except ValueError:  # no address: other text may be as it likes
-        return ""
-    for part in unquote(path).split("/"):
-        chunks = re.findall(r"[A-Za-z0-9]+", part)
-        unread = [c for c in chunks if not _WORD.fullmatch(c) or len(c) > _LONGEST_WORD]
-        if sum(map(len, unread)) >= _OPAQUE or re.match(rf"({_PREFIXES})\w{{4}}", part):
-            return part
-        if _is_secret(part) or any(c.lower() in _NAMES for c in chunks):
-            return part
-    return ""
-
-
-def _is_secret(name: str, also: Collection[str] = ()) -> bool:
-    """Tell whether a name, in any way of writing and numbered or not, ends in a credential's."""
-    if name in _HARMLESS:
-        return False
-    parts = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
-    last = parts[-1].removesuffix("s" * (parts[-1] != "tokens")) if parts else ""
-    return last in _NAMES or last in also or _JOINED.fullmatch(last) is not None
-
-
 _HOSTS: list[str] = []
 _CODE: list[bool] = []
 
 
 @contextmanager
 def trusting(hosts: Sequence[str] = (), *, code: bool = False) -> Iterator[None]:
-    """Inside the block, take hosts, as ``HOST=VARIABLE``, and models' own code as confirmed.
+    """Inside the block, send keys to hosts, as ``HOST=VARIABLE``, and let models' own code run.
+
+    A host is ``HOST``, ``HOST:PORT`` or ``http://HOST:PORT``; without a port, that of the scheme.
 
     Examples
     --------
@@ -173,19 +217,20 @@ def confirmed_code() -> bool:
 
 
 def check_code(options: Any, model: str) -> None:
-    """Refuse options of a model that ask for its own code to run, unless that is confirmed.
+    """Refuse options of a model that ask for its own code to run, unless that is confirmed."""
+    for place, value in nested(options):
+        asked = "trust_remote_code" in place.replace("-", "_").lower()
+        if asked and value not in (False, None) and not confirmed_code():
+            raise TomevalError(
+                f"model {model!r}: {place} = {value!r} runs code by the model's authors; if you "
+                "trust them, confirm it with --trust-remote-code"
+            )
 
-    Any value counts, at any depth, under a key that reads as ``trust_remote_code``.
-    """
-    if isinstance(options, dict):
-        for key, value in options.items():
-            asked = str(key).strip("-").replace("-", "_").lower() == "trust_remote_code"
-            if asked and value not in (False, None) and not confirmed_code():
-                raise TomevalError(
-                    f"model {model!r}: {key} = {value!r} runs code by the model's authors; if you "
-                    "trust them, confirm it with --trust-remote-code"
-                )
-            check_code(value, model)
-    elif isinstance(options, list | tuple):
-        for value in options:
-            check_code(value, model)
+
+def _given() -> list[tuple[str, str]]:
+    """Return where the user sends which variable."""
+    pairs = [entry.rpartition("=") for entry in _HOSTS]
+    for host, _, variable in pairs:
+        if not host:
+            raise TomevalError(f"--trust-host {variable!r}: write HOST=VARIABLE")
+    return [(origin_of(host), variable) for host, _, variable in pairs]

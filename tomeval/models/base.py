@@ -137,6 +137,13 @@ class Usage:
     completion: int = 0
     cached: int = 0
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.cached + other.cached,
+        )
+
 
 @dataclass(frozen=True)
 class Reply:

@@ -46,7 +46,7 @@ def served(tmp_path_factory):
 
 def with_model(served, work, **options):
     # What a random model writes can look like thinking.
-    common = {"key_env": "NO_SUCH_KEY", "thinking_budget": 0}
+    common = {"thinking_budget": 0}
     return with_started(OpenAIModel(*served, OpenAIOptions.of({**common, **options})), work)
 
 
