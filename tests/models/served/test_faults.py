@@ -86,7 +86,7 @@ FAULTS = [
     Fault("long number", body('{"id": %s}' % ("9" * 10_000)), "not whole JSON"),
     Fault("a number", body("7"), "not an object"),
     Fault("truncated", body(FINE[2], Content_Length="999"), "no reply within .*ProtocolError"),
-    Fault("not UTF-8", body('{"id": "\ud83d"}'), "not UTF-8"),
+    Fault("not UTF-8", body('{"id": "\ud83d"}'), "not whole JSON"),
     Fault("half a character", body('{"id": "\\ud83d"}'), "not whole JSON"),
     Fault("packed", body("x", Content_Encoding="gzip"), "not whole JSON"),
     Fault("empty choices", body('{"choices": []}'), "no choices"),

@@ -91,7 +91,7 @@ def test_usage_is_read_from_every_servers_shape(data, usage):
 def test_the_cap_on_tokens_counts_what_calls_under_way_may_use():
     budget = Budget(max_tokens=100)
     budget.reserve(60)
-    with pytest.raises(BudgetExceeded, match="up to 50 tokens"):
+    with pytest.raises(BudgetExceeded, match="60 of 100 tokens are used, and it may take 50"):
         budget.reserve(50)
     budget.settle(60, Usage(prompt=20, completion=5))
     budget.reserve(50)
@@ -109,7 +109,7 @@ def test_a_call_waits_for_room_that_calls_under_way_may_give_back():
         await asyncio.sleep(0.01)
         between = [task.done() for task in waiting]
         budget.settle(60, Usage(prompt=20, completion=30))  # 35 are left, and nobody is under way
-        with pytest.raises(BudgetExceeded, match="65 are used"):
+        with pytest.raises(BudgetExceeded, match="65 of 100 tokens"):
             await waiting[1]
         return before, between, budget.tokens
 

@@ -7,6 +7,7 @@ The SDK decides what is sent again and after how long, keeps the time of attempt
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sys
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ import openai
 
 from tomeval.models.base import BackendError, Damaged, Reply, Scores, Stopped, Unusable
 from tomeval.models.served.faults import (
+    Mends,
     Refused,
     ServerGone,
     Unanswered,
@@ -30,7 +32,6 @@ from tomeval.models.served.faults import (
     too_long,
 )
 from tomeval.models.served.limits import Budget
-from tomeval.models.served.mends import Mends
 from tomeval.models.served.options import OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
 from tomeval.models.waiting import Waiting
@@ -94,7 +95,7 @@ class Client(openai.AsyncOpenAI):
         self.options, self.waiting = options, waiting or Waiting()
         self.name = self.waiting.model or url  # in notes
         self.starting = False  # whether failures tell what a server can, and are not waited out
-        self._url = url
+        self.url = url
         self._variable, self._key = key
         self._budget, self._price = budget or Budget(), price
         self._mends: dict[str, Mends] = {}
@@ -223,8 +224,8 @@ class Client(openai.AsyncOpenAI):
 
     async def _send(self, path: str, body: dict[str, Any] | None) -> Answer:
         """Send a request, or fetch a document without a body, in its turn."""
-        root = self._url.removesuffix("/v1")
-        url = root + path if path.startswith("/") else f"{self._url}/{path}"
+        root = self.url.removesuffix("/v1")
+        url = root + path if path.startswith("/") else f"{self.url}/{path}"
         # A header is left out by name, as a client without any key is an error to the SDK.
         how: Any = {"headers": {"Authorization": f"Bearer {self._key}" if self._key else _OMIT}}
         waiting = self.waiting
@@ -248,41 +249,29 @@ class Client(openai.AsyncOpenAI):
         finally:
             waiting.under_way -= 1
         waiting.heard, waiting.trouble = monotonic(), ""
-        data = self._read(url, raw.http_response.content)
+        data = read_json(self._clean(raw.http_response.content))
+        if "error" in data and is_too_long(str(data)):
+            raise too_long(url, json.dumps(data))
         return Answer(data, body or {}, {}, waiting.heard - begun, raw.retries_taken + 1)
 
     def _fault(self, url: str, came: Any) -> Exception:
         """Return the error for an error reply, or for an error of the connection."""
         if not isinstance(came, httpx2.Response):
             return connection_fault(url, came)
-        text = self._clean(came.text)
+        text = self._clean(came.content).decode(errors="replace")
         if came.is_redirect:
-            target = self._clean(came.headers.get("location", ""))
-            text = f"it redirects to {target!r}, which is not followed"
+            target = self._clean(came.headers.get("location", "").encode())
+            text = f"it redirects to {target.decode()!r}, which is not followed"
         if not self._variable:
             note = "no key was sent: give one to this host with --trust-host HOST=VARIABLE"
         else:
             note = f"the key in the environment variable {self._variable} was sent"
         return status_fault(url, came.status_code, text, note)
 
-    def _read(self, url: str, content: bytes) -> dict[str, Any]:
-        """Return the object that a reply is; `Damaged` if it is none."""
-        try:
-            text = self._clean(content.decode())
-        except UnicodeDecodeError:
-            raise Damaged(f"the reply is not UTF-8: {content[:80]!r}") from None
-        data = read_json(text)
-        if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
-            return {"replies": data}
-        if not isinstance(data, dict):
-            raise Damaged(f"the reply is not an object: {text[:80]!r}")
-        if "error" in data and is_too_long(text):
-            raise too_long(url, text)
-        return data
-
-    def _clean(self, text: str) -> str:
+    def _clean(self, text: bytes) -> bytes:
         """Return a text without the key, which servers repeat in error messages."""
-        return text.replace(self._key, "***") if len(self._key) >= _SECRET_LENGTH else text
+        key = self._key.encode()
+        return text.replace(key, b"***") if len(key) >= _SECRET_LENGTH else text
 
     @property
     def default_headers(self) -> dict[str, str | openai.Omit]:

@@ -1,9 +1,10 @@
-"""What came in place of a reply, and the error to raise for it."""
+"""What came in place of a reply: the error to raise, or what to leave out of the request."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any
 
 from tomeval.models.base import BackendError, ContextExceeded, Damaged, Stopped
@@ -20,6 +21,22 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r'"code":\s*"content_filter"')  # as Azure has it
+
+_NEUTRAL = {
+    **{"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0},
+    **{"repetition_penalty": 1.0, "repeat_penalty": 1.0},
+    **{"presence_penalty": 0.0, "frequency_penalty": 0.0},
+}
+"""Values that switch a field off, so that nothing is lost with it."""
+
+_EXTRA = (
+    *("seed", "stop", "chat_template_kwargs"),
+    *("thinking_token_budget", "thinking_budget_tokens", "custom_params"),
+)
+"""Fields that a request can do without, whatever they say."""
+
+OPTIONAL = (*_NEUTRAL, *_EXTRA, "reasoning_effort")
+"""Fields that a request need not have."""
 
 
 class Refused(BackendError):
@@ -86,25 +103,30 @@ def connection_fault(url: str, error: BaseException | None) -> Unanswered:
     return Unanswered(url, f"{kind}: {cause or 'no reason was given'}{ask}")
 
 
-def read_json(body: str) -> Any:
-    r"""Return the JSON value of a reply's body; `Damaged` if it is not one whole value.
+def read_json(body: bytes) -> dict[str, Any]:
+    """Return the object that a reply's body is, a list under ``replies``; else `Damaged`.
 
     Examples
     --------
-    >>> read_json('{"id": 1}')
-    {'id': 1}
-    >>> read_json('{"id": ')
+    >>> read_json(b'{"id": 1}'), read_json(b'[{"id": 1}]')
+    ({'id': 1}, {'replies': [{'id': 1}]})
+    >>> read_json(b'{"id": ')
     Traceback (most recent call last):
-    tomeval.models.base.Damaged: the reply is not whole JSON: '{"id": '
+    tomeval.models.base.Damaged: the reply is not whole JSON: b'{"id": '
     """
-    if page := _page(body):
-        raise Damaged(page)
     try:
-        data = json.loads(body)
-        if "\\ud" in body.lower():  # half a character, which cannot be stored
+        text = body.decode()
+        if page := _page(text):
+            raise Damaged(page)
+        data = json.loads(text)
+        if "\\ud" in text.lower():  # half a character, which cannot be stored
             json.dumps(data, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise Damaged(f"the reply is not whole JSON: {body[:80]!r}") from None
+    if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
+        return {"replies": data}
+    if not isinstance(data, dict):
+        raise Damaged(f"the reply is not an object: {body[:80]!r}")
     return data
 
 
@@ -138,3 +160,37 @@ def _page(text: str) -> str:
 
 def _said(text: str) -> str:
     return message_of(text)[:EXCERPT]
+
+
+class Mends:
+    """What one path of a server does not take; `omit` names fields to leave out from the start.
+
+    A field that a refusal names is left out if it can be: one that changes what is drawn, as a
+    temperature of 0.7, never is.
+    """
+
+    def __init__(self, omit: Collection[str] = ()) -> None:
+        self._dropped = set(omit)
+        self._renamed: dict[str, str] = {}
+
+    def apply(self, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the body to send and what was changed in it."""
+        mended: dict[str, Any] = {}
+        if dropped := sorted(self._dropped & body.keys()):
+            mended["dropped"] = dropped
+        if renamed := {old: new for old, new in self._renamed.items() if old in body}:
+            mended["renamed"] = renamed
+        sent = {renamed.get(k, k): value for k, value in body.items() if k not in self._dropped}
+        return sent, mended
+
+    def learn(self, sent: dict[str, Any], refusal: Refused) -> str:
+        """Return what can be changed in `sent` after this refusal, and remember it."""
+        if refusal.status not in (400, 422):
+            return ""
+        if "max_tokens" in sent and "max_completion_tokens" in refusal.message:
+            self._renamed["max_tokens"] = "max_completion_tokens"
+            return "max_tokens renamed to max_completion_tokens"
+        named = [name for name in sent if re.search(rf"\b{name}\b", refusal.message)]
+        named = [name for name in named if name in _EXTRA or sent[name] == _NEUTRAL.get(name, ())]
+        self._dropped.update(named)
+        return ", ".join(f"{name} left out" for name in named)

@@ -6,7 +6,6 @@ server left out.
 
 from __future__ import annotations
 
-import logging
 import math
 from asyncio import gather
 from collections.abc import Awaitable, Callable
@@ -14,9 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.models.base import ScoreRequest, Unlisted, Unusable, Usage
+from tomeval.models.base import ScoreRequest, Unusable, Usage
 from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
-from tomeval.models.served.faults import Refused, Unanswered
 from tomeval.models.served.replies import dig, is_number, match, read_entries, read_usage
 from tomeval.models.served.requests import (
     CHAT,
@@ -30,8 +28,6 @@ from tomeval.models.served.requests import (
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
-
-logger = logging.getLogger(__name__)
 
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 
@@ -98,29 +94,6 @@ def routes(server: Server, *, chat: bool, top_logprobs: int) -> list[Route]:
     name = "top_k" if chat else "top_k_completions"
     top = Route(name, partial(top_k, chat=chat, count=top_logprobs), chat)
     return [*exact, top] if server.exact else [top]
-
-
-async def first_route(
-    tried: list[Route], score: Callable[[Route], Awaitable[object]]
-) -> tuple[Route | None, str]:
-    """Return the first route by which a test can be scored, and why those before it are not used.
-
-    Errors that say nothing of a route, such as a server that does not answer, are passed on.
-    """
-    faults = ""
-    for route in tried:
-        try:
-            await score(route)
-        except Unlisted:  # a model may name none of the test's letters, and later others
-            pass
-        except (Refused, Unusable, Unanswered) as error:
-            if isinstance(error, Unanswered) and error.status != 500:  # no crash
-                raise
-            faults += f"{route.name}: {error}\n"
-            logger.info("no log-probs by route %s: %s", route.name, error)
-            continue
-        return route, faults
-    return None, faults.rstrip()
 
 
 async def token_ids(query: Query) -> list[float]:

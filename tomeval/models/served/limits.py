@@ -49,7 +49,7 @@ class Budget:
     (1, 8)
     >>> budget.reserve(10)
     Traceback (most recent call last):
-    tomeval.models.served.limits.BudgetExceeded: stopped before call 2: the cap is 1 call
+    tomeval.models.served.limits.BudgetExceeded: stopped before the next call: 1 of 1 calls are used
     """
 
     def __init__(
@@ -63,11 +63,6 @@ class Budget:
         self.cost = 0.0
         self._under_way = 0
         self._waiting: list[asyncio.Future[None]] = []
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether a cap depends on how many tokens a call can use."""
-        return self.max_tokens is not None or self.max_cost is not None
 
     async def take(self, tokens: int, price: Price | None = None) -> None:
         """Take room as `reserve` does, once calls under way have left enough of it."""
@@ -84,21 +79,16 @@ class Budget:
     def reserve(self, tokens: int, price: Price | None = None) -> None:
         """Reserve up to `tokens` for a call; `BudgetExceeded` if that would pass a cap."""
         cost = price.most(tokens) if price else 0.0
-        if self.max_calls is not None and self.calls + 1 > self.max_calls:
-            plural = "" if self.max_calls == 1 else "s"
-            raise BudgetExceeded(
-                f"stopped before call {self.calls + 1}: the cap is {self.max_calls} call{plural}"
-            )
-        if self.max_tokens is not None and self.tokens + tokens > self.max_tokens:
-            raise BudgetExceeded(
-                f"stopped before a call of up to {tokens} tokens: {self.tokens} are used, the cap "
-                f"is {self.max_tokens}"
-            )
-        if self.max_cost is not None and self.cost + cost > self.max_cost:
-            raise BudgetExceeded(
-                f"stopped before a call of up to {cost:.6g}: {self.cost:.6g} is spent, the cap is "
-                f"{self.max_cost:g}"
-            )
+        caps = [
+            ("calls", self.calls, 1, self.max_calls),
+            ("tokens", self.tokens, tokens, self.max_tokens),
+            ("cost", self.cost, cost, self.max_cost),
+        ]
+        for what, used, more, cap in caps:
+            if cap is not None and used + more > cap:
+                left = f", and it may take {more:.6g}" * (what != "calls")
+                said = f"{used:.6g} of {cap:.6g} {what} are used{left}"
+                raise BudgetExceeded(f"stopped before the next call: {said}")
         self.calls += 1
         self.tokens += tokens
         self.cost += cost
@@ -109,20 +99,16 @@ class Budget:
         if usage is not None:
             self.tokens += usage.prompt + usage.completion - reserved
             self.cost += price.cost(usage) - price.most(reserved) if price else 0.0
-        self._release()
+        self._under_way -= 1
+        waiting, self._waiting = self._waiting, []  # who waits for room looks again
+        for change in waiting:
+            if not change.done():
+                change.set_result(None)
 
     def cancel(self, reserved: int, price: Price | None = None) -> None:
         """Give back the room of a call that got no reply."""
         self.calls -= 1
         self.settle(reserved, Usage(), price)
-
-    def _release(self) -> None:
-        """Note the end of a call; whoever waits for room looks again."""
-        self._under_way -= 1
-        waiting, self._waiting = self._waiting, []
-        for change in waiting:
-            if not change.done():
-                change.set_result(None)
 
 
 def estimate_tokens(text: str) -> int:

@@ -11,34 +11,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.credentials import check_url, key_for
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extras import LOCAL, need
+from tomeval.core.errors import TomevalError
 from tomeval.core.thinking import marks_thinking
 from tomeval.models.base import (
     BackendError,
     Capabilities,
-    Damaged,
     GenerateRequest,
-    Message,
     Model,
     Opening,
     Prompt,
     Reply,
-    Sampling,
     ScoreRequest,
     Scores,
     Unusable,
     Usage,
     thinking_room,
 )
-from tomeval.models.local.load import why_not_loaded
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.served.faults import Refused, Unanswered
-from tomeval.models.served.labels import Query, Route, first_route, routes
+from tomeval.models.served.faults import Refused
+from tomeval.models.served.labels import Query, Route, routes
 from tomeval.models.served.limits import Budget, estimate_tokens
 from tomeval.models.served.options import OpenAIOptions, price_of
 from tomeval.models.served.replies import nonsense, read_reply
-from tomeval.models.served.requests import OLLAMA, Requests, omission, plain_text, server_of
+from tomeval.models.served.requests import OLLAMA, Requests, omission, plain_text
+from tomeval.models.served.start import QUESTION, find_route, load_tokenizer, look_up
 from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -47,25 +43,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NAME = re.compile(r"(?:openai:)?(?P<model>.+)@(?P<url>https?://.+)")
-_SAID = (
-    "id",
-    "root",
-    "owned_by",
-    "parent",
-    "max_model_len",
-)  # of a model; none changes by the minute
-_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
 _USED_UP = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
-_MUCH, _LEAST = (
-    1.25,
-    400,
-)  # a prompt so many times and characters longer has more tokens for certain
-# Easy, so that only a model that always thinks thinks. The reply shows which API there is, which
-# fields are refused and whether the model thinks.
-_LEGS = "How many legs do two cats and a hen have together? Reply with the number."
-_QUESTION = GenerateRequest(Prompt((Message("user", _LEGS),)), Sampling(max_tokens=512), seed=1)
-_LETTERS = "Which letter comes next: C C B C C B C C? Answer with one letter, A or B or C."
-_LABELS = ScoreRequest(Prompt((Message("user", _LETTERS),)), ("A", "B", "C"))
+# A prompt so many times and characters longer has more tokens for certain.
+_MUCH, _LEAST = 1.25, 400
 
 
 class OpenAIModel(Model):
@@ -138,24 +118,31 @@ class OpenAIModel(Model):
             self._tokenizer = load_tokenizer(self.options.tokenizer)
         self.client.starting = True
         try:
-            await self._look_up()
+            about = await look_up(self.client, ask.model, self._label)
+            self.revision, ask.server, self._context = about
             first = await self._ask_first()
             if self._tokenizer is not None:
                 # Scoring switches thinking off, which a codec with thinking on would refuse.
                 thinking = None if self.options.thinking else self.options.thinking
                 ask.codec = PromptCodec(self._tokenizer, chat=ask.chat, thinking=thinking)
-            await self._find_route()
+            tried = routes(ask.server, chat=ask.chat, top_logprobs=self.options.top_logprobs)
+            tried = tried if self.options.scoring != "off" else []
+            self.route, faults = await find_route(tried, self._score)
         except BackendError as error:
             raise TomevalError(f"{self._label} failed its start-up test: {error}") from None
         finally:
             self.client.starting = False
-        if self.options.structured == "auto":
-            ask.holds = ask.chat and not self.thinks
-        if ask.holds < (self.options.structured == "auto"):
+        ask.renders = self.route is not None and not self.route.on_chat
+        self._unscored = (
+            "labels cannot be scored: leave LM and Social LM out, or ask a server that gives "
+            f"log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults or 'scoring is off'}"
+        )
+        wanted = self.options.structured == "auto"
+        ask.holds = wanted and ask.chat and not self.thinks
+        if wanted and not ask.holds:
             why = "the model thinks before it answers" if self.thinks else "it has no chat API"
-            logger.warning(
-                "%s: structured = 'auto': answers are not held to a form: %s", self._label, why
-            )
+            note = "%s: structured = 'auto': answers are not held to a form: %s"
+            logger.warning(note, self._label, why)
         self.capabilities = Capabilities(
             score=self.route is not None,
             seeded="seed" not in first.details.get("dropped", ()),
@@ -206,12 +193,15 @@ class OpenAIModel(Model):
 
     async def _generate(self, request: GenerateRequest) -> Reply:
         prompt = self._requests.shown(request.prompt)
+        text = plain_text(prompt)
+        most = estimate_tokens(text) + request.sampling.max_tokens
         # What is asked at the start needs no room for thinking.
-        room = 0 if self.client.starting else self._room(prompt, request.sampling.max_tokens)
+        room = 0 if self.client.starting else self._requests.room
+        if self.options.thinking_budget is None and self._context is not None:
+            room = max(0, min(room, self._context - most))
         path, body = self._requests.generation(request, prompt, room)
-        most = self._prompt_tokens(prompt) + request.sampling.max_tokens + room
         try:
-            answer = await self.client.ask(path, body, most)
+            answer = await self.client.ask(path, body, most + room)
         except Refused as refusal:
             # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
             if not refusal.filtered and not _USED_UP.search(refusal.message):
@@ -223,14 +213,14 @@ class OpenAIModel(Model):
         if room:
             reply.details["thinking_budget"] = room
         reply.details.update(omission(request.prompt, prompt), **self._cost(reply.usage))
-        self._note_cut(request.group, len(plain_text(prompt)), reply.usage.prompt)
+        self._note_cut(request.group, len(text), reply.usage.prompt)
         return reply
 
     async def _score(self, request: ScoreRequest, route: Route) -> Scores:
         prompt = self._requests.shown(request.prompt)
         query = Query(
             *(self.client, self._requests, replace(request, prompt=prompt)),
-            tokens=self._prompt_tokens(prompt) + 1 + max(map(len, request.labels)),
+            tokens=estimate_tokens(plain_text(prompt)) + 1 + max(map(len, request.labels)),
         )
         logprobs = await route.score(query)
         if fault := nonsense(logprobs):
@@ -239,23 +229,6 @@ class OpenAIModel(Model):
         query.details.update(omission(request.prompt, prompt), **self._cost(query.usage))
         numbers = tuple(logprobs)
         return Scores(numbers, mass, route.name, query.usage, query.latency, query.details)
-
-    def _room(self, prompt: Prompt, answer: int) -> int:
-        """Return the tokens for thinking; by default no more than the context has."""
-        room = self._requests.room
-        if self.options.thinking_budget is not None or self._context is None or not room:
-            return room
-        return max(0, min(room, self._context - self._length(prompt) - answer))
-
-    def _length(self, prompt: Prompt) -> int:
-        """Return the prompt's length, guessed on the safe side without a tokenizer."""
-        counted = self.count_tokens(prompt)
-        return estimate_tokens(plain_text(prompt)) if counted is None else counted
-
-    def _prompt_tokens(self, prompt: Prompt) -> int:
-        """Return the prompt's length for caps; 0 if none depends on it."""
-        capped = self._budget is not None and self._budget.counts_tokens
-        return self._length(prompt) if capped else 0
 
     def _cost(self, usage: Usage) -> dict[str, float]:
         return {"cost": self.price.cost(usage)} if self.price else {}
@@ -276,37 +249,17 @@ class OpenAIModel(Model):
         if tokens > counted:
             self._read[conversation] = length, tokens
 
-    async def _look_up(self) -> None:
-        """Read what the server's list says of the model; much may be missing, or all of it."""
-        try:
-            listed = (await self.client.fetch("models")).get("data")
-        except (Refused, Damaged, Unanswered) as error:
-            if isinstance(error, Unanswered) and not error.status:
-                raise
-            listed = None
-        models = [entry for entry in listed or () if isinstance(entry, dict)]
-        own = next((entry for entry in models if entry.get("id") == self._requests.model), {})
-        if models and not own:
-            name, ids = self._requests.model, [str(entry.get("id")) for entry in models]
-            near = did_you_mean(name, ids)
-            logger.warning("%s: the server does not list the model %s%s", self._label, name, near)
-        about = {name: own[name] for name in _SAID if own.get(name) is not None}
-        self.revision = "; ".join(f"{name}={value}" for name, value in about.items())
-        self._requests.server = server_of(self._url, own.get("owned_by"))
-        lengths = (own.get(name) for name in _CONTEXT)
-        self._context = next((n for n in lengths if isinstance(n, int) and n > 0), None)
-
     async def _ask_first(self) -> Reply:
         """Ask the first question, on the API that answers; see what it shows of the model."""
         ask = self._requests
         try:
-            reply = await self.generate(_QUESTION)
+            reply = await self.generate(QUESTION)
         except Refused as refusal:
             missing = refusal.status in (404, 405, 501) or "template" in refusal.message
             if self.options.api != "auto" or not missing:
                 raise
             ask.chat = False
-            reply = await self.generate(_QUESTION)
+            reply = await self.generate(QUESTION)
         if ask.server is OLLAMA:
             logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._label)
         hidden = reply.finish == "length" and not reply.text and not reply.reasoning
@@ -317,29 +270,6 @@ class OpenAIModel(Model):
             note = "%s: the model thinks before it answers: thinking_budget = %d"
             logger.warning(note, self._label, ask.room)
         return reply
-
-    async def _find_route(self) -> None:
-        """Find the way to score labels; `_unscored` says why there is none."""
-        ask, faults = self._requests, "scoring='off'"
-        self.route = None
-        if self.options.scoring != "off":
-            tried = routes(ask.server, chat=ask.chat, top_logprobs=self.options.top_logprobs)
-            self.route, faults = await first_route(tried, lambda r: self._score(_LABELS, r))
-        ask.renders = self.route is not None and not self.route.on_chat
-        self._unscored = (
-            "labels cannot be scored: leave LM and Social LM out, or ask a server that gives "
-            f"log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
-        )
-
-
-def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
-    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
-    try:
-        return transformers.AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        reason = why_not_loaded(name, error)
-        raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tomeval.models.base import GenerateRequest, Reply, Unlisted, Unusable, Usage
-from tomeval.models.served.mends import OPTIONAL
+from tomeval.models.served.faults import OPTIONAL
 from tomeval.models.served.requests import SCHEMA
 
 if TYPE_CHECKING:
