@@ -272,6 +272,22 @@ class WrappedModel(Model):
         self.model = model
         self.name, self.revision, self.capabilities = model.name, model.revision, model.capabilities
 
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Ask for a reply."""
+        reply: Reply = await self.ask(request)
+        return reply
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Ask for scores."""
+        scores: Scores = await self.ask(request)
+        return scores
+
+    async def ask(self, request: GenerateRequest | ScoreRequest) -> Any:
+        """Pass a request on; what it returns is of the request's kind."""
+        model: Any = self.model
+        scores = isinstance(request, ScoreRequest)
+        return await (model.score(request) if scores else model.generate(request))
+
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Ask the model."""
         return self.model.count_tokens(prompt)
