@@ -177,24 +177,17 @@ async def _itself(model):
     return model
 
 
-def test_a_refused_seed_is_no_seed():
+def test_what_a_server_says_of_itself_and_refuses_is_kept(caplog, clock):
     with FakeServer() as server:
         server.reject = {"seed": "seed is not supported"}
-        model = with_model(server, _itself)
-    assert model.capabilities.seeded is False
-
-
-def test_the_revision_is_what_the_server_says_of_itself():
-    with FakeServer() as server:
-        model = with_model(server, _itself)
-    assert model.revision == "id=toy; owned_by=vllm"
-
-
-def test_a_server_that_fails_to_list_its_models_can_still_be_used():
-    with FakeServer() as server:
+        model = with_model(server, _itself, tokenizer=ToyTokenizer())
+        assert (model.revision, model.capabilities.seeded) == ("id=toy; owned_by=vllm", False)
+        assert model.count_tokens(PROMPT) == generate(server).usage.prompt
+        other = OpenAIModel("toi", server.url, OpenAIOptions(scoring="off"))
+        assert with_started(other, _itself).revision == ""
         server.no_list = True  # as transformers serve does before it has a cache
-        model = with_model(server, _itself)
-    assert model.revision == ""
+        assert with_model(server, _itself).revision == ""
+    assert "does not list the model toi (did you mean 'toy'?)" in caplog.text
 
 
 PREFILLED = Prompt((Message("user", "Play."),), prefill="Answer:")
@@ -256,9 +249,12 @@ def test_a_model_that_thinks_gets_room_for_it_on_top_of_the_answer(message):
     with FakeServer("plain") as server:
         server.reply = message
         model, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
-    assert model.thinks is True
+        server.reply = {}
+        other, free = with_model(server, lambda model: _both(model, request(max_tokens=9)))
+    assert (model.thinks, other.thinks) == (True, False)
     assert reply.details["thinking_budget"] == 8192
-    assert reply.details["sent"]["max_tokens"] == sent(server)["max_tokens"] == 8192 + 9
+    assert reply.details["sent"]["max_tokens"] == 8192 + 9
+    assert free.details["sent"]["max_tokens"] == 9
 
 
 def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut():
@@ -275,14 +271,6 @@ def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut()
         server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "1")
         reply = with_model(server, cut)
     assert (reply.text, reply.finish) == ("", "length")
-
-
-def test_a_model_that_does_not_think_gets_no_room():
-    with FakeServer() as server:
-        model, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
-    assert model.thinks is False
-    assert "thinking_budget" not in reply.details
-    assert sent(server)["max_tokens"] == 9
 
 
 @pytest.mark.parametrize(("answer", "room"), [(9, 2048), (3000, None), (4200, 0)])
@@ -340,13 +328,6 @@ def test_a_budget_that_the_server_is_not_set_up_for_is_dropped_and_recorded():
     assert reply.details["sent"]["max_tokens"] == 8192 + 9
 
 
-def test_no_thinking_budget_at_all_can_be_asked_for():
-    with FakeServer() as server:
-        server.reply = {"content": "<think>"}
-        with_model(server, _itself, thinking_budget=0)
-        assert server.bodies("/v1/chat/completions")[-1]["thinking_token_budget"] == 0
-
-
 def test_the_cap_on_tokens_counts_the_room_for_thinking():
     with FakeServer() as server, pytest.raises(BudgetExceeded, match=r"may take 50[0-9][0-9]"):
         generate(server, request(max_tokens=9), thinking_budget=5000, budget=Budget(None, 2000))
@@ -354,9 +335,10 @@ def test_the_cap_on_tokens_counts_the_room_for_thinking():
 
 def test_omitted_fields_are_never_sent_and_recorded():
     with FakeServer() as server:
-        reply = generate(server, omit=["seed", "min_p"])
+        reply = generate(server, omit=["seed", "min_p"], extra_body={"provider": {"only": ["x"]}})
         assert all(not {"seed", "min_p"} & body.keys() for _, body in server.requests)
     assert reply.details["dropped"] == ["min_p", "seed"]
+    assert sent(server)["provider"] == {"only": ["x"]}
 
 
 KINDS = [
@@ -382,12 +364,6 @@ def test_hosted_apis_are_sent_what_changes_something(monkeypatch):
     with FakeServer("plain") as server:
         reply = generate(server, request(top_p=0.9))
     assert reply.details["sent"] == {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256, "seed": 7}
-
-
-def test_thinking_is_switched_by_the_template():
-    with FakeServer() as server:
-        generate(server, thinking=False)
-    assert sent(server)["chat_template_kwargs"] == {"enable_thinking": False}
 
 
 CHOICES = ("Final answer: J", "Final answer: F")
@@ -453,12 +429,6 @@ def test_a_model_that_cannot_be_held_to_a_form_is_told_in_one_line(flavour, chan
     assert seen in line
 
 
-def test_extra_fields_go_along():
-    with FakeServer() as server:
-        generate(server, extra_body={"provider": {"only": ["x"]}})
-    assert sent(server)["provider"] == {"only": ["x"]}
-
-
 def test_costs_follow_the_users_prices(tmp_path):
     file = tmp_path / "prices.toml"
     file.write_text("[toy]\nprompt = 10\ncompletion = 100\ncached = 1\n")
@@ -482,14 +452,6 @@ def test_caps_stop_before_the_call_that_would_pass_them():
         tokens = Budget(max_tokens=700)
         with pytest.raises(BudgetExceeded, match="of 700 tokens"):
             generate(server, request(max_tokens=650), budget=tokens)
-
-
-def test_tokens_are_counted_only_with_a_tokenizer():
-    with FakeServer() as server:
-        assert with_model(server, _itself).count_tokens(PROMPT) is None
-        model = with_model(server, _itself, tokenizer=ToyTokenizer())
-        reply = generate(server)
-    assert model.count_tokens(PROMPT) == reply.usage.prompt
 
 
 def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
@@ -523,12 +485,6 @@ def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
     everything = "".join(seen) + caplog.text + "".join(map(repr, caplog.records))
     assert "***" in everything
     assert KEY not in everything
-
-
-def test_names_of_experiments():
-    model = open_server("openai:org/a@b@http://127.0.0.1:1", {"concurrency": 2}, Opening())
-    assert model.name == "openai:org/a@b@http://127.0.0.1:1/v1"
-    assert model.options.concurrency == 2
 
 
 @pytest.mark.parametrize(

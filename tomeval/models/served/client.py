@@ -34,7 +34,7 @@ from tomeval.models.served.faults import (
 from tomeval.models.served.limits import Budget
 from tomeval.models.served.options import OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
-from tomeval.models.waiting import Waiting
+from tomeval.models.waiting import SILENT, Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +101,7 @@ class Client(openai.AsyncOpenAI):
         self._mends: dict[str, Mends] = {}
         self._unanswered = 0  # requests in a row
         self._gone: ServerGone | None = None
+        self._patience = SILENT  # seconds of silence before that is told
         self._stopped = asyncio.Event()
         self._places = asyncio.Semaphore(options.concurrency)
         super().__init__(
@@ -231,6 +232,7 @@ class Client(openai.AsyncOpenAI):
         waiting = self.waiting
         if not waiting.under_way:
             waiting.heard, waiting.trouble = monotonic(), ""
+            self._look()
         waiting.under_way += 1
         try:
             async with self._places:
@@ -248,11 +250,24 @@ class Client(openai.AsyncOpenAI):
             raise self._fault(url, error.__cause__) from None
         finally:
             waiting.under_way -= 1
+            if not waiting.under_way:
+                self._timer.cancel()
         waiting.heard, waiting.trouble = monotonic(), ""
         data = read_json(self._clean(raw.http_response.content))
         if "error" in data and is_too_long(str(data)):
             raise too_long(url, json.dumps(data))
         return Answer(data, body or {}, {}, waiting.heard - begun, raw.retries_taken + 1)
+
+    def _look(self) -> None:
+        """Tell of a long silence; of the next one after twice as long."""
+        silent = monotonic() - self.waiting.heard
+        if silent < SILENT:
+            self._patience = SILENT
+        elif silent >= self._patience:
+            self._patience *= 2
+            logger.warning("%s: %s", self.name, self.waiting.line())
+        again = max(1.0, self._patience - silent)
+        self._timer = asyncio.get_running_loop().call_later(again, self._look)
 
     def _fault(self, url: str, came: Any) -> Exception:
         """Return the error for an error reply, or for an error of the connection."""
