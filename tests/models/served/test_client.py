@@ -172,15 +172,6 @@ def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
     assert caplog.messages == []  # no stream of lines beside the field
 
 
-def test_a_list_of_replies_is_kept_and_its_usage_added_up():
-    reply = {"tokens_evaluated": 5, "tokens_predicted": 1}
-    budget = Budget()
-    with FakeServer() as server:
-        server.faults.append({"body": [reply, reply]})
-        assert post(server, tokens=20, budget=budget).data == {"replies": [reply, reply]}
-    assert budget.tokens == 12
-
-
 class Broken(FakeServer):
     """Answers the first questions of a game, and then with whatever it is told."""
 

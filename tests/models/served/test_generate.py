@@ -24,6 +24,7 @@ from tomeval.models.served.model import OpenAIModel, open_server
 from tomeval.models.served.options import OpenAIOptions
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
+QUESTION = [{"role": "user", "content": "Which?"}]
 KEY = "sk-planted-0123456789abcdef"
 
 
@@ -46,28 +47,53 @@ def sent(server):
     return server.requests[-1][1]
 
 
-def test_every_sampling_value_is_sent_and_recorded():
-    with FakeServer() as server:
-        reply = generate(server, request(max_tokens=9, stop=("\n",)))
-    expected = {
-        "temperature": 1.0,
-        "top_p": 1.0,
-        "top_k": -1,
-        "min_p": 0.0,
-        # vLLM would else take these from the model's generation_config.json.
-        "repetition_penalty": 1.0,
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
-        "max_tokens": 9,
-        "seed": 7,
-        "stop": ["\n"],
-    }
-    assert {name: sent(server)[name] for name in expected} == expected
-    assert reply.details["sent"] == expected
-    assert sent(server)["messages"] == [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Play."},
-    ]
+PREFILLED = Prompt((Message("user", "Which?"),), prefill="I choose", instead="J or F only.")
+BEGUN = {"messages": [*QUESTION, {"role": "assistant", "content": "I choose"}]}
+BEGUN |= {"continue_final_message": True, "add_generation_prompt": False}
+LEFT_OUT = {"messages": [{"role": "user", "content": "Which?\n\nJ or F only."}]}
+DRAWN = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0, "max_tokens": 9, "seed": 7}
+NO_PENALTY = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
+THINK = {"thinking_budget": 500, "reasoning_effort": "low", "thinking": True}
+EFFORT = {"max_tokens": 509, "reasoning_effort": "low"}
+TEMPLATE = {"enable_thinking": True}
+
+
+@pytest.mark.parametrize(
+    ("flavour", "options", "prompt", "fields"),
+    [
+        # What is not sent servers take from the model's generation_config.json, or their own.
+        ("vllm", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repetition_penalty": 1.0, "stop": ["\n"]}),
+        ("sglang", {}, PROMPT, {**DRAWN, "repetition_penalty": 1.0}),
+        ("llama.cpp", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repeat_penalty": 1.0}),
+        ("llama_python", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repeat_penalty": 1.0, "top_k": 0}),
+        ("ollama", {}, PROMPT, DRAWN),
+        ("plain", {}, PROMPT, DRAWN),
+        ("vllm", {"omit": ["seed", "min_p"]}, PROMPT, {"seed": None, "min_p": None}),
+        ("vllm", {"extra_body": {"provider": ["x"]}}, PROMPT, {"provider": ["x"]}),
+        ("vllm", THINK, PROMPT, {**EFFORT, "thinking_token_budget": 500}),
+        ("llama.cpp", THINK, PROMPT, {**EFFORT, "thinking_budget_tokens": 500}),
+        ("sglang", THINK, PROMPT, {**EFFORT, "custom_params": {"thinking_budget": 500}}),
+        ("sglang", THINK, PROMPT, {"chat_template_kwargs": {**TEMPLATE, "thinking_budget": 500}}),
+        ("vllm", THINK, PROMPT, {"chat_template_kwargs": TEMPLATE}),
+        ("vllm", {}, PREFILLED, BEGUN),  # known to go on from it
+        ("sglang", {}, PREFILLED, BEGUN),
+        ("plain", {"prefill": "continue"}, PREFILLED, BEGUN),
+        ("plain", {}, PREFILLED, LEFT_OUT),
+        ("openai", {}, PREFILLED, LEFT_OUT),
+        ("vllm", {"prefill": "omit"}, PREFILLED, LEFT_OUT),
+    ],
+)
+def test_requests_are_in_the_words_of_each_server_and_recorded(flavour, options, prompt, fields):
+    with FakeServer(flavour) as server:
+        reply = generate(server, request(prompt, max_tokens=9, stop=("\n",)), **options)
+    assert {name: sent(server).get(name) for name in fields} == fields
+    kept = reply.details["sent"]
+    assert all(kept[name] == sent(server)[name] for name in kept)
+    assert kept.keys() >= {name for name in DRAWN.keys() & fields.keys() if name in sent(server)}
+    assert reply.details.get("dropped", []) in (sorted(options.get("omit", [])), ["min_p", "top_k"])
+    recorded = {name: reply.details.get(name) for name in ("prefill", "instead")}
+    left_out = {"prefill": "omitted", "instead": "J or F only."}
+    assert recorded == (left_out if fields is LEFT_OUT else dict.fromkeys(left_out))
 
 
 def test_a_reply_carries_text_usage_and_provenance():
@@ -131,16 +157,24 @@ def test_stop_texts_cut_the_reply_where_the_server_cannot(said, text, finish):
     assert reply.details["dropped"] == ["stop"]
 
 
-def test_the_error_of_a_content_filter_is_a_refusal():
-    error = {"message": "The response was filtered.", "code": "content_filter", "param": "prompt"}
+USED_UP = "Could not finish the message because max_tokens or model output limit was reached."
 
-    def filtered(model):
+
+@pytest.mark.parametrize(
+    ("error", "finish"),
+    [
+        ({"message": "It was filtered.", "code": "content_filter", "param": "prompt"}, "refusal"),
+        ({"message": USED_UP}, "length"),  # as a model that thinks does with too few tokens
+    ],
+)
+def test_errors_that_are_answers_of_the_model(error, finish):
+    def ask(model):
         server.faults.append({"status": 400, "body": {"error": error}})
         return model.generate(request())
 
-    with FakeServer() as server:
-        reply = with_model(server, filtered)
-    assert (reply.text, reply.finish) == ("", "refusal")
+    with FakeServer("plain") as server:
+        reply = with_model(server, ask)
+    assert (reply.text, reply.finish) == ("", finish)
 
 
 def test_a_strict_server_is_mended_at_the_start_and_not_again(caplog):
@@ -190,46 +224,9 @@ def test_what_a_server_says_of_itself_and_refuses_is_kept(caplog, clock):
     assert "does not list the model toi (did you mean 'toy'?)" in caplog.text
 
 
-PREFILLED = Prompt((Message("user", "Play."),), prefill="Answer:")
-
-
-def test_a_prefill_is_continued_by_the_server():
-    with FakeServer() as server:
-        generate(server, request(PREFILLED))
-    assert sent(server)["messages"][-1] == {"role": "assistant", "content": "Answer:"}
-    assert sent(server)["continue_final_message"] is True
-    assert sent(server)["add_generation_prompt"] is False
-
-
 def test_a_prefill_that_must_go_and_has_nothing_instead_is_an_error():
     with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill='omit'"):
-        generate(server, request(PREFILLED))
-
-
-INSTEAD = Prompt(
-    (Message("user", "Which option?"),), prefill="I choose", instead="Answer with J or F only."
-)
-
-
-@pytest.mark.parametrize(
-    ("flavour", "options", "omitted"),
-    [
-        ("openai", {}, True),
-        ("plain", {}, True),
-        ("vllm", {}, False),  # known to go on from it
-        ("sglang", {}, False),
-        ("plain", {"prefill": "continue"}, False),
-        ("vllm", {"prefill": "omit"}, True),
-    ],
-)
-def test_a_prefill_is_left_out_where_none_is_known_to_be_continued(flavour, options, omitted):
-    with FakeServer(flavour) as server:
-        reply = generate(server, request(INSTEAD), **options)
-    question = {"role": "user", "content": "Which option?\n\nAnswer with J or F only."}
-    assert (sent(server)["messages"] == [question]) is omitted
-    recorded = {name: reply.details.get(name) for name in ("prefill", "instead")}
-    left_out = {"prefill": "omitted", "instead": "Answer with J or F only."}
-    assert recorded == (left_out if omitted else dict.fromkeys(left_out))
+        generate(server, request(Prompt(PROMPT.messages, prefill="Answer:")))
 
 
 async def _both(model, wanted):
@@ -257,22 +254,6 @@ def test_a_model_that_thinks_gets_room_for_it_on_top_of_the_answer(message):
     assert free.details["sent"]["max_tokens"] == 9
 
 
-def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut():
-    said = (
-        "Could not finish the message because max_tokens or model output limit was reached. Please "
-        "try again with higher max_tokens."
-    )
-
-    def cut(model):
-        server.faults.append({"status": 400, "body": {"error": {"message": said}}})
-        return model.generate(request())
-
-    with FakeServer("plain") as server:
-        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "1")
-        reply = with_model(server, cut)
-    assert (reply.text, reply.finish) == ("", "length")
-
-
 @pytest.mark.parametrize(("answer", "room"), [(9, 2048), (3000, None), (4200, 0)])
 def test_thinking_leaves_room_for_the_prompt_and_its_answer(answer, room):
     """A prompt of a few tokens, and 4,096 in all; what is set by hand is sent as it is."""
@@ -289,29 +270,6 @@ def test_thinking_leaves_room_for_the_prompt_and_its_answer(answer, room):
             assert most == answer + room
         _, by_hand = with_model(server, lambda model: _both(model, asked), thinking_budget=2048)
         assert by_hand.details["sent"]["max_tokens"] == answer + 2048
-
-
-BUDGETS = [
-    ("vllm", {"thinking_token_budget": 500}),
-    ("llama.cpp", {"thinking_budget_tokens": 500}),
-    (
-        "sglang",
-        {
-            "custom_params": {"thinking_budget": 500},
-            "chat_template_kwargs": {"thinking_budget": 500, "enable_thinking": True},
-        },
-    ),
-]
-
-
-@pytest.mark.parametrize(("flavour", "fields"), BUDGETS)
-def test_budget_and_effort_reach_the_servers_in_their_words_and_are_recorded(flavour, fields):
-    options = {"thinking_budget": 500, "reasoning_effort": "low", "thinking": True}
-    expected = {"max_tokens": 509, "reasoning_effort": "low", **fields}
-    with FakeServer(flavour) as server:
-        reply = generate(server, request(max_tokens=9), **options)
-    assert {name: sent(server)[name] for name in expected} == expected
-    assert {name: reply.details["sent"][name] for name in expected} == expected
 
 
 def test_a_budget_that_the_server_is_not_set_up_for_is_dropped_and_recorded():
@@ -333,32 +291,6 @@ def test_the_cap_on_tokens_counts_the_room_for_thinking():
         generate(server, request(max_tokens=9), thinking_budget=5000, budget=Budget(None, 2000))
 
 
-def test_omitted_fields_are_never_sent_and_recorded():
-    with FakeServer() as server:
-        reply = generate(server, omit=["seed", "min_p"], extra_body={"provider": {"only": ["x"]}})
-        assert all(not {"seed", "min_p"} & body.keys() for _, body in server.requests)
-    assert reply.details["dropped"] == ["min_p", "seed"]
-    assert sent(server)["provider"] == {"only": ["x"]}
-
-
-KINDS = [
-    ("vllm", "vllm", {"repetition_penalty": 1.0, "top_p": 1.0, "top_k": -1}),
-    ("sglang", "sglang", {"repetition_penalty": 1.0, "top_p": 1.0, "top_k": -1}),
-    ("llama.cpp", "llama.cpp", {"repeat_penalty": 1.0, "top_p": 1.0, "min_p": 0.0}),
-    ("ollama", "ollama", {"top_p": 1.0}),
-    ("llama_python", "llama-cpp-python", {"repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0}),
-    ("plain", "", {"top_p": 1.0, "top_k": -1, "min_p": 0.0}),
-]
-
-
-@pytest.mark.parametrize(("flavour", "kind", "fields"), KINDS)
-def test_no_server_default_takes_part_in_sampling(flavour, kind, fields):
-    with FakeServer(flavour) as server:
-        model, _ = with_model(server, lambda model: _both(model, request()))
-    assert model._requests.server.name == kind
-    assert {name: sent(server)[name] for name in fields} == fields
-
-
 def test_hosted_apis_are_sent_what_changes_something(monkeypatch):
     monkeypatch.setattr("tomeval.models.served.requests._HOSTED", ("127.0.0.1",))
     with FakeServer("plain") as server:
@@ -375,6 +307,10 @@ async def held(model):
     return can.choices, can.schemas, await model.generate(request(choices=CHOICES))
 
 
+SHAPE = {"type": "object", "properties": {"code": {"enum": ["1-2-3"]}}}
+SHAPED = GenerateRequest(PROMPT, Sampling(), 7, schema=json.dumps(SHAPE))
+
+
 @pytest.mark.parametrize(
     ("flavour", "field", "form"),
     [
@@ -384,32 +320,19 @@ async def held(model):
         ("plain", "response_format", "json_schema"),
     ],
 )
-def test_answers_are_held_to_choices_in_the_servers_own_words(flavour, field, form):
+def test_answers_are_held_to_choices_or_a_schema_in_the_servers_own_words(flavour, field, form):
     with FakeServer(flavour) as server:
+        *_, loose = with_model(server, held, structured="auto")  # the server does not hold to it
+        assert field in sent(server)
         server.forms = {field, "response_format"}
         choices, schemas, reply = with_model(server, held, structured="auto")
-        assert field in sent(server)
         assert (choices, schemas, reply.text) == (True, True, CHOICES[0])
-        assert reply.details["enforced"] == form
+        shaped = generate(server, SHAPED, structured="auto")
+        assert (shaped.text, shaped.details["enforced"]) == ('{"code": "1-2-3"}', "json_schema")
         *_, free = with_model(server, held)  # the option is off
         assert field not in sent(server)
-        assert "enforced" not in free.details
-
-
-def test_answers_are_held_to_a_schema():
-    schema = {"type": "object", "properties": {"code": {"enum": ["1-2-3"]}}}
-    wanted = GenerateRequest(PROMPT, Sampling(), 7, schema=json.dumps(schema))
-    with FakeServer() as server:
-        server.forms = {"response_format"}
-        reply = generate(server, wanted, structured="auto")
-    assert (reply.text, reply.details["enforced"]) == ('{"code": "1-2-3"}', "json_schema")
-
-
-def test_an_answer_that_a_server_did_not_hold_to_its_form_is_not_recorded_as_held():
-    with FakeServer() as server:
-        *_, reply = with_model(server, held, structured="auto")
-    assert "structured_outputs" in sent(server)
-    assert "enforced" not in reply.details
+    enforced = [each.details.get("enforced") for each in (reply, loose, free)]
+    assert enforced == [form, None, None]
 
 
 @pytest.mark.parametrize(

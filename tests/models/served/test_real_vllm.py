@@ -164,20 +164,6 @@ def test_every_strategy_makes_the_moves_of_the_model_in_this_process(served, tmp
     assert there == here
 
 
-_TOLD = ["Belief 50% (stranger) + CoT", "LM + Belief 50% (own, rated)", "Oracle + LM", "Oracle"]
-
-
-def test_beliefs_are_answered_as_in_this_process(served, tmp_path):
-    for model, name in ((f"hf:{served[0]}", "here"), (f"openai:toy@{served[1]}", "served")):
-        options = {"dtype": "float32"} if name == "here" else {}
-        made = _experiment({"name": model, **options}, _TOLD, episodes=1)
-        run_experiment(make_experiment(made), tmp_path / name)
-    here, there = _moves(tmp_path / "here"), _moves(tmp_path / "served")
-    assert there == here
-    values = [[row[:8] for row in dump(tmp_path / name)["answers"]] for name in ("here", "served")]
-    assert values[1] == values[0]
-
-
 def test_draws_and_a_second_seat_are_the_same_when_asked_again(served, tmp_path):
     spec = {"name": f"openai:toy@{served[1]}"}
     player = {"strategy": "QA", "model": spec, "max_tokens": 24, "max_attempts": 3, "draws": 4}
