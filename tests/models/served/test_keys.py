@@ -9,10 +9,11 @@ import pytest
 from attacks.commands import call
 from listener import Listener, chat
 
-from tomeval.core.credentials import check_host, check_url, key_for, trusting
+from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.models.base import Stopped
+from tomeval.models.keys import check_host, check_url, key_for
 from tomeval.models.served.client import Client
 from tomeval.models.served.options import OpenAIOptions
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.core.credentials import check_code, check_host, check_url, nested
+from tomeval.core.credentials import check_code, nested
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
 from tomeval.extensions.inspect.wire import (
@@ -36,6 +36,7 @@ from tomeval.models.base import (
     Scores,
     thinking_room,
 )
+from tomeval.models.keys import check_host, check_url
 from tomeval.models.served.faults import EXCERPT, is_too_long
 from tomeval.models.served.limits import Budget, estimate_tokens
 from tomeval.models.served.requests import omission, plain_text, without_prefill

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.credentials import check_url, key_for
 from tomeval.core.errors import TomevalError
 from tomeval.core.thinking import marks_thinking
 from tomeval.models.base import (
@@ -27,6 +26,7 @@ from tomeval.models.base import (
     Usage,
     thinking_room,
 )
+from tomeval.models.keys import check_url, key_for
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import Query, Route, routes
