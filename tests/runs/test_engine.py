@@ -736,12 +736,12 @@ def test_max_calls(tmp_path):
         stopped = run_command(served_command(tmp_path, server, out, ["QA"], "--max-calls", "7"))
         assert stopped.returncode == 2
         kept = "everything is kept: run the same command again to go on"
-        assert f"stopped before call 8: the cap is 7 calls; {kept}" in stopped.stderr
+        assert f"stopped before the next call: 7 of 7 calls are used; {kept}" in stopped.stderr
         assert "Traceback" not in stopped.stderr
         assert len(server.requests) == 7  # start-up tests cost calls too
         tokens = run_command(served_command(tmp_path, server, out, ["QA"], "--max-tokens", "900"))
         assert tokens.returncode == 2
-        assert "the cap is 900" in tokens.stderr
+        assert "of 900 tokens are used" in tokens.stderr
         resumed = run_command(served_command(tmp_path, server, out, ["QA"]))
         assert resumed.returncode == 0, resumed.stderr
         assert len(server.answered) == len(set(server.answered))

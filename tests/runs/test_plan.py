@@ -201,7 +201,6 @@ def test_a_context_ends_at_the_first_step_that_does_not_fit(strategy):
         "openai:model",
         {"name": SERVED, "concurency": 3},
         {"name": SERVED, "prices": "nowhere.toml"},
-        {"name": SERVED, "routes": ["telepathy"]},
         "scripted:nobody",
         {"name": "scripted:decrypto", "seed": 1},
     ],

@@ -169,7 +169,6 @@ class Filler:
                     spec = json.loads(key)
                     caps = how.budget if is_served(spec) else None
                     waiting = self.live.waiting[key]
-                    waiting.shown = self.live.shown
                     how.opened[key, scores] = open_model(
                         spec, scores=scores, budget=caps, waiting=waiting, **how.opening
                     )

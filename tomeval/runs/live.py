@@ -157,7 +157,7 @@ class Live(State):
     asking : bool
         Whether language models play by now.
     shown : str
-        Where servers that are waited for are shown, see `Waiting.shown`.
+        How the run is shown: ``field`` (which is updated), ``lines`` (now and then), or empty.
     """
 
     def __init__(self) -> None:
