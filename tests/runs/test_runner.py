@@ -11,7 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-import filelock
 import numpy as np
 import pytest
 from support import ROOT, dump, edit, outcome, setup_of, with_step
@@ -23,6 +22,7 @@ from tomeval.domains.matrix.play import Setup, play_episode, play_episode_async
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.runs import lines
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.lock import locked
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
 
@@ -68,9 +68,10 @@ def test_every_row_is_there(finished) -> None:
     assert len(rows["episodes"]) == cells * 8
     assert len(rows["steps"]) == cells * 8 * 12
     assert rows["calls"] == []
-    sessions = json.loads((finished / "sessions.json").read_text())
-    assert "scipy" in sessions[0]["versions"]
-    assert sessions[0]["versions"]["tomeval"] == tomeval.__version__
+    with tomeval.Run(finished) as opened:
+        versions = opened.store.sessions()[0]["versions"]
+    assert "scipy" in versions
+    assert versions["tomeval"] == tomeval.__version__
     assert json.loads((finished / "experiment.json").read_text())["episodes"] == 8
 
 
@@ -79,7 +80,7 @@ def test_a_folder_holds_no_more_than_it_needs_also_once_it_was_read(tmp_path) ->
     with tomeval.Run(tmp_path / "run") as read:
         assert read.rows()
     files = {path.name for path in (tmp_path / "run").iterdir()} - {"run.lock"}
-    assert files == {"episodes.jsonl", "experiment.json", "sessions.json"}
+    assert files == {"episodes.jsonl", "experiment.json"}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -170,6 +171,7 @@ from tomeval.domains.matrix import domain
 domain.STEPS_PER_CHUNK = 2_000
 from pathlib import Path
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.lock import locked
 experiment = make_experiment({
     "name": "killed", "games": ["RPS", "IPD"], "subjects": ["rmax", "simulated"],
     "partners": ["single_action", "tit_for_tat"], "horizon": 20, "episodes": 400, "seed": 1,
@@ -319,7 +321,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path) -> None:
 
 def test_the_folder_is_locked_while_it_is_used(finished) -> None:
     with (
-        filelock.FileLock(finished / "run.lock"),
+        locked(finished),
         pytest.raises(TomevalError, match="another process is running in this folder"),
     ):
         run(finished)
@@ -327,7 +329,7 @@ def test_the_folder_is_locked_while_it_is_used(finished) -> None:
 
 
 def test_reading_needs_no_lock(finished) -> None:
-    with filelock.FileLock(finished / "run.lock"), tomeval.Run(finished) as opened:
+    with locked(finished), tomeval.Run(finished) as opened:
         assert len(opened.rows()) == 12
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 
 import pytest
@@ -102,8 +101,8 @@ def test_a_stopped_cell_is_tried_again(tmp_path, domain) -> None:
     whole = {"stop_after_voids": 0, "go_on": True}
     play(tmp_path / "whole", domain, void_in(domain, range(10)), **whole)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-    sessions = json.loads((tmp_path / "run" / "sessions.json").read_text())
-    assert [session["stop_after_voids"] for session in sessions] == [5, 5, 0]
+    with Run(tmp_path / "run") as run:
+        assert [one["stop_after_voids"] for one in run.store.sessions()] == [5, 5, 0]
 
 
 def test_failed_episodes_are_no_voids(tmp_path, waits) -> None:

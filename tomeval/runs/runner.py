@@ -1,7 +1,7 @@
 """Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
 
 An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
-number of episodes. This module opens the run folder (`folder.py`, `holder.py`) and its store
+number of episodes. This module opens the run folder (`folder.py`, `lock.py`) and its store
 (`writing.py`), and finds what is not played yet. `filling.py` hands that out: an engine
 (`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
 `schedule.py`. An episode is a `record.Record`, stored as one line (`lines.py`); replies of
@@ -31,19 +31,14 @@ from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler, How, Told
-from tomeval.runs.folder import (
-    add_session,
-    begin_or_resume,
-    limited,
-    locked,
-    make_folder,
-)
+from tomeval.runs.folder import add_session, make_folder
 from tomeval.runs.live import Live, OnCounts, Progress
+from tomeval.runs.lock import locked
 from tomeval.runs.record import Record
 from tomeval.runs.schedule import without
 from tomeval.runs.shard import Shard
 from tomeval.runs.stopping import Stopping
-from tomeval.runs.store import Store
+from tomeval.runs.store import Store, limited
 from tomeval.runs.until import Looks
 from tomeval.runs.writing import WritableStore
 
@@ -127,9 +122,8 @@ def run_experiment(
         looks = None
         try:
             apart = experiment.apart
-            most = begin_or_resume(store, folder, identity, experiment.per_cell, apart, limit)
-            played_to = None if experiment.until else most
-            add_session(folder, experiment.stop_after_voids, part, played_to)
+            most = store.begin(identity, experiment.per_cell, apart, limit)
+            add_session(store, experiment.stop_after_voids, None if experiment.until else most)
             looks = Looks(experiment, store) if experiment.until else None
             told = Told(live, concurrency, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
@@ -278,7 +272,6 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
         try:
             with locked(draft):
                 write_games(domain, draft, recorded, out.name)
-                add_session(draft, 0)
             os.rename(draft, out)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -292,7 +285,8 @@ def write_games(domain: Domain, folder: Path, recorded: Recorded, name: str = ""
     identity = {"name": name, "cells": [definition for definition, _ in recorded.cells]}
     store = WritableStore(folder, domain)
     try:
-        begin_or_resume(store, folder, identity, 0)  # nothing remains to be played
+        store.begin(identity, 0)  # nothing remains to be played
+        add_session(store, 0)
         for model, revision in recorded.revisions.items():
             store.check_revision(model, revision)
         for number, (_, records) in enumerate(recorded.cells):
