@@ -43,9 +43,6 @@ class Engine(Protocol):
     def play(self, filler: Filler) -> None:
         """Play what it can of `filler.stretches` and `filler.groups`; the others are left."""
 
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Begin no more episodes of a cell; call back with how many that it held are left out."""
-
     def close(self) -> None:
         """End, whatever happened."""
 
@@ -71,10 +68,6 @@ class Workers:
         for (number, _, _), records in tasks:
             filler.together(number, records)
             filler.stopping.check()
-
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Hold none: only cells with a model stop."""
-        then(0)
 
     def close(self) -> None:
         """Do nothing: the processes have ended."""

@@ -125,7 +125,7 @@ def run_experiment(
             most = store.begin(identity, experiment.per_cell, apart, limit)
             add_session(store, experiment.stop_after_voids, None if experiment.until else most)
             looks = Looks(experiment, store) if experiment.until else None
-            told = Told(live, concurrency, progress, on_counts)
+            told = Told(live, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}

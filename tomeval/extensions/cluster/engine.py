@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,16 +78,11 @@ class Replicated:
         assert self._setting is not None, "prepared"
         driver = Driver(self._cluster, self._count, self._setting, filler)
         if not driver.done:
-            filler.stopping.on_request = lambda: None
             try:
                 driver.play()
             finally:
                 filler.stopping.what = IN_FLIGHT
             filler.stopping.check()
-
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Leave out none: what replicas hold of a cell is under way."""
-        then(0)
 
     def close(self) -> None:
         """End all replicas."""
