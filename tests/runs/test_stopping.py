@@ -131,7 +131,7 @@ def test_the_key_is_checked(value) -> None:
 
 
 def test_the_order_of_episodes_counts_not_that_of_their_ends() -> None:
-    schedule = Schedule([(0, e) for e in range(9)], 3)
+    schedule = Schedule({0: range(9)}, 3)
     for episode in (0, 2, 4, 6):
         assert schedule.ended(0, episode, "void") == []
     assert schedule.ended(0, 1, "complete") == []

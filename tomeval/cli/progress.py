@@ -148,7 +148,7 @@ def lines_of(live: Live) -> list[str]:
     lines = [f"{share}, {'finished' if finished else left}{cost}", f"  episodes: {live.counts}"]
     models = list(live.models.items())
     if len(models) > _ROWS:
-        models.sort(key=lambda one: (not one[1].asked.calls, one[1].ended >= one[1].wanted))
+        models.sort(key=lambda one: (not one[1].spent.calls, one[1].ended >= one[1].wanted))
         lines.append(f"  {len(models) - _ROWS:,} more models, and:")
     lines += [f"  {_of_model(one, live.waiting[key].retries)}" for key, one in models[:_ROWS]]
     lines += [f"  {one.name}: {waits}" for key, one in models if (waits := live.waits(key))]
@@ -157,12 +157,11 @@ def lines_of(live: Live) -> list[str]:
 
 def _of_model(model: ModelCount, retries: int) -> str:
     """Return what a model was asked and replied, leaving out what there is none of."""
-    asked, unread = model.asked, model.unreadable_share
-    tokens = asked.prompt + asked.completion
+    asked, unread = model.spent, model.unreadable_share
     told = {
         f"episodes {model.ended:,}/{model.wanted:,}": True,
-        f"calls {asked.calls:,}": asked.calls,
-        f"tokens {tokens:,}": tokens,
+        f"calls {asked.replies:,}": asked.replies,
+        f"tokens {model.tokens:,}": model.tokens,
         f"cost {asked.cost or 0:,.2f}": asked.cost is not None,
         f"retries {retries:,}": retries,
         f"unread {100 * (unread or 0):.3g} %": unread,

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.outcomes import VALID
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
@@ -27,7 +26,6 @@ from tomeval.models.base import (
 from tomeval.models.batching import Batcher, RememberingModel, side_by_side
 from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.engines import run_loop
-from tomeval.runs.live import ModelCount
 from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
@@ -41,13 +39,6 @@ class Watch:
 
     def on_step(self, number: int, episode: int) -> None:
         """Note that an episode of a cell has got through a step."""
-
-    def asked_again(self) -> None:
-        """Note that a question is asked once more."""
-
-    def count_of(self, key: str) -> ModelCount:
-        """Return the counts of a model, by `spec_key`."""
-        return ModelCount(key)
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
@@ -254,46 +245,39 @@ class Episode:
         self.watch.on_step(*self.job)
 
 
-class _Paid(WrappedModel):
-    """A model that is asked no more once the run is to stop, and whose replies are counted."""
+class _Stoppable(WrappedModel):
+    """A model that is asked no more once the run is to stop."""
 
     model: Model
 
-    def __init__(self, model: Model, stopping: Stopping, asked: ModelCount) -> None:
+    def __init__(self, model: Model, stopping: Stopping) -> None:
         super().__init__(model)
-        self._stopping, self._asked = stopping, asked
+        self._stopping = stopping
 
     async def generate(self, request: GenerateRequest) -> Reply:
-        """Pass the request on, and count its reply."""
+        """Pass the request on."""
         self._stopping.refuse()
-        reply = await self.model.generate(request)
-        self._asked.replied(reply)
-        return reply
+        return await self.model.generate(request)
 
     async def score(self, request: ScoreRequest) -> Scores:
-        """Pass the request on, and count its reply."""
+        """Pass the request on."""
         self._stopping.refuse()
-        scores = await self.model.score(request)
-        self._asked.replied(scores)
-        return scores
+        return await self.model.score(request)
 
 
 class _SeatModel(RememberingModel):
     """A seat's model in one episode, which repeats the replies kept from an earlier session.
 
-    It tells of questions that are asked once more, and notes replies that cannot be used.
+    It notes replies that cannot be used.
     """
 
     def __init__(self, episode: Episode, seat: str, model: Model, key: str) -> None:
-        self._episode, self._key = episode, key
-        self._asked, kept = episode.watch.count_of(key), episode.kept[seat]
-        line = _Paid(model.episode(len(kept)), episode.stopping, self._asked)
+        self._episode, self._key, kept = episode, key, episode.kept[seat]
+        line = _Stoppable(model.episode(len(kept)), episode.stopping)
         super().__init__(line, kept, partial(episode.keep, seat))
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Return the kept reply, or ask."""
-        if request.attempt > 1:
-            self._episode.watch.asked_again()
         with self._noting():
             return await super().generate(request)
 
@@ -301,10 +285,6 @@ class _SeatModel(RememberingModel):
         """Return the kept scores, or ask."""
         with self._noting():
             return await super().score(request)
-
-    def judged(self, outcome: str) -> None:
-        """Count an answer."""
-        self._asked.judged(outcome == VALID)
 
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
         """Tell what came of a question."""

@@ -18,7 +18,7 @@ from tomeval.runs.domain import cell_names
 from tomeval.runs.engine import Watch, play_with_models, spec_key
 from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
+from tomeval.runs.live import Counts, Live, OnCounts, Progress
 from tomeval.runs.record import Record
 from tomeval.runs.replies import Unread, explained, last_unread
 from tomeval.runs.schedule import Job, Schedule, without
@@ -95,7 +95,7 @@ class Filler(Watch):
         self.first = {
             key: FirstQuestions()
             for key, count in self.live.models.items()
-            if not go_on and count.asked.answers == count.asked.unreadable
+            if not go_on and count.spent.answers == count.spent.unreadable
         }
         self.failed = store.failed()
         counts = tallies.episodes(store).values()
@@ -200,10 +200,6 @@ class Filler(Watch):
         """Try again the cells that were stopped before: the models have started."""
         self.store.note_stops(dict.fromkeys(self.schedules, ""))
 
-    def count_of(self, key: str) -> ModelCount:
-        """Return the counts of a model."""
-        return self.live.models[key]
-
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
     ) -> None:
@@ -227,11 +223,6 @@ class Filler(Watch):
         self.under_way += 1
         self.schedules[number].stepped(number)
         self._tell_steps()
-
-    def asked_again(self) -> None:
-        """Count a question that is asked once more."""
-        self.again += 1
-        self._tell_counts()
 
     def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
         """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
@@ -298,8 +289,13 @@ class Filler(Watch):
         again = self.failed & {(number, record.episode) for record in records}
         self.ended[FAILED] -= len(again)
         self.failed -= again
-        for key in set(self.keys[number].values()):
-            self.count_of(key).ended += sum(r.status != FAILED for r in records)
+        keys = self.keys[number]
+        for key in set(keys.values()):
+            self.live.models[key].ended += sum(r.status != FAILED for r in records)
+        for record in records if keys else ():
+            for seat, spent in record.spent.items():
+                self.live.models[keys[seat]].add(spent)
+                self.again += spent.again
         self._tell_steps()
         self._tell_counts()
 

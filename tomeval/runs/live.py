@@ -10,17 +10,16 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.text import excerpt
 from tomeval.models import model_name
-from tomeval.models.base import Reply, Scores
 from tomeval.models.naming import brief_names
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
+from tomeval.runs.spent import Spent, total
 from tomeval.runs.store import Store
-from tomeval.runs.tallies import Asked
 
 LONGEST = 300
 """Characters of what servers and machines said."""
@@ -70,39 +69,35 @@ OnCounts = Callable[[Counts], None]
 
 @dataclass
 class ModelCount:
-    """What one language model was asked.
+    """What one language model was asked in episodes that are over.
 
     Attributes
     ----------
     name : str
         Without an address.
-    asked : Asked
+    spent : Spent
     ended, wanted : int
         Episodes with it that are over, and in all.
     """
 
     name: str
-    asked: Asked = field(default_factory=Asked)
+    spent: Spent = field(default_factory=Spent)
     ended: int = 0
     wanted: int = 0
 
     @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return (self.spent.prompt or 0) + (self.spent.completion or 0)
+
+    @property
     def unreadable_share(self) -> float | None:
         """The share of answers that could not be read; None before the first."""
-        return self.asked.unreadable / self.asked.answers if self.asked.answers else None
+        return self.spent.unreadable / self.spent.answers if self.spent.answers else None
 
-    def add(self, more: Asked) -> None:
-        """Add what it was asked elsewhere."""
-        self.asked = self.asked.plus(more)
-
-    def replied(self, reply: Reply | Scores) -> None:
-        """Count a reply that came."""
-        usage = reply.usage
-        self.add(Asked(1, usage.prompt, usage.completion, reply.details.get("cost")))
-
-    def judged(self, readable: bool) -> None:
-        """Count an answer."""
-        self.add(Asked(answers=1, unreadable=int(not readable)))
+    def add(self, *more: Sequence[Any]) -> None:
+        """Add what it was asked in other episodes."""
+        self.spent = total([self.spent, *more])
 
 
 class Live:
@@ -163,15 +158,15 @@ class Live:
                 count.wanted += wanted[number]
                 over = ended.get(number, {})
                 count.ended += over.get(COMPLETE, 0) + over.get(VOID, 0)
-        said = tallies.by_seat(store) if counts else {}
-        for (number, seat), asked in said.items():
-            if number < len(keys) and seat in keys[number]:
-                counts[keys[number][seat]].add(asked)
+        for number, mine in enumerate(keys):
+            for (seat, _), spent in store.summary(number).spent.items() if mine else ():
+                if seat in mine:
+                    counts[mine[seat]].add(spent)
         self.models = counts
         brief = brief_names([count.name for count in counts.values()])
         for (key, count), count.name in zip(counts.items(), brief, strict=True):
             self.waiting.setdefault(key, Waiting()).model = count.name
-        return sum(asked.again for asked in said.values())
+        return sum(count.spent.again for count in counts.values())
 
     @property
     def left(self) -> float | None:
@@ -183,7 +178,7 @@ class Live:
     @property
     def cost(self) -> float | None:
         """What the models with a price cost so far; None if none has one."""
-        costs = [model.asked.cost for model in self.models.values()]
+        costs = [model.spent.cost for model in self.models.values()]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if known else None
 

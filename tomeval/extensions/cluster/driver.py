@@ -32,8 +32,6 @@ from tomeval.runs.filling import Filler
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
-from tomeval.runs.spent import by_seat
-from tomeval.runs.tallies import asked_of
 
 if TYPE_CHECKING:
     from tomeval.extensions.cluster.ray_cluster import RayCluster
@@ -250,18 +248,14 @@ class Driver:
             filler.together(number, said.records)
         else:
             (record,) = said.records
-            self._count(number, record)
+            self._settle(number, record)
             filler.done(number, record, 0, said.unusable)
 
-    def _count(self, number: int, record: Record) -> None:
-        """Count what an episode's models were asked, and what came of their questions."""
+    def _settle(self, number: int, record: Record) -> None:
+        """Tell what came of the questions of an episode."""
         keys = self._filler.keys[number]
         if record.steps > 1:  # of a void one the last
             self._filler.schedules[number].stepped(number)
-        for seat, said in by_seat(record.calls).items():
-            self._filler.count_of(keys[seat]).add(asked_of(said))
-            for _ in range(said.again):
-                self._filler.asked_again()
         last = {call[:3]: call for call in record.calls if "outcome" in call[3]}
         for _, seat, _, call in last.values():  # the last attempt at each question
             self._filler.settled(number, record.episode, keys[seat], call["outcome"], call)
