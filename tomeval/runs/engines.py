@@ -22,7 +22,7 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import named, part
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tomeval.runs.filling import Filler
 
 
-class Engine(Protocol):
+class Engine:
     """Plays episodes, and tells the run what becomes of them."""
 
     def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
@@ -47,20 +47,11 @@ class Engine(Protocol):
         """End, whatever happened."""
 
 
-class Workers:
-    """Processes of this machine, which play the cells that ask no model.
-
-    Parameters
-    ----------
-    count : int
-        1: this process itself.
-    """
+class Workers(Engine):
+    """Processes of this machine, which play the cells that ask no model; 1: this process itself."""
 
     def __init__(self, count: int = 1) -> None:
         self._count = count
-
-    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
-        """Refuse nothing."""
 
     def play(self, filler: Filler) -> None:
         """Play the cells that ask no model."""
@@ -68,9 +59,6 @@ class Workers:
         for (number, _, _), records in tasks:
             filler.together(number, records)
             filler.stopping.check()
-
-    def close(self) -> None:
-        """Do nothing: the processes have ended."""
 
 
 def engine_names() -> list[str]:

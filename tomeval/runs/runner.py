@@ -26,7 +26,7 @@ from tomeval.core.extras import MissingExtra
 from tomeval.core.files import check_outside
 from tomeval.models import Ahead, all_backends, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.domain import Cell, Domain, get_domain
+from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
@@ -103,7 +103,7 @@ def run_experiment(
             f"until cannot be combined with --{'shard' if shard else 'limit'}: {why}"
         )
     # A model that cannot be opened must not leave a folder.
-    _check_caps(experiment.cells, budget, known_models(experiment))
+    _check_caps(budget, known_models(experiment))
     if missing := lacks(experiment):
         raise missing
     identity = experiment.identity()
@@ -152,22 +152,20 @@ def run_experiment(
             store.close()
 
 
-def _check_caps(cells: Sequence[Cell], budget: Budget | None, known: Mapping[str, Ahead]) -> None:
+def _check_caps(budget: Budget | None, known: Mapping[str, Ahead]) -> None:
     """Refuse caps that would count nothing, or not everything."""
-    players = [player for cell in cells for player in cell.seats.values() if player]
-    if budget is not None and not any(player.served for player in players):
-        names = ", ".join(sorted({player.model_name for player in players} - {""}))
-        not_them = f", not {names}" if names else "; none plays here"
+    if budget is None:
+        return
+    if not any(ahead.served for ahead in known.values()):
         kinds = " and ".join(backend.form for backend in all_backends().values() if backend.served)
         raise TomevalError(
-            f"--max-calls, --max-tokens and --max-cost are for served models{not_them} (served: "
-            f"{kinds})"
+            "--max-calls, --max-tokens and --max-cost are for served models; none plays here "
+            f"(served: {kinds})"
         )
-    if budget is not None and budget.max_cost is not None:
-        free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
-        for key in free:
-            name = model_name(json.loads(key))
-            raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
+    free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
+    if budget.max_cost is not None and free:
+        name = model_name(json.loads(free[0]))
+        raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
 
 
 def wanted_of(

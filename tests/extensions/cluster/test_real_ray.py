@@ -94,8 +94,6 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
         """Let replicas wait for each other until two are lost, however slow one is to begin."""
         if done or all(other.opened for other in driver._replicas):
             rest(driver, replica)
-        elif replica.group is None:
-            driver._choose(replica)
 
     def lose(counts) -> None:
         without_model = EXPERIMENT["episodes"] * 2  # they are played first
