@@ -5,11 +5,9 @@ import json
 import math
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from unittest import mock
 
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 from attacks.commands import call
 from fake_server import FakeServer
-from known import PAIRS, Known, episode_of, fixed, make_setup, play, prompts_in_log, question
+from known import Known, episode_of, fixed, make_setup, play, prompts_in_log, question
 from support import ROOT, calls_in, dump, stored
 
 from tomeval.core.errors import TomevalError
@@ -37,8 +35,6 @@ from tomeval.models.base import (
 from tomeval.models.batching import Batcher
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.needs import NOTE
-from tomeval.runs.plan import plan_rows
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies import NAMED, all_strategies
@@ -462,29 +458,6 @@ def test_failed_episodes_are_warned_of_and_played_again(tmp_path, caplog):
     assert rows_of(tmp_path / "run") == rows_of(tmp_path / "whole")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"temperature": -1}, "temperature must be a number from 0"),
-        ({"top_p": 0}, "top_p must be"),
-        ({"top_k": 1.5}, "top_k must be"),
-        ({"max_attempts": 0}, "max_attempts must be"),
-        ({"max_attempts": True}, "max_attempts must be"),
-        ({"decide": "argmx"}, "unknown decide 'argmx' \\(did you mean 'argmax'"),
-        ({"literal_order": "x"}, "unknown literal_order"),
-        ({"option_order": "x"}, "unknown option_order"),
-        ({"conditional": "false"}, 'conditional must be true or false, is "false"'),
-        ({"prompts": 3}, "prompts must be the name of a set or a folder"),
-        ({"prompts": "nowhere"}, "no such folder of prompts"),
-        ({"strategies": "QAA"}, "cannot be read"),
-        ({"optoin_order": "fixed"}, "no option 'optoin_order' \\(did you mean 'option_order'"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(TomevalError, match=message):
-        experiment(lambda request: "", **options)
-
-
 # --- batches --------------------------------------------------------------------------------------
 
 
@@ -512,27 +485,6 @@ def test_an_error_in_a_batch_reaches_the_user_once(tmp_path, monkeypatch, capfd,
     calls[:] = []
     done = run_local(monkeypatch, Local(lambda r: "Final answer: J"), loaded, tmp_path / "run")
     assert done == 4
-
-
-def test_a_list_of_replies_starts_anew_in_every_episode(tmp_path):
-    replies = [f"Final answer: {label}" for label in "JFFJJJ"]
-    (tmp_path / "replies.json").write_text(json.dumps(replies))
-    data = {
-        "games": ["IPD"],
-        "partners": ["tit_for_tat"],
-        "labels": "neutral",
-        "horizon": 3,
-        "episodes": 4,
-        "reference": ["horizon", "stationary"],
-        "subjects": ["llm"],
-        "model": "scripted:replies.json",
-    }
-    loaded = make_experiment(data, base=tmp_path)
-    run_experiment(loaded, tmp_path / "run", concurrency=3)
-    with Run(tmp_path / "run") as run:
-        assert (
-            stored(run, "steps", "own_action", "predicted_action") == [(0, 1), (1, 0), (0, 0)] * 8
-        )
 
 
 def test_a_cancelled_episode_leaves_the_batch():
@@ -581,28 +533,6 @@ def test_episodes_wait_where_the_backend_keeps_less_than_all_have_read():
 
 
 # --- plan, override, transcript -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("conditional", [False, True])
-@pytest.mark.parametrize("horizon", [1, 3])
-def test_plan_counts_what_is_asked(tmp_path, conditional, horizon):
-    known = Known(IPD, IPD.label_set("neutral"), tag="x" * (4 * NOTE - 20))
-    loaded = experiment(
-        known,
-        [strategy.name for strategy in PAIRS],
-        horizon=horizon,
-        episodes=2,
-        conditional=conditional,
-    )
-    planned = plan_rows(loaded)
-    known.log.clear()
-    run_experiment(loaded, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        assert [row["calls"] for row in planned] == [row["calls"] for row in run.status()]
-    assert sum(row["calls"] for row in planned) == len(known.log)
-    characters = sum(len(m.content) for r in known.requests for m in r.prompt.messages)
-    tokens = sum(row["prompt_tokens"] for row in planned)
-    assert tokens == pytest.approx(characters / 4, rel=0.1)
 
 
 def test_the_call_log_gives_back_every_prompt():
@@ -688,43 +618,6 @@ def assert_no_secret(folder, *texts):
             assert KEY.encode() not in path.read_bytes(), path
             assert b"Bearer" not in path.read_bytes().replace(b"Bearer ***", b""), path
     assert not any(KEY in text for text in texts)
-
-
-@pytest.mark.slow
-def test_kill_and_resume(tmp_path):
-    strategies = ["QA", "Reflexion 1", "S2A", "LM"]
-    with GameServer() as server:
-        whole = run_command(served_command(tmp_path, server, tmp_path / "whole", strategies))
-        assert whole.returncode == 0, whole.stderr
-        needed = len(server.answered)
-        command = served_command(tmp_path, server, tmp_path / "killed", strategies)
-        before: list[str] = []
-        for open_for in (11, 30):
-            server.restart(open_for)
-            process = subprocess.Popen(
-                command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            deadline = time.monotonic() + 60
-            held = -1
-            while (held < 4 or held != len(server.held)) and time.monotonic() < deadline:
-                held = len(server.held)
-                time.sleep(0.4)
-            assert held >= 4  # every live episode waits: all answers have arrived
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-            server.gate.set()
-            before += server.answered
-        assert (tmp_path / "killed" / "replies.jsonl").stat().st_size > 0
-        server.restart()
-        resumed = run_command(command)
-        assert resumed.returncode == 0, resumed.stderr
-        assert len(before) + len(server.answered) == needed
-        drawn = [body for body in before + server.answered if '"max_tokens": 1,' not in body]
-        written = [body for body in drawn if '"seed"' in body and '"assistant"' not in body]
-        assert len(written) == len(set(written)) > 40
-        assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
-        assert dump(tmp_path / "killed")["answered"] == []
-    assert_no_secret(tmp_path, whole.stderr, whole.stdout, resumed.stderr)
 
 
 def test_max_calls(tmp_path):

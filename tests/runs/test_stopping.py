@@ -9,7 +9,6 @@ import pytest
 from every_domain import EXPERIMENTS, episode_of, experiment, good
 from support import dump, scripts
 
-from tomeval.core.errors import TomevalError
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.closing import closing
@@ -122,12 +121,6 @@ def test_failed_episodes_are_no_voids(tmp_path, waits) -> None:
 
     play(tmp_path / "silent", "matrix", silent, episodes=30)
     assert statuses(tmp_path / "silent") == dict.fromkeys(range(30), "failed")
-
-
-@pytest.mark.parametrize("value", [-1, "many", 2.5])
-def test_the_key_is_checked(value) -> None:
-    with pytest.raises(TomevalError, match="stop_after_voids"):
-        make_experiment(experiment("toy", "", stop_after_voids=value))
 
 
 def test_the_order_of_episodes_counts_not_that_of_their_ends() -> None:

@@ -93,9 +93,8 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
     with locked(folder):
         store = WritableStore(folder, get_domain("matrix"))
         try:
-            episodes = store.statuses(0)
-            left = [episode for episode, status in episodes.items() if status == UNFINISHED]
-            episode = min(left, default=len(episodes))
+            left = store.episodes(0, UNFINISHED)
+            episode = min(left, default=len(store.episodes(0)))
             store.begin(experiment.identity(), episode + 1)
             add_session(store, 0)
             return _Match(cell, episode, console, store).play(bool(left))
