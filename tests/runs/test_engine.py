@@ -3,18 +3,11 @@
 import asyncio
 import json
 import math
-import os
 import re
-import subprocess
 import sys
-import threading
-from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
-from attacks.commands import call
-from fake_server import FakeServer
 from known import Known, episode_of, fixed, make_setup, play, prompts_in_log, question
 from support import ROOT, calls_in, dump, stored
 
@@ -540,120 +533,6 @@ def test_the_call_log_gives_back_every_prompt():
         script = Known(IPD, IPD.label_set("neutral"))
         steps = one_episode(strategy.name, script, conditional=True)
         assert prompts_in_log(steps) == script.log
-
-
-# --- served runs: kills, caps, keys ---------------------------------------------------------------
-
-KEY = "sk-planted-0123456789abcdef"
-
-
-class GameServer(FakeServer):
-    """Plays by the seed; after `open_for` requests of the game it answers no more."""
-
-    def __init__(self):
-        super().__init__("vllm", KEY)
-        self.open_for = None
-        self.answered, self.held = [], []
-        self.gate = threading.Event()
-        self._mutex = threading.Lock()
-
-    def post(self, path, body):
-        text = json.dumps(body.get("messages") or body.get("prompt"))
-        if "repeated game" not in text:
-            return super().post(path, body)
-        with self._mutex:
-            hold = self.open_for is not None and len(self.answered) >= self.open_for
-            (self.held if hold else self.answered).append(json.dumps(body, sort_keys=True))
-        if hold:
-            self.gate.wait(30)
-        return super().post(path, body)
-
-    def text(self, body):
-        if "repeated game" not in json.dumps(body.get("messages")):
-            return super().text(body)
-        rng = np.random.default_rng(body.get("seed", 0))
-        return f"Final answer: {rng.choice(['J', 'J', 'F', 'K'])}"
-
-    def restart(self, open_for=None):
-        self.open_for, self.answered, self.held = open_for, [], []
-        self.gate.clear()
-
-
-SERVED = """
-games = "IPD"
-partners = "tit_for_tat"
-labels = "neutral"
-horizon = 3
-episodes = 3
-on_invalid = "random"
-[[subjects]]
-strategy = [{strategies}]
-max_attempts = 2
-"""
-
-
-def served_command(tmp_path, server, out, strategies, *more):
-    path = tmp_path / "served.toml"
-    path.write_text(SERVED.format(strategies=", ".join(f'"{name}"' for name in strategies)))
-    command = [sys.executable, "-m", "tomeval", "run", str(path), "--out", str(out)]
-    asked = ["--model", f"openai:toy@{server.url}", "--concurrency", "4"]
-    return [*command, *asked, "--trust-host", f"{server.url[:-3]}=OPENAI_API_KEY", *more]
-
-
-def environment(key=KEY):
-    return {**os.environ, "OPENAI_API_KEY": key}
-
-
-def run_command(command, key=KEY):
-    """Run a command of `served_command` inside this process."""
-    with mock.patch.dict(os.environ, environment(key)):
-        done = call(*command[3:])
-    assert done.crash == ""
-    return subprocess.CompletedProcess(command, done.code, done.out, done.errors)
-
-
-def assert_no_secret(folder, *texts):
-    for path in Path(folder).rglob("*"):
-        if path.is_file():
-            assert KEY.encode() not in path.read_bytes(), path
-            assert b"Bearer" not in path.read_bytes().replace(b"Bearer ***", b""), path
-    assert not any(KEY in text for text in texts)
-
-
-def test_max_calls(tmp_path):
-    with GameServer() as server:
-        out = tmp_path / "run"
-        nothing = run_command(served_command(tmp_path, server, out, ["QA"], "--max-calls", "0"))
-        assert nothing.returncode == 2
-        assert server.answered == []
-        stopped = run_command(served_command(tmp_path, server, out, ["QA"], "--max-calls", "7"))
-        assert stopped.returncode == 2
-        kept = "everything is kept: run the same command again to go on"
-        assert f"stopped before call 8: the cap is 7 calls; {kept}" in stopped.stderr
-        assert "Traceback" not in stopped.stderr
-        assert len(server.requests) == 7  # start-up tests cost calls too
-        tokens = run_command(served_command(tmp_path, server, out, ["QA"], "--max-tokens", "900"))
-        assert tokens.returncode == 2
-        assert "the cap is 900" in tokens.stderr
-        resumed = run_command(served_command(tmp_path, server, out, ["QA"]))
-        assert resumed.returncode == 0, resumed.stderr
-        assert len(server.answered) == len(set(server.answered))
-        asked = len(server.answered)
-        server.restart()
-        whole = run_command(served_command(tmp_path, server, tmp_path / "whole", ["QA"]))
-        assert whole.returncode == 0
-        assert len(server.answered) == asked
-        assert rows_of(out) == rows_of(tmp_path / "whole")
-    assert_no_secret(tmp_path, stopped.stderr)
-
-
-def test_a_refused_key_is_not_told(tmp_path):
-    with GameServer() as server:
-        server.key = "sk-another"
-        done = run_command(served_command(tmp_path, server, tmp_path / "run", ["QA"]))
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert_no_secret(tmp_path, done.stderr, done.stdout)
 
 
 def test_a_run_can_be_started_where_a_loop_is_running(tmp_path):

@@ -367,6 +367,9 @@ class Describe:
         What can be attained in an experiment's cells, for ``tomeval bounds``.
     cannot_tell : function of cells
         Sentences on what measures cannot tell in an experiment's cells, whoever plays.
+    inside : function
+        What stands inside a table of experiment files, such as an option of a player: by its name,
+        the key of the table.
     other_file : function of a TOML file's data
         What a file is that is no experiment, and where it goes, to complete a message that begins
         with its name; None: nothing known.
@@ -380,6 +383,7 @@ class Describe:
     example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = _nothing
+    inside: Callable[[], Mapping[str, str]] = _empty
     other_file: Callable[[Mapping[str, Any]], str | None] = _none
     lists: Mapping[str, str | Callable[[], Rows]] = field(default_factory=dict)
     scripts: Mapping[str, Script] = field(default_factory=dict)

@@ -97,15 +97,13 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
             raise TomevalError(f"--{option.replace('_', '-')} needs --engine (known: {known})")
         return None
     kind, colon, address = name.partition(":")
-    if colon and not address:  # as of a variable that is not set
-        raise TomevalError(
-            f"--engine {name!r}: no address after the colon; name one, or leave out the colon"
-        )
-    if workers is not None:
-        raise TomevalError(f"--workers cannot be combined with --engine: {kind} replaces workers")
     make: Callable[..., Engine] | None = part("engines", kind)
     if make is None:
         raise unknown("engine", kind, engine_names(), "--engine")
+    if colon and not address:  # as of a variable that is not set
+        raise TomevalError(f"--engine {name!r}: no address after the colon")
+    if workers is not None:
+        raise TomevalError(f"--workers cannot be combined with --engine: {kind} replaces workers")
     return make(address, **given)
 
 

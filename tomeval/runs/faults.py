@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -66,7 +67,7 @@ def explained(
     if problem["type"] == "extra_forbidden":
         name = parts[-1]
         home = _home(name, keys, problem)
-        if home:
+        if home and not (len(parts) == 1 and repr(name) in _near_inside(name, keys)):
             return (
                 f"{where}: {name!r} is a key of the domain {home!r}, but the experiment is of "
                 f'{keys.model_fields["domain"].default!r}: write domain = "{home}" or drop the key'
@@ -79,6 +80,8 @@ def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where:
     if problem["type"] == "extra_forbidden":
         name = field.rpartition(".")[2]
         near, names = did_you_mean(name, keys.model_fields), ", ".join(keys.model_fields)
+        if not near and issubclass(keys, Experiment):
+            near = _near_inside(name, keys)
         return f"{where}: unknown key {field!r}{near}; known: {names or 'none'}"
     if problem["type"] == "missing":
         return f"{where}: missing key {field!r}"
@@ -92,6 +95,13 @@ def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where:
             problem["input"], re.findall(r"'([^']*)'", problem["ctx"]["expected"])
         )
     return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
+
+
+def _near_inside(name: str, keys: type[Experiment]) -> str:
+    """Return the near match of an unknown key among those inside other keys; empty: none."""
+    inside = get_domain(keys.model_fields["domain"].default).describe.inside()
+    near = difflib.get_close_matches(name, inside, 1, cutoff=0.75)
+    return f" (did you mean {near[0]!r} inside {inside[near[0]]!r}?)" if near else ""
 
 
 def _home(key: str, keys: type[Experiment], problem: Mapping[str, Any]) -> str:

@@ -80,15 +80,14 @@ def located(folder: Path) -> Path:
 
 def _a_file(path: Path) -> TomevalError:
     """Return the error for a file given as a run folder: what it is, and what takes it."""
+    then = ""
     if (path.parent / EXPERIMENT).exists():
-        said = f"is a file of a run, not a run folder; name its folder: {path.parent}"
+        then = f"; name its folder: {path.parent}"
     elif path.suffix == ".toml":
-        said = f"is a TOML file, not a run folder; `tomeval run {path}` plays an experiment"
+        then = f"; `tomeval run {path}` plays an experiment"
     elif path.suffix in (".csv", ".jsonl"):
-        said = f"is a table, not a run folder; `tomeval import {path}` imports its games"
-    else:
-        said = "is a file, not a run folder"
-    return TomevalError(f"{path}: {said}")
+        then = f"; `tomeval import {path}` imports its games"
+    return TomevalError(f"{path}: is a file, not a run folder{then}")
 
 
 def _missing(folder: Path) -> TomevalError:

@@ -88,8 +88,8 @@ def run_experiment(
     Raises
     ------
     TomevalError
-        The folder holds another experiment, other shards of it or other files, is in use or cannot
-        be written; or the engine cannot do what it is asked for.
+        The folder holds another experiment or other files, is in use or cannot be written; or the
+        engine cannot do what it is asked for.
     UnreadError
         None of the first questions to a model could be read.
     """
@@ -115,8 +115,6 @@ def run_experiment(
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         part = shard.part if shard else ""
-        if shard:
-            shard.check(folder)
         stack.enter_context(locked(folder, part))
         store = WritableStore(folder, get_domain(experiment.domain), part)
         looks = None

@@ -276,16 +276,6 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replic
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
 
 
-def test_a_cell_with_nothing_left_is_not_noted_as_stopped(tmp_path, caplog) -> None:
-    def script(request):
-        return "what?" if episode_of(request) >= 1 else good("matrix")(request)
-
-    play(tmp_path / "run", "matrix", script, FakeEngine(), 2, episodes=6)
-    assert "has 5 void episodes in a row" in caplog.text
-    with Run(tmp_path / "run") as run:
-        assert run.store.stops() == {}
-
-
 @pytest.mark.parametrize("domain", EXPERIMENTS)
 def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog, domain) -> None:
     healed = False

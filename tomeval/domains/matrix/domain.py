@@ -50,6 +50,7 @@ from tomeval.domains.matrix.storing import (
     step_records,
 )
 from tomeval.domains.matrix.subject_specs import PartnerPlayer
+from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -287,6 +288,7 @@ MATRIX = Domain(
         episodes=episodes,
         example=example_cell,
         cannot_tell=_cannot_tell,
+        inside=lambda: dict.fromkeys(LLMSubject.options(), "subjects"),
         other_file=kind_of_file,
         lists=listing.LISTS,
         bounds=listing.experiment_bounds,
