@@ -50,11 +50,6 @@ class Counts:
     failed: int = 0
     asked_again: int = 0
 
-    @property
-    def ended(self) -> int:
-        """Episodes that are over."""
-        return self.complete + self.void + self.failed
-
     def __str__(self) -> str:
         again = "question" if self.asked_again == 1 else "questions"
         return (
