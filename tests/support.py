@@ -8,11 +8,13 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
@@ -210,6 +212,42 @@ def best_sequence(game: MatrixGame, partner: Partner, horizon: int) -> float:
         theirs = play_against(partner, sequence)
         best = max(best, sum(game.own[a, b] for a, b in zip(sequence, theirs, strict=True)))
     return float(best)
+
+
+ANYTHING = st.recursive(
+    st.integers(-3, 3)
+    | st.floats()
+    | st.booleans()
+    | st.dates()
+    | st.text(max_size=4)
+    | st.sampled_from(["$p", "$q", "uniform", "all", "copy", "IPD", 10**400, -(2**63) - 1]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["own", "x", ""]), inner, max_size=2)
+    ),
+    max_leaves=8,
+)
+
+
+def places(value, path: tuple = ()):
+    """Yield the way to every value of a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, one in inner:
+        yield (*path, key)
+        if isinstance(one, dict | list):
+            yield from places(one, (*path, key))
+
+
+@st.composite
+def changed_documents(draw, document):
+    """Draw a document of which one value, wherever it stands, is anything."""
+    changed = deepcopy(document)
+    *way, last = draw(st.sampled_from(list(places(document))))
+    inside = changed
+    for key in way:
+        inside = inside[key]
+    inside[last] = draw(ANYTHING)
+    return changed
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, str]:

@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support import random_partner
+from support import episodes_of, random_partner
 
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.measures import episode_metrics
-from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.played import (
     ImpossibleError,
-    Played,
     attribute,
     mixture_of,
 )
@@ -65,19 +64,10 @@ def test_what_nobody_can_have_played_says_where() -> None:
     assert caught.value.step == 2
 
 
-def played_of(matches, partners, prior) -> Played:
-    own, theirs = (np.concatenate([match[side] for match in matches]) for side in (0, 1))
-    return Played(
-        IPD,
-        partners,
-        np.zeros(len(matches), dtype=np.int64),
-        np.array([len(match[0]) for match in matches]),
-        own,
-        theirs,
-        None,
-        IPD.own[own, theirs],
-        mixture=mixture_of(partners, prior, matches),
-    )
+def posterior(match, both):
+    """Return one match whose partner is known up to probabilities."""
+    mixture = mixture_of(both.partners, both.weights, [match])
+    return episodes_of(IPD, *match, partners=both.partners, mixture=mixture)
 
 
 def regret(played) -> list[float]:
@@ -91,18 +81,10 @@ def test_regret_weighted_by_the_posterior() -> None:
     """
     both = get_partner_set("0.25*always(0) + 0.75*tit_for_tat", IPD)
     match = (np.array([0, 0]), np.array([0, 0]))
-    found = played_of([match], both.partners, both.weights)
+    found = posterior(match, both)
     assert regret(found) == pytest.approx([(0.25 * 20 + 0.75 * 18 - 16) / 2])
     # A fair coin plays C, C with probability 1/4; 0.5 x 1/4 : 0.5 x 1 = 0.2 : 0.8. The best reply
     # to the coin expects 7.5 a step.
     coin = get_partner_set("uniform_random + always(0)", IPD)
-    found = played_of([match], coin.partners, coin.weights)
+    found = posterior(match, coin)
     assert regret(found) == pytest.approx([0.2 * 7.5 + 0.8 * 10 - 8])
-
-
-def test_nothing_is_mixed_where_one_partner_fits() -> None:
-    tft = get_partner("tit_for_tat", IPD)
-    match = (np.array([0, 0]), np.array([0, 0]))
-    assert mixture_of([tft], [1.0], [match]) is None
-    both = get_partner_set("tit_for_tat + always(1)", IPD)
-    assert mixture_of(both.partners, both.weights, [match]) is None

@@ -135,19 +135,3 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
     assert not any(name.startswith("regret_") for name in figures)
     # the parts are not of the same steps: no bars that claim to add up, and no shares
     assert not any(name.startswith("decomposition") for name in figures)
-
-
-def test_shares_say_why_there_are_none(tomeval, log, tmp_path) -> None:
-    tomeval("import", log, *HOW, "--out", tmp_path / "run")
-    code, out, _ = tomeval("compare", tmp_path / "run", "--what", "shares", "--format", "json")
-    assert code == 0
-    reasons = {row["reason"] for row in json.loads(out)}
-    assert any("do not add up" in reason or "not every episode" in reason for reason in reasons)
-
-
-def test_bounds_of_the_reference(tomeval) -> None:
-    row = json.loads(tomeval("bounds", "IPD", "tit_for_tat", "--format", "json")[1])[0]
-    assert row["regret_max"] == pytest.approx(3.02)
-    assert (row["misprediction_min"], row["misprediction_max"]) == (2, 5)
-    assert row["best"] == pytest.approx(8.02)
-    assert tomeval("bounds", "RPS", "single_action")[1].strip().endswith(": 1")

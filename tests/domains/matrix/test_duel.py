@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.domains.matrix.duel import play_duel
+from tomeval.domains.matrix.play import play_episode
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.models.base import Reply
 from tomeval.runs.domain import get_domain
@@ -76,8 +78,6 @@ def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
     [with_table] = make_experiment(
         DATA | {"games": "IPD", "subjects": [{"kind": "copycat"}], "partners": "tit_for_tat"}
     ).cells
-    from tomeval.domains.matrix.play import play_episode
-
     first = run_now(play_duel(with_player.setup, 0, {}))
     second = play_episode(with_table.setup, 0)
     assert first.own_action.tolist() == second.own_action.tolist()
@@ -138,7 +138,6 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
     [
         ("simulated", {"subject": "simulated"}, "only one of them can be"),
         ("best_response", {"subject": "random"}, "has no table"),
-        ("random", {"subject": "best_response"}, "'best_response' in the partner's seat"),
         ("random", {"kind": "rmax", "m": 0}, r"'rmax\(m=0\)' in the partner's seat: rmax: m must"),
         (
             "person",
@@ -146,22 +145,13 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
             "people can play only against partners defined by tables",
         ),
         ("random", {"subject": "person"}, "a person cannot sit"),
-        ("random", {"subject": "rmaxx"}, "did you mean 'rmax'"),
         ("random", {"kind": "rmax", "gama": 0.5}, "did you mean 'gamma'"),
-        ("random", {"subject": "rmax", "m": 2}, "unknown key 'm'"),
         ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "'Oracle': it and 'Oracle"),
     ],
 )
 def test_what_cannot_be_played_is_refused_before_anything_is(subject, partner, words):
     with pytest.raises(TomevalError, match=words):
         make_experiment(DATA | {"subjects": [subject], "partners": [partner]})
-
-
-def test_listed_options_are_partners_each():
-    cells = make_experiment(
-        DATA | {"subjects": ["random"], "partners": [{"kind": "rmax", "m": [1, 2]}, "tit_for_tat"]}
-    ).cells
-    assert [cell.setup.partners.name for cell in cells] == ["rmax(m=1)", "rmax(m=2)", "tit_for_tat"]
 
 
 # What is stored, read back and shown
@@ -174,7 +164,6 @@ def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
         rows = run.rows()
         notes = run.domain.show.table_notes(run)
         text = "\n".join(transcript_lines(run, 0, 0))
-        moves = run.cells[0].moves(0)
         asked = query(
             run, "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"
         )
@@ -183,39 +172,29 @@ def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
     assert any("partner's seat" in note for note in notes)
     assert "partner chose " in text
     assert text.count(", predicted ") == 40
-    assert len(moves["partner"]) == 20
     both = {
         (seat, question): 240 for seat in ("partner", "subject") for question in ("act", "predict")
     }
     assert {(seat, question): count for seat, question, count in asked} == both
 
 
-def broken():
-    """Answer four questions, those of two steps, and none that follow."""
-    asked = []
-
-    def answer(request):
-        asked.append(request)
-        return Reply("I cannot tell." if len(asked) > 4 else "Final answer: J")
-
-    return answer
-
-
 @pytest.mark.parametrize("policy", ["void", "random"])
 def test_an_unreadable_answer_in_the_partner_s_seat(tmp_path, policy):
-    model = {"name": "scripted:mute"}
-    partner = {"strategy": "QA", "model": model, "max_attempts": 1}
-    with scripts(mute=broken()):
+    asked = itertools.count(1)
+
+    def mute(request):  # answers four questions, those of two steps, and none that follow
+        return Reply("I cannot tell." if next(asked) > 4 else "Final answer: J")
+
+    partner = {"strategy": "QA", "model": "scripted:mute", "max_attempts": 1}
+    with scripts(mute=mute):
         more = {"subjects": ["random"], "partners": [partner], "labels": "neutral"}
         with played(tmp_path, **more, on_invalid=policy, episodes=1) as run:
             [(status, steps)] = query(run, "SELECT status, steps FROM episodes")
-            last = query(run, "SELECT * FROM step_records ORDER BY step DESC LIMIT 1")
             text = "\n".join(transcript_lines(run, 0, 0, calls=False))
             invalid = query(
                 run, "SELECT seat, question FROM asked WHERE outcome = 'unparsable' ORDER BY step"
             )
             actions = query(run, "SELECT partner_action FROM steps ORDER BY step")
-    assert len(last) == 1
     assert ("partner", "act") in invalid
     assert all(seat == "partner" for seat, _ in invalid)
     if policy == "void":

@@ -84,10 +84,8 @@ def test_a_frame_fits_every_game_and_names_no_action_and_no_payoff(frame):
 
 NASTY = (
     "{{ 7 * 7 }}",
-    "{% raw %}",
     "<script>alert(1)</script>",
     "</s><|im_start|>",
-    "a'\"b %s {0}",
 )
 
 
@@ -111,14 +109,11 @@ def test_what_a_persona_says_is_text(text, tmp_path):
     [
         ({"persona": 3}, r"persona must be text, is 3"),
         ({"persona": " "}, r"persona is empty; leave persona out, or say 'none'"),
-        ({"persona": "file:who.txt"}, r"persona is a text, not a file: .* 'file:who\.txt'"),
         ({"persona": "a\nb"}, r"persona must be one line, is 'a\\nb'"),
-        ({"persona": "a\tb"}, r"persona must be one line"),
         ({"persona": "a\u202eb"}, r"persona: .* contains the control character U\+202E"),
         ({"partner_persona": "x" * 501}, r"partner_persona has 501 characters; .* at most 500"),
         ({"frame": "busines"}, r"unknown frame 'busines' \(did you mean 'business'\?\); known: no"),
         ({"frame": "../context/rules"}, r"unknown frame"),
-        ({"frame": 3}, r"unknown frame 3"),
         ({"frames": "none"}, r"no option 'frames' \(did you mean 'frame'\?\)"),
     ],
 )

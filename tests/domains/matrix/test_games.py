@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import tomllib
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from support import outcome
+from support import changed_documents, outcome
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame, get_game, load_game, mirrored
@@ -73,9 +75,7 @@ def test_payoffs_cannot_be_written_and_names_ignore_case(name: str) -> None:
         ([[[1, 2]], [[3, 4]]], "n and m at least 2"),
         ([[[1, 2], [3, 4]], [[5, 6]]], "every row needs the same number"),
         ([[[1, float("nan")], [3, 4]], [[5, 6], [7, 8]]], "payoffs[0][0][1] is nan"),
-        ([[[1, "x"], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
         ([[[True, 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
-        ([[[10**400, 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
         (None, "payoffs"),
     ],
 )
@@ -93,8 +93,6 @@ def test_bad_payoffs_name_what_is_wrong(payoffs: object, message: str) -> None:
         (("a", "a"), ("a", "b"), "appears twice"),
         (("a", "A"), ("a", "b"), "differ beyond case"),
         (("a", ""), ("a", "b"), "is not a label"),
-        (("a", " b"), ("a", "b"), "is not a label"),
-        (("a", 3), ("a", "b"), "is not a label"),
         (("a", "b\nc"), ("a", "b"), "unprintable"),
     ],
 )
@@ -144,11 +142,7 @@ def test_game_file_of_any_shape(tmp_path) -> None:
         ('name = "custom"', 'nam = "custom"', "unknown key 'nam' (did you mean 'name'?)"),
         ('name = "custom"', "", "missing key 'name'"),
         ('name = "custom"', 'name = "rps"', "is a built-in game"),
-        ('name = "custom"', "name = 3", "name must be text"),
-        ("payoffs = [", "payoffs = [nan, ", "payoffs"),
         ("[2, 0]", "[nan, 0]", "payoffs[0][1][0] is nan, payoffs must be finite"),
-        ("[[1, 0.5], ", "[", "every row needs the same number"),
-        ('["up", "down"]', '["up"]', "has 1 labels"),
         ('["up", "down"]', '"up"', "must be a list of names"),
         ("[labels.words]", "[labels.words", "not valid TOML"),
         ('title = "A game"', 'wording = "pts"', "unknown wording 'pts'"),
@@ -164,53 +158,9 @@ def test_bad_game_file_is_one_clear_message(tmp_path, old, new, message) -> None
     assert message in str(caught.value)
 
 
-scalars = st.one_of(
-    st.integers(-(10**400), 10**400),
-    st.integers(-3, 3),
-    st.floats(),
-    st.text(max_size=4),
-    st.booleans(),
-    st.dates(),
-)
-values = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
-    ),
-    max_leaves=12,
-)
-pairs = st.lists(st.one_of(st.integers(-9, 9), st.floats(), scalars), min_size=2, max_size=2)
-documents = st.fixed_dictionaries(
-    {},
-    optional={
-        "name": st.one_of(st.just("g"), values),
-        "title": values,
-        "wording": st.one_of(st.just("score"), values),
-        "payoffs": st.one_of(
-            st.lists(st.lists(pairs, min_size=2, max_size=2), min_size=2, max_size=2), values
-        ),
-        "labels": st.one_of(
-            st.just({"w": ["a", "b"]}),
-            st.dictionaries(
-                st.text(max_size=3),
-                st.one_of(
-                    st.lists(scalars, max_size=3),
-                    st.fixed_dictionaries({"own": values, "partner": values}),
-                ),
-                max_size=2,
-            ),
-            values,
-        ),
-        "extra": values,
-    },
-)
-
-
 @settings(max_examples=200, deadline=None)
-@given(documents)
+@given(changed_documents(tomllib.loads(GOOD)))
 def test_any_document_is_a_game_or_a_clear_error(document) -> None:
-    from unittest.mock import patch
-
     with patch("tomeval.domains.matrix.games.read_toml", return_value=document):
         game, message = outcome(lambda: load_game("fuzz.toml"))
     if game is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from attacks.commands import call
 from support import ROOT, scripts
 
 import tomeval
-from tomeval.cli import main
-from tomeval.domains.matrix.played import by_episode
 from tomeval.models.base import ScoreRequest
 from tomeval.runs.domain import get_domain
 from tomeval.runs.outside import groups_of, known_tables, with_all_extensions
@@ -70,27 +67,15 @@ def test_a_measure_is_a_share_in_all_cells_or_in_none(folder) -> None:
             assert not some.all() or group.name in ("wording", "adaptation")
 
 
-def test_tables_of_all_measures_leave_gaps(folder, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(sys, "argv", ["tomeval", "table", str(folder), "--all"])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code == 0
-    assert "–" in capsys.readouterr().out
+def test_tables_of_all_measures_leave_gaps(folder) -> None:
+    done = call("table", folder, "--all")
+    assert (done.code, "–" in done.out) == (0, True)
     with Run(folder) as run:
         rows = run.rows()
     for name in ("compliance_wrong_percent", "compliance_right_percent"):
         there = {row["subject"] for row in rows if np.isfinite(row[name])}
         known = {row["subject"] for row in rows if np.isfinite(row[f"{name}_ci95_low"])}
         assert known <= there < {row["subject"] for row in rows}
-
-
-def test_sums_by_episode_are_those_of_a_loop(folder) -> None:
-    with Run(folder) as run:
-        played = run.cells[0].played
-    values = np.arange(len(played.own)) ** 2
-    cuts = np.cumsum(played.lengths)[:-1]
-    assert by_episode(played, values).tolist() == [sum(x) for x in np.split(values, cuts)]
-    assert by_episode(played, values > 3).sum() == (values > 3).sum()
 
 
 def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_path) -> None:

@@ -6,18 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from support import THREE_BY_TWO, TWO_BY_THREE
+from support import THREE_BY_TWO, TWO_BY_THREE, episodes_of
 
 from tomeval.domains.matrix.games import GAMES
-from tomeval.domains.matrix.played import Played
 from tomeval.domains.matrix.regret import HINDSIGHT, hindsight_metrics
-
-
-def recorded(game, own, theirs, lengths) -> Played:
-    own, theirs = np.asarray(own), np.asarray(theirs)
-    which = np.zeros(len(lengths), dtype=np.int64)
-    rewards = game.own[own, theirs]
-    return Played(game, (), which, np.asarray(lengths), own, theirs, None, rewards)
 
 
 def enumerated(game, own, theirs) -> tuple[float, float]:
@@ -41,7 +33,9 @@ def test_against_every_policy(game) -> None:
     lengths = [1, 2, 5, 9]
     own = [rng.integers(game.n, size=length) for length in lengths]
     theirs = [rng.integers(game.m, size=length) for length in lengths]
-    found = hindsight_metrics(recorded(game, np.concatenate(own), np.concatenate(theirs), lengths))
+    found = hindsight_metrics(
+        episodes_of(game, np.concatenate(own), np.concatenate(theirs), lengths=lengths)
+    )
     for episode in range(len(lengths)):
         truth = enumerated(game, own[episode], theirs[episode])
         assert [found[name][episode] for name in HINDSIGHT] == pytest.approx(truth, abs=1e-12)
@@ -53,12 +47,12 @@ def test_by_hand() -> None:
     Rock earns 0 - 1 + 1 + 0 - 1 + 1 = 0, as every constant reply does. The joint move before tells
     the next one, so a memory-one reply wins every step: 6.
     """
-    played = recorded(GAMES["RPS"], [0] * 6, [0, 1, 2, 0, 1, 2], [6])
+    played = episodes_of(GAMES["RPS"], [0] * 6, [0, 1, 2, 0, 1, 2])
     found = hindsight_metrics(played)
     assert [float(found[name][0]) for name in HINDSIGHT] == [0.0, 1.0]
 
 
 def test_negative_where_no_simple_reply_earned_as_much() -> None:
     # a best reply to every move of a partner that no constant reply foresees
-    played = recorded(GAMES["RPS"], [1, 2, 0], [0, 1, 2], [3])
+    played = episodes_of(GAMES["RPS"], [1, 2, 0], [0, 1, 2])
     assert float(hindsight_metrics(played)[HINDSIGHT[0]][0]) == -1.0

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from asking import query
 from known import Known, episode_of, question
+from support import setup_of
 
+from tomeval.core.streams import Stream
 from tomeval.domains.matrix.calibration import expected
-from tomeval.domains.matrix.experiment import MatrixExperiment
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.partners import Partner, PartnerSet
@@ -45,14 +46,6 @@ def best_total(game, partner, horizon):
     return BEST[game][0] * horizon  # RPS: always one ahead; IBS: stay with what pays 10
 
 
-class Rule(Known):
-    """A known rule that also knows, by episode, what the partner does."""
-
-    def __call__(self, request):
-        self.episode = episode_of(request)
-        return super().__call__(request)
-
-
 def run(tmp_path, script, game, partners, strategies, **options):
     """Run an experiment with a script and return its Run."""
     SCRIPTS["rule"] = script
@@ -83,10 +76,8 @@ def cost_of_belief(game, said, actual):
     if said == actual:
         return 0, 0
     if game == "RPS":  # the best response to what is said loses or ties: 1 or 2 of regret
-        best = (said + 1) % 3
-        cost = 1 - OWN[game][best][actual]
-        # The rule of the reports: the better one, against what is said, of the two that are not
-        # best against what is played; the best response to what is said is one of them.
+        # By the rule of the reports too: it is not best against what is played.
+        cost = 1 - OWN[game][(said + 1) % 3][actual]
         return cost, cost
     if game == "IBS":
         return (10, 10) if actual == 0 else (7, 7)
@@ -103,10 +94,10 @@ def test_every_named_strategy_measures_a_known_rule(tmp_path, game, partners):
     order = []  # the partner of each episode, as the run draws them
 
     def truth(step):
-        partner = order[script.episode] if order else partners
+        partner = order[episode_of(script.requests[-1])] if order else partners
         return moves_of(game, partner, own)[step - 1]
 
-    script = Rule(
+    script = Known(
         found,
         found.label_set("neutral"),
         act=lambda step, text: own[step - 1],
@@ -114,17 +105,13 @@ def test_every_named_strategy_measures_a_known_rule(tmp_path, game, partners):
     )
     sets = get_partner_set(partners, found)
     if partners == "single_action":
-        from tomeval.core.streams import Stream
-
         draws = Stream.of(SEED, "partner choice", game, partners).block(0, EPISODES, 1)[:, 0]
         order += [f"always({int(u * n)})" for u in draws]
         assert {name.name for name in sets.partners} == {f"always({k})" for k in range(n)}
     with run(tmp_path, script, game, partners, NAMES) as opened:
         rows = opened.rows()
-        cells = opened.cells
-        named = [(row["strategy"], row["subject"]) for row in rows]
-        assert named == [(name, name) for name in NAMES]
-        for cell in cells:
+        assert [row["strategy"] for row in rows] == NAMES
+        for cell in opened.cells:
             metrics = cell.metrics()
             assert [cell.partners[k].name for k in cell.which] == (order or [partners] * EPISODES)
             for episode, partner in enumerate(order or [partners] * EPISODES):
@@ -202,14 +189,7 @@ def test_the_dissociation(tmp_path, game, partners):
             return [0.0 if b == said else -math.inf for b in range(found.m)]
         return f"Final answer: {labels.partner[said]}"
 
-    setup = (
-        MatrixExperiment(
-            games=[game], partners=[partners], subjects=["random"], seed=SEED, horizon=T
-        )
-        .cells[0]
-        .setup
-    )
-    which = setup.draw_partners(0, episodes)
+    which = setup_of("random", {}, found, partners, T, SEED).draw_partners(0, episodes)
     options = {"subject": {"decide": "sample"}, "episodes": episodes}
     with run(tmp_path, script, game, partners, ["QA", "LM"], **options) as opened:
         for row in opened.rows("normal"):

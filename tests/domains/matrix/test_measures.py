@@ -16,11 +16,6 @@ RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
 games = st.sampled_from(ALL_GAMES)
 
 
-def played_of(game, partners, own, theirs, predicted, which=None, lengths=None) -> Played:
-    told = {"partners": partners, "which": which, "lengths": lengths}
-    return episodes_of(game, own, theirs, predicted, **told)
-
-
 def one(played: Played, reference: str = "horizon") -> dict[str, float]:
     return {name: float(v[0]) for name, v in episode_metrics(played, reference).items()}
 
@@ -41,7 +36,8 @@ def random_played(game: MatrixGame, seed: int, episodes: int = 4) -> Played:
             theirs.append(b)
             state = int(partners[k].next_state[state, a, b])
     predicted = rng.integers(0, game.m, len(own))
-    return played_of(game, partners, own, theirs, predicted, which, lengths)
+    told = {"partners": partners, "which": which, "lengths": lengths}
+    return episodes_of(game, own, theirs, predicted, **told)
 
 
 # --- by hand --------------------------------------------------------------------------------------
@@ -55,7 +51,9 @@ def test_always_defect_against_tit_for_tat(horizon: int) -> None:
     # best: stepwise regret 0, so all of it is foresight.
     game = make_game([[3, 0], [5, 1]], [[3, 5], [0, 1]])
     theirs = [0] + [1] * (horizon - 1)
-    played = played_of(game, [get_partner("tit_for_tat", game)], [1] * horizon, theirs, theirs)
+    played = episodes_of(
+        game, [1] * horizon, theirs, theirs, partners=[get_partner("tit_for_tat", game)]
+    )
     found = one(played)
     assert found["reward_per_step"] == pytest.approx((horizon + 4) / horizon)
     assert found["delta_functional_per_step"] == pytest.approx(2 * (horizon - 1) / horizon)
@@ -74,8 +72,8 @@ def test_ibs_example_by_hand() -> None:
     #   ΔToM              7 7 0 0        mean 3.5 by both rules (predicted Fight costs 7)
     #   stepwise regret   7 0 7 0        mean 3.5
     #   consistent        F->F yes, F->B no, B->F no, B->B yes: 50 %
-    played = played_of(
-        IBS, [get_partner("always(1)", IBS)], [0, 1, 0, 1], [1, 1, 1, 1], [0, 0, 1, 1]
+    played = episodes_of(
+        IBS, [0, 1, 0, 1], [1, 1, 1, 1], [0, 0, 1, 1], partners=[get_partner("always(1)", IBS)]
     )
     assert one(played) == {
         "tom_percent": 50,
@@ -96,7 +94,7 @@ def test_ibs_example_by_hand() -> None:
 def test_cooperation_with_tit_for_tat_has_negative_foresight() -> None:
     # Cooperate for ever, T = 4: earns 32 of 34. Each step gives up 2 (10 - 8): stepwise regret 2.
     partner = get_partner("tit_for_tat", IPD)
-    played = played_of(IPD, [partner], [0] * 4, [0] * 4, [0] * 4)
+    played = episodes_of(IPD, [0] * 4, [0] * 4, [0] * 4, partners=[partner])
     found = one(played)
     assert found["delta_functional_per_step"] == pytest.approx(0.5)
     assert found["stepwise_regret_per_step"] == 2
@@ -110,7 +108,9 @@ def test_misprediction_and_best_response_part_in_ipd() -> None:
     # One wrong prediction against a cooperator costs 2 by the misprediction rule and nothing by the
     # best response; against a defector 5.
     for k, cost in ((0, 2.0), (1, 5.0)):
-        played = played_of(IPD, [get_partner(f"always({k})", IPD)], [1, 1], [k, k], [1 - k, k])
+        played = episodes_of(
+            IPD, [1, 1], [k, k], [1 - k, k], partners=[get_partner(f"always({k})", IPD)]
+        )
         found = one(played)
         assert found["delta_tom_best_response_per_step"] == 0
         assert found["delta_tom_misprediction_per_step"] == cost / 2
@@ -121,7 +121,7 @@ def test_clairvoyance_is_foresight_against_a_stochastic_partner() -> None:
     # Matching pennies against a fair coin: optimum 0 per step. Guessing right every time earns 1.
     game = GAMES["matching_pennies"]
     moves = [0, 1, 1, 0]
-    played = played_of(game, [get_partner("uniform_random", game)], moves, moves, moves)
+    played = episodes_of(game, moves, moves, moves, partners=[get_partner("uniform_random", game)])
     found = one(played)
     assert found["delta_functional_per_step"] == -1
     assert found["stepwise_regret_per_step"] == 0
@@ -131,14 +131,16 @@ def test_clairvoyance_is_foresight_against_a_stochastic_partner() -> None:
 def test_episodes_of_different_length_are_measured_by_their_own_optimum() -> None:
     # Tit for tat, all C: regret 2 for every length, over 1, 2 and 5 steps.
     partner = get_partner("tit_for_tat", IPD)
-    played = played_of(IPD, [partner], [0] * 8, [0] * 8, [0] * 8, (0, 0, 0), (1, 2, 5))
+    played = episodes_of(IPD, [0] * 8, [0] * 8, [0] * 8, partners=[partner], lengths=(1, 2, 5))
     found = episode_metrics(played)["delta_functional_per_step"]
     assert found.tolist() == pytest.approx([2, 1, 0.4])
 
 
 def test_each_episode_is_measured_against_its_own_partner() -> None:
     partners = [get_partner(f"always({k})", IPD) for k in (0, 1)]
-    played = played_of(IPD, partners, [0, 0, 0, 0], [1, 1, 0, 0], [0] * 4, (1, 0), (2, 2))
+    played = episodes_of(
+        IPD, [[0, 0], [0, 0]], [[1, 1], [0, 0]], [0] * 4, partners=partners, which=(1, 0)
+    )
     assert episode_metrics(played)["delta_functional_per_step"].tolist() == [5, 2]
 
 
@@ -151,9 +153,7 @@ def test_two_action_bounds_of_the_reference() -> None:
     for game, low, high in ((IBS, 7, 10), (IPD, 2, 5), (RPS, 1, 2)):
         for k in range(game.m):
             predicted = rng.integers(0, game.m, 50)
-            played = played_of(
-                game, [get_partner(f"always({k})", game)], [0] * 50, [k] * 50, predicted
-            )
+            played = episodes_of(game, [0] * 50, [k] * 50, predicted)
             found = one(played)
             errors = 1 - found["tom_percent"] / 100
             ratio = found["delta_tom_misprediction_per_step"] / errors
@@ -201,7 +201,7 @@ def test_shifted_payoffs_change_rewards_and_nothing_else(game, seed, reference) 
 
 
 def test_unknown_partner_leaves_all_but_regret_and_foresight() -> None:
-    found = one(played_of(IPD, [], [0, 1], [0, 0], [0, 1], which=(-1,)))
+    found = one(episodes_of(IPD, [0, 1], [0, 0], [0, 1], which=(-1,)))
     missing = {name for name, value in found.items() if np.isnan(value)}
     assert missing == {"delta_functional_per_step", "foresight_gap_per_step"}
     assert (found["reward_per_step"], found["tom_percent"]) == (9, 50)
@@ -210,18 +210,6 @@ def test_unknown_partner_leaves_all_but_regret_and_foresight() -> None:
     assert found["delta_tom_best_response_per_step"] == 0
     assert found["delta_tom_misprediction_per_step"] == 1  # 2 of the one wrong prediction
     assert found["self_consistency_percent"] == 50
-
-
-def test_without_predictions_nothing_literal_is_measured() -> None:
-    found = one(played_of(IPD, [get_partner("always(0)", IPD)], [0, 1], [0, 0], None))
-    missing = {name for name, value in found.items() if np.isnan(value)}
-    assert missing == {
-        "tom_percent",
-        "delta_tom_best_response_per_step",
-        "delta_tom_misprediction_per_step",
-        "response_gap_per_step",
-        "self_consistency_percent",
-    }
 
 
 def test_no_episodes_give_empty_metrics() -> None:
@@ -235,12 +223,10 @@ def test_no_episodes_give_empty_metrics() -> None:
 
 def test_curves_are_the_steps_of_each_episode() -> None:
     partner = get_partner("always(1)", IBS)
-    played = played_of(
-        IBS, [partner], [0, 1, 1, 1], [1] * 4, [0, 1, 1, 1], which=(0, 0), lengths=(2, 2)
-    )
+    played = episodes_of(IBS, [[0, 1], [1, 1]], [[1, 1]] * 2, [0, 1, 1, 1], partners=[partner] * 2)
     found = curves(played)
     assert found["delta_functional_per_step"].tolist() == [[7, 0], [0, 0]]
     assert found["tom_percent"].tolist() == [[0, 100], [100, 100]]
-    uneven = played_of(IBS, [partner], [0, 1, 1], [1] * 3, [0] * 3, which=(0, 0), lengths=(1, 2))
+    uneven = episodes_of(IBS, [0, 1, 1], [1] * 3, [0] * 3, partners=[partner], lengths=(1, 2))
     with pytest.raises(ValueError, match="equal length"):
         curves(uneven)

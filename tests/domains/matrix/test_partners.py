@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from unittest.mock import patch
 
@@ -7,7 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import ODD_GAMES, SHIPPED, SPECS, make_game, outcome, play_against
+from support import (
+    ODD_GAMES,
+    SHIPPED,
+    SPECS,
+    changed_documents,
+    make_game,
+    outcome,
+    play_against,
+)
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -162,17 +171,12 @@ def test_mixture_of_a_point_is_deterministic() -> None:
     [
         ("tit_for_tata", "unknown partner 'tit_for_tata' (did you mean 'tit_for_tat'?)"),
         ("always(2)", "2 is not an action index 0..1"),
-        ("always(x)", "'x' is not a number"),
         ("always(nan)", "'nan' is not a number"),
         ("always(0, 1)", "takes 1 parameters, got 2"),
         ("always(j=1)", "unknown parameter 'j'"),
-        ("always(0, k=1)", "given twice"),
-        ("switcher(k=3, 1)", "positional after named"),
         ("always(", "cannot be read"),
         ("generous_tit_for_tat(1.5)", "not a probability"),
-        ("mixture", "needs 2 probabilities"),
         ("mixture(0.5, 0.4)", "not stochastic"),
-        ("mixture(0.5)", "play has 1 probabilities"),
         ("switcher(0, 1, 1)", "must be a whole number from 2"),
         ("single_action", "is a partner set"),
         ("none.toml", "no such file"),
@@ -208,9 +212,6 @@ def test_sets() -> None:
         ("0.5*always(0) + always(1)", "to every partner or to none"),
         ("0.5*always(0) + 0.4*always(1)", "sum to 1"),
         ("1.5*always(0) + -0.5*always(1)", "must be positive"),
-        ("x*always(0) + 1*always(1)", "'x' is not a number"),
-        ("single_action + always(0)", "is a partner set"),
-        ({"partners": []}, "must be a list of names"),
         ({"partners": ["always(0)"], "weights": ["a"]}, "must be a list of numbers"),
         ({"partners": ["always(0)"], "weights": [0.5, 0.5]}, "2 weights for 1 partners"),
         ({"partner": ["always(0)"]}, "unknown key 'partner' (did you mean 'partners'?)"),
@@ -239,13 +240,11 @@ FINE = [[[0, 0], [0, 0]]]
     ("emissions", "next_state", "start", "message"),
     [
         ([0.5, 0.5], FINE, 0, "need (S, m)"),
-        ([[0.5, 0.5]], [[0, 0]], 0, "incomplete"),
         ([[0.5, 0.5], [1, 0]], FINE, 0, "incomplete"),
         ([[0.5, 0.5]], [[[0, 1], [0, 0]]], 0, "outside 0..0"),
         ([[0.5, 0.5]], FINE, 1, "outside 0..0"),
         ([[0.5, 0.5]], [[[0.0, 0.5], [0, 0]]], 0, "whole numbers"),
         ([[0.5, 0.6]], FINE, 0, "not stochastic"),
-        ([[float("nan"), 1]], FINE, 0, "not stochastic"),
         ([[1, 0], [0, 1]], [[[0, 0], [0, 0]], [[1, 1], [1, 1]]], 0, "unreachable"),
         # only an action that state 0 never plays leads to state 1
         ([[1, 0], [0, 1]], [[[0, 1], [0, 1]], [[1, 1], [1, 1]]], 0, "unreachable"),
@@ -288,27 +287,17 @@ def test_own_partner_file(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('start = "calm"', 'start = "clam"', "unknown state 'clam' (did you mean 'calm'?)"),
-        ('start = "calm"', "start = [1]", "unknown state [1]"),
         ('title = "Mine"', 'titel = "Mine"', "unknown key 'titel' (did you mean 'title'?)"),
-        ('title = "Mine"', "title = 3", "title must be text"),
-        ('source = "me"', "actions = 2", "actions must be"),
         ('source = "me"', "actions = [3, 3]", "fits games with 3 x 3"),
         ('source = "me"', 'rule = { kind = "sequence" }', "needs either 'states'"),
         ("play = 0", "plya = 0", "unknown key 'plya' (did you mean 'play'?)"),
         ("play = 0", "", "incomplete, 'play' is missing"),
-        ("play = 0", "play = 2", "2 is not an action index"),
         ("play = 0", "play = [1.0]", "play has 1 probabilities, the game 2 actions"),
-        ("play = 0", "play = [0.5, 0.6]", "not stochastic"),
         ("play = 0", "play = [nan, 1.0]", "not a probability"),
-        ('next = ["calm", "angry"]', "", "incomplete, 'next' is missing"),
         ('next = ["calm", "angry"]', 'next = ["calm"]', "next covers 1 of the subject's 2 actions"),
-        ('next = ["calm", "angry"]', 'next = ["calm", "x"]', "unknown state 'x'"),
-        ('next = ["calm", "angry"]', "next = [1, [{}, 2]]", "unknown state 1"),
         ('next = ["calm", "angry"]', 'next = "calm"', "unreachable"),
         ('["calm", "angry"], "angry"', '["calm"], "angry"', "next[0] covers 1 of the partner's 2"),
         ('"$p"', '"$q"', "unknown parameter 'q'"),
-        ("p = 0.25", 'p = "x"', "not a probability"),
-        ("[parameters]\np = 0.25", "parameters = 3", "parameters must be a table"),
     ],
 )
 def test_bad_partner_files(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -323,17 +312,12 @@ def test_bad_partner_files(tmp_path: Path, old: str, new: str, message: str) -> 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("3", "unknown rule 3"),
         ('{ kind = "react2" }', "unknown rule 'react2' (did you mean 'react'?)"),
-        ('{ kind = "react", noize = 1 }', "unknown key 'noize' (did you mean 'noise'?)"),
         ('{ kind = "react", response = "x" }', "unknown response 'x'"),
-        ('{ kind = "react", response_in = 3 }', "response_in must be a table"),
-        ('{ kind = "react", noise = 2 }', "2 is not a probability"),
         ('{ kind = "sequence", actions = [] }', "actions must be a list"),
         ('{ kind = "sequence", actions = [0, 7] }', "7 is not an action index"),
         ('{ kind = "mixture", probabilities = 1 }', "needs 2 probabilities"),
         ('{ kind = "switch", first = 0, second = 1 }', "step None must be"),
-        ('{ kind = "win_stay_lose_shift", first = 2 }', "2 is not an action index"),
     ],
 )
 def test_bad_rules(tmp_path: Path, rule: str, message: str) -> None:
@@ -346,55 +330,17 @@ def test_bad_rules(tmp_path: Path, rule: str, message: str) -> None:
 
 # --- anything at all -----------------------------------------------------------------------------
 
-names = st.sampled_from(["calm", "angry", "x", ""])
-scalars = st.one_of(
-    st.integers(-2, 3),
-    st.floats(),
-    st.booleans(),
-    names,
-    st.sampled_from(["$p", "$q", "uniform", "all", "copy", "IPD"]),
-    st.dates(),
-    st.sampled_from([10**400, 2**63, -(2**63) - 1]),
-)
-anything = st.recursive(
-    scalars,
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(names, inner, max_size=2)),
-    max_leaves=8,
-)
-play = st.one_of(st.sampled_from([0, 1, [0.5, 0.5], "$p", ["$p", 0.5]]), anything)
-following = st.one_of(names, st.lists(names, min_size=2, max_size=2), anything)
-state = st.one_of(st.fixed_dictionaries({"play": play, "next": following}), anything)
-rule = st.fixed_dictionaries(
-    {"kind": st.one_of(st.sampled_from(["sequence", "mixture", "switch", "react"]), anything)},
-    optional={
-        "actions": anything,
-        "probabilities": anything,
-        "first": anything,
-        "second": anything,
-        "step": st.one_of(st.integers(2, 9), anything),
-        "response": anything,
-        "response_in": anything,
-        "forgive": anything,
-        "noise": anything,
-    },
-)
-document = st.fixed_dictionaries(
-    {},
-    optional={
-        "title": anything,
-        "source": anything,
-        "actions": anything,
-        "parameters": st.one_of(st.just({"p": 0.5}), anything),
-        "start": st.one_of(st.just("calm"), anything),
-        "states": st.one_of(st.dictionaries(names, state, max_size=3), anything),
-        "rule": st.one_of(rule, anything),
-        "extra": anything,
-    },
-)
+DOCUMENTS = [
+    tomllib.loads(FILE),
+    {"rule": {"kind": "sequence", "actions": [0, 1]}},
+    {"rule": {"kind": "mixture", "probabilities": [0.5, 0.5]}},
+    {"rule": {"kind": "switch", "first": 0, "second": 1, "step": 3}},
+    {"rule": {"kind": "react", "response": "copy", "first": 0, "noise": 0.1}},
+]
 
 
 @settings(max_examples=250, deadline=None)
-@given(st.one_of(document, document.map(lambda d: {k: d[k] for k in d if k != "rule"})))
+@given(st.sampled_from(DOCUMENTS).flatmap(changed_documents))
 @example({"rule": {"kind": "react", "response_in": 1}})
 def test_any_document_is_a_partner_or_a_clear_error(data) -> None:
     with patch("tomeval.domains.matrix.partner_files.read_toml", return_value=data):

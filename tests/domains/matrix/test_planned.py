@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support import ALL_GAMES, TWO_BY_THREE, brute_force_values, make_game, random_partner
+from support import ALL_GAMES, brute_force_values, episodes_of, make_game, random_partner
 
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.measures import MEASURES, ONE_STEP, PLANNED
@@ -20,21 +20,16 @@ IPD = GAMES["IPD"]
 TIT_FOR_TAT = get_partner("tit_for_tat", IPD)
 
 
-def games(game, partners, episodes, which=None, mixture=None) -> Played:
+def games(game, partners, episodes, mixture=None) -> Played:
     """Return episodes, each a tuple of own moves, partner's moves, predictions and reactions."""
     own, theirs, said = (np.concatenate([e[i] for e in episodes]).astype(int) for i in range(3))
     stated = None
     if len(episodes[0]) > 3:
         blank = [[-1] * game.n]
         stated = np.concatenate([[*np.array(e[3]).tolist(), *blank] for e in episodes])
-    lengths = np.array([len(e[0]) for e in episodes])
-    which = np.zeros(len(episodes), dtype=int) if which is None else np.array(which)
-    reward = game.own[own, theirs]
-    return Played(
-        *(game, partners, which, lengths, own, theirs, said, reward),
-        reactions=stated,
-        mixture=mixture,
-    )
+    lengths = [len(e[0]) for e in episodes]
+    more = {"reactions": stated, "mixture": mixture}
+    return episodes_of(game, own, theirs, said, partners=partners, lengths=lengths, **more)
 
 
 def planned(own, theirs, said, stated=None, game=IPD, partner=TIT_FOR_TAT) -> float:
@@ -117,8 +112,7 @@ def test_only_against_partners_that_answer_the_last_joint_move() -> None:
     # It cooperates after one defection, and predicting that says nothing of a second one.
     two = get_partner("tit_for_two_tats", IPD)
     assert np.isnan(planned([0] * 4, [0] * 4, [0] * 4, [[0, 0]] * 3, partner=two))
-    unknown = games(IPD, [], [([0], [0], [0])])
-    assert np.isnan(planned_regret(unknown)).all()
+    assert np.isnan(planned_regret(games(IPD, [], [([0], [0], [0])]))).all()
 
 
 def statement(own, theirs, said, stated, n, m) -> dict:
@@ -275,4 +269,3 @@ def test_ties_count_by_their_mean() -> None:
     always = Partner("always", [[1.0, 0.0]], [[[0, 0], [0, 0]]])
     said = ([0, 0, 0], [0] * 3, [1] * 3, [[1, 1]] * 2)
     assert planned(*said, game=game, partner=always) == float(Fraction(3, 2))
-    assert TWO_BY_THREE.m == 3

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -56,65 +57,38 @@ def test_the_shipped_results_stand_beside_the_tabular_baseline(run) -> None:
     half = (ours["delta_functional_per_step_ci95"] ** 2 + 0.004**2) ** 0.5
     assert first["difference_ci95"] == pytest.approx(half)
     # two tables print other numbers of one cell: both are shown
-    both = [
-        row["reported"]
-        for row in rows
-        if (row["game"], row["partners"], row["metric"])
-        == ("RPS", "tit_for_tat", "delta_functional_per_step")
-    ]
+    place = ("RPS", "tit_for_tat", "delta_functional_per_step")
+    keys = ("game", "partners", "metric")
+    both = [row["reported"] for row in rows if tuple(row[key] for key in keys) == place]
     assert both == [0.224, 0.211]
     assert any(
         note.startswith("tit_for_tat: published ΔToM") and "stationary optimum" in note
         for note in notes
     )
     assert "4 cells: no published results for random" in notes
-    # published ΔToM follows the misprediction rule
-    assert {row["metric"] for row in rows} == {
-        "delta_functional_per_step",
-        "delta_tom_misprediction_per_step",
-        "tom_percent",
-    }
 
 
-@pytest.fixture
-def played_model(tmp_path, monkeypatch):
-    """A run of a model that always answers the same."""
-    monkeypatch.setitem(SCRIPTS, "first", lambda request: "no answer")
-    run = tomeval.run(
-        {
-            "games": "RPS",
-            "labels": "canonical",
-            "subjects": {"strategy": ["QA", "Reflexion 2"]},
-            "model": "scripted:first",
-            "horizon": 2,
-            "episodes": 2,
-            "on_invalid": "random",
-        },
-        tmp_path / "run",
-        go_on=True,
-    )
-    yield run
-    run.close()
-
-
-def test_models_go_by_their_names_on_the_hub(tmp_path, played_model) -> None:
+def test_models_go_by_their_names_on_the_hub(tmp_path, monkeypatch) -> None:
     names = hub_names()
     with (shipped("experiments") / "reported_results.csv").open(encoding="utf-8") as file:
         reported = {row["model"] for row in csv.DictReader(file)}
     assert reported - {"Tabular RMax"} == set(names)
     path = tmp_path / "published.csv"
     path.write_text(HEADER + "1,Falcon 40B,QA,RPS,single_action,tom_percent,50.0,\n")
-    rows, notes = beside(played_model, path)
-    assert rows == []
-    assert "not a published model; choose one with --as-model (Falcon 40B)" in notes[0]
-    rows, notes = beside(played_model, path, model="Falcon 40B")
-    assert [(row["subject"], row["reported"]) for row in rows] == [("QA", 50.0)]
-    assert rows[0]["difference_ci95"] != rows[0]["difference_ci95"]  # none was published
-    assert "1 cell: no published value of Falcon 40B, Reflexion 2 in this task" in notes
-    assert "published episodes have 100 steps, these 2" in notes
-    played_model.cells[0].definition["model"] = "hf:tiiuae/falcon-40b@main"
-    rows, _ = beside(played_model, path)
-    assert [row["reported_model"] for row in rows] == ["Falcon 40B"]
+    monkeypatch.setitem(SCRIPTS, "first", lambda request: "no answer")
+    subjects = {"strategy": ["QA", "Reflexion 2"], "model": "scripted:first"}
+    data = {"games": "RPS", "labels": "canonical", "subjects": subjects, "horizon": 2}
+    with tomeval.run(data | {"episodes": 2, "on_invalid": "random"}, tmp_path / "run") as run:
+        rows, notes = beside(run, path)
+        assert rows == []
+        assert "not a published model; choose one with --as-model (Falcon 40B)" in notes[0]
+        rows, notes = beside(run, path, model="Falcon 40B")
+        assert [(row["subject"], row["reported"]) for row in rows] == [("QA", 50.0)]
+        assert math.isnan(rows[0]["difference_ci95"])  # none was published
+        assert "1 cell: no published value of Falcon 40B, Reflexion 2 in this task" in notes
+        run.cells[0].definition["model"] = "hf:tiiuae/falcon-40b@main"
+        rows, _ = beside(run, path)
+        assert [row["reported_model"] for row in rows] == ["Falcon 40B"]
 
 
 def test_refusals(tmp_path, run) -> None:
@@ -184,23 +158,17 @@ def first_label(request) -> str:
     return f"Final answer: {next(w for w in ('Rock', 'Fight', 'Cooperate') if w in said)}"
 
 
-@pytest.fixture(scope="module")
-def reasoning(tmp_path_factory):
+def test_the_eighteen_numbers_of_the_reasoning_model_are_met(tmp_path, monkeypatch) -> None:
     """Two steps of table 4, with a model that always answers the same."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SCRIPTS, "first", first_label)
-        path = shipped("experiments") / "table_4.toml"
-        loaded = load_experiment(path, ["horizon=2", "episodes=2"], "scripted:first")
-        yield tomeval.run(loaded, tmp_path_factory.mktemp("reasoning") / "run")
-
-
-def test_the_eighteen_numbers_of_the_reasoning_model_are_met(reasoning) -> None:
-    table = reasoning.table(against="reported_results", as_model="DeepSeek-R1 Distilled 32B")
+    monkeypatch.setitem(SCRIPTS, "first", first_label)
+    path = shipped("experiments") / "table_4.toml"
+    loaded = load_experiment(path, ["horizon=2", "episodes=2"], "scripted:first")
+    with tomeval.run(loaded, tmp_path / "run") as run:
+        table = run.table(against="reported_results", as_model="DeepSeek-R1 Distilled 32B")
     of_model = table[table["subject"] == "reasoning"]
     assert len(of_model) == 18
     assert set(of_model["tables"]) == {"4"}
     assert of_model[["ours", "reported", "difference"]].notna().all(axis=None)
-    assert "labels" not in " ".join(beside(reasoning, "reported_results")[1])
 
 
 def lessons(regrets) -> tuple[SimpleNamespace, list[dict]]:

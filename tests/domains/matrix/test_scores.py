@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import episodes_of
 
 import tomeval
 from tomeval.domains.matrix.games import get_game
@@ -118,9 +119,7 @@ def test_by_hand_against_a_mixture() -> None:
     game = get_game("RPS")
     partner = get_partner("mixture(0.5, 0.25, 0.25)", game)
     own, theirs, said = np.array([1, 1, 0, 2]), np.array([0, 2, 0, 1]), np.array([0, 0, 0, 1])
-    played = Played(
-        game, [partner], np.array([0]), np.array([4]), own, theirs, said, game.own[own, theirs]
-    )
+    played = episodes_of(game, own, theirs, said, partners=[partner])
     knows, replies, plans, uses, plays = (terms.score for terms in scores(played))
     assert knows == pytest.approx((3 - 4 / 3) / (4 / 6))  # three right
     assert replies == plans == uses == pytest.approx(3 / 4)  # lost 0, 0, 1, 0; chance 1 a step
@@ -133,19 +132,8 @@ def test_plans_look_ahead_and_replies_do_not() -> None:
     """Cooperating with tit for tat forgoes the step's best reply and keeps the plan."""
     game, horizon = get_game("IPD"), 10
     partner = get_partner("tit_for_tat", game)
-    own = np.array([0] * 9 + [1])
-    theirs = np.zeros(horizon, dtype=int)
-    played = Played(
-        game,
-        [partner],
-        np.array([0]),
-        np.array([horizon]),
-        own,
-        theirs,
-        theirs,
-        game.own[own, theirs],
-    )
-    found = scores(played)
+    theirs = [0] * horizon
+    found = scores(episodes_of(game, [0] * 9 + [1], theirs, theirs, partners=[partner]))
     assert found.plans.score == pytest.approx(1.0)
     assert found.replies.score == pytest.approx(-0.8)  # nine steps at the worst, one at the best
     assert found.uses is None  # defecting is best for the step, whatever is predicted
@@ -159,18 +147,8 @@ def test_plans_look_ahead_and_replies_do_not() -> None:
 def test_steps_without_a_prediction_are_left_out_of_knows_and_uses() -> None:
     game = get_game("RPS")
     partner = get_partner("always(0)", game)
-    own, theirs = np.array([1, 2, 2, 0]), np.zeros(4, dtype=int)
-    said = np.array([0, -1, -1, 0])
-    played = Played(
-        game,
-        [partner],
-        np.zeros(2, int),
-        np.array([2, 2]),
-        own,
-        theirs,
-        said,
-        game.own[own, theirs],
-    )
+    own, said = [1, 2, 2, 0], [0, -1, -1, 0]
+    played = episodes_of(game, own, [0] * 4, said, partners=[partner], lengths=(2, 2))
     found = scores(played)
     assert found.knows.score == 1.0
     assert found.replies.score == pytest.approx(0.5)  # Paper, then Rock
@@ -188,8 +166,7 @@ def test_nothing_to_know_nothing_at_stake_and_unknown_partners() -> None:
     moves = np.array([0, 1, 2, 1])
 
     def of(which, partners) -> Any:
-        moved = moves, moves, moves, which.own[moves, moves]
-        return scores(Played(which, partners, np.array([0]), np.array([4]), *moved))
+        return scores(episodes_of(which, moves, moves, moves, partners=partners))
 
     uniform = of(game, [get_partner("uniform_random", game)])
     assert np.isnan(uniform.knows.score)
@@ -211,10 +188,10 @@ def test_nothing_to_know_nothing_at_stake_and_unknown_partners() -> None:
 def test_a_mixture_of_partners_counts_each_by_its_probability() -> None:
     game = get_game("IBS")
     sure = [get_partner("always(0)", game), get_partner("always(1)", game)]
-    own, theirs, said = np.array([0, 1]), np.array([0, 0]), np.array([0, 1])
-    rest = (np.array([0]), np.array([2]), own, theirs, said, game.own[own, theirs])
-    alone = [scores(Played(game, [one], *rest)) for one in sure]
-    both = scores(Played(game, sure, *rest, mixture=Mixture(sure, np.array([[0.25, 0.75]]))))
+    moves = game, [0, 1], [0, 0], [0, 1]
+    alone = [scores(episodes_of(*moves, partners=[one])) for one in sure]
+    mixture = Mixture(sure, np.array([[0.25, 0.75]]))
+    both = scores(episodes_of(*moves, partners=sure, mixture=mixture))
     for mixed, first, second in zip(both[:3], alone[0][:3], alone[1][:3], strict=True):
         for part, one, two in zip(mixed[:4], first[:4], second[:4], strict=True):
             assert part == pytest.approx(0.25 * one + 0.75 * two)

@@ -152,10 +152,6 @@ def test_a_change_too_late_to_be_noticed_has_no_number():
     assert np.isnan(values(cell, "detection_steps")).all()
 
 
-def test_a_cell_without_episodes_has_no_adaptation():
-    assert values(played(RPS, ROCK_PAPER, np.zeros((0, 12), int)), "adaptation_steps") == []
-
-
 def test_without_predictions_there_is_adaptation_only():
     cell = played(RPS, ROCK_PAPER, [[1] * 4 + [1] * 3 + [2] * 5])
     assert np.isnan(values(cell, "detection_steps")).all()

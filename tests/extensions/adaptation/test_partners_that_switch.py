@@ -7,14 +7,14 @@ import json
 
 import numpy as np
 import pytest
-from support import ALL_GAMES, SPECS, TWO_BY_THREE, random_partner
+from support import ALL_GAMES, TWO_BY_THREE, random_partner
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.experiment import partners_data
 from tomeval.domains.matrix.games import get_game
 from tomeval.domains.matrix.optima import best_response, relevance
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
-from tomeval.domains.matrix.partners import PartnerSet, change_of, table_change
+from tomeval.domains.matrix.partners import change_of, table_change
 from tomeval.domains.matrix.results import _partner
 from tomeval.extensions.adaptation.partners import switching
 
@@ -93,15 +93,6 @@ def test_two_single_actions_are_the_switcher():
         assert played == [0, 2]
 
 
-@pytest.mark.parametrize("name", sorted(set(SPECS) - {"switcher", "defect_once"}))
-def test_no_other_shipped_partner_shows_a_change(name):
-    partner = get_partner(SPECS[name], IPD)
-    assert change_of(partner) is None
-    [told] = partners_data(PartnerSet("one", (partner,)))["tables"]
-    assert "change" not in told
-    assert table_change(json.loads(json.dumps(told))) is None
-
-
 def test_a_stored_partner_comes_back_with_its_change():
     found = get_partner_set({"switch": ["tit_for_tat", "always(1)"], "at": [3, 5]}, IPD)
     told = json.loads(json.dumps(partners_data(found)))["tables"]
@@ -146,11 +137,8 @@ def test_policies_drawn_from_a_set_keep_its_weights():
     ("spec", "message"),
     [
         ({"switch": ["always(0)", "always(1)"]}, "at"),
-        ({"switch": ["always(0)", "alwys(1)"], "at": 3}, "did you mean 'always'"),
         ({"switch": ["always(0)", "always(1)"], "at": 1}, "from 2 to"),
-        ({"switch": ["always(0)", "always(1)"], "at": []}, "empty"),
         ({"switch": ["always(0)", "always(1)"], "at": {"from": 5, "to": 4}}, "at least 5"),
-        ({"switch": ["always(0)", "always(1)"], "at": {"from": 5, "to": 9, "by": 2}}, "key 'by'"),
         ({"switch": ["always(0)", "always(0)"], "at": 3}, "one policy twice"),
         ({"switch": "tit_for_tat", "at": 3}, "needs two policies"),
         ({"switch": "single_action", "at": {"from": 2, "to": 900}}, "name fewer"),

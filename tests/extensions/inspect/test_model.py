@@ -49,12 +49,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter:Deprecat
 class Mock:
     """Answers by a function of (messages, config); keeps what it was asked."""
 
-    def __init__(self, answer=None, *, thinks=False):
-        self.asked, self.answer, self.thinks = [], answer, thinks
+    def __init__(self, answer=None, *, always=False):
+        self.asked, self.answer, self.always = [], answer, always
 
     def __call__(self, messages, tools, choice, config):
         self.asked.append((messages, config))
-        if self.answer is not None and "Play." in messages[-1].text:
+        if self.answer is not None and (self.always or "Play." in messages[-1].text):
             return self.answer(messages, config)
         return output("word")
 
@@ -140,12 +140,7 @@ def test_reasoning_and_usage_are_kept_apart():
 
 
 def test_a_model_that_thinks_gets_room_and_is_told_its_budget():
-    class Thinker(Mock):
-        def __call__(self, messages, tools, choice, config):
-            self.asked.append((messages, config))
-            return output("J", reasoning="Hm.")
-
-    mock = Thinker()
+    mock = Mock(lambda *_: output("J", reasoning="Hm."), always=True)
     reply = generate(mock, max_tokens=9)
     config = mock.asked[-1][1]
     assert (config.max_tokens, config.reasoning_tokens) == (8192 + 9, 8192)
@@ -186,12 +181,9 @@ def test_an_unknown_provider_is_an_error():
 
 
 def test_a_failed_start_is_one_error_with_the_models_name():
-    class Broken(Mock):
-        def __call__(self, *_):
-            raise RuntimeError("no such model")
-
+    broken = Mock(raising(RuntimeError("no such model")), always=True)
     with pytest.raises(TomevalError, match="inspect:mockllm/model failed its start-up test"):
-        generate(Broken())
+        generate(broken)
 
 
 def test_caps_count_calls_and_tokens():

@@ -68,7 +68,7 @@ def drawn(request):
     return f"Final answer: {names[number % len(names)]}" if names and number % 5 else "no idea"
 
 
-def mock(script, seen=None):
+def mock(script):
     """Return a model of inspect_ai's that answers as a script does."""
 
     def answer(messages, tools, choice, config):
@@ -77,8 +77,6 @@ def mock(script, seen=None):
         text = "word" if "a word of your choice" in said[-1].content else script(request)
         if isinstance(text, Exception):
             raise text
-        if seen is not None:
-            seen.append((messages, config))
         message = ChatMessageAssistant(content=text, model="mock-1", source="generate")
         usage = ModelUsage(input_tokens=50, output_tokens=2, total_tokens=52)
         return ModelOutput(
@@ -178,17 +176,11 @@ def test_the_numbers_are_those_of_a_run_on_the_same_replies(name, tmp_path, monk
 
 @pytest.fixture(scope="module")
 def log_of_qa(tmp_path_factory):
-    """An eval of one cell."""
-    seen = []
+    """The file of an eval of one cell."""
     task = tasks.repeated_games(partners="tit_for_tat", **SMALL)
-    log, path = evaluated(task, mock(drawn, seen), tmp_path_factory.mktemp("logs"))
-    return log, path, seen
-
-
-def test_samples_have_ids_without_commas_and_end_with_the_transcript(log_of_qa):
-    log, _, _ = log_of_qa
+    log, path = evaluated(task, mock(drawn), tmp_path_factory.mktemp("logs"))
     assert not any("," in str(sample.id) for sample in log.samples)  # where --sample-id splits
-    assert "3" in log.samples[0].messages[-1].text
+    return path
 
 
 def test_void_episodes_are_counted_and_have_no_score(tmp_path):
@@ -233,7 +225,6 @@ DAMAGE = {
     "cell -1 is not a cell of the experiment": {"cell": -1},
     "other than those named": {"digest": ""},
     "is none of a run": {"rows": [10**30, "complete"]},
-    "'odd', is none of a run": {"rows": [0, "odd"]},
     "its steps are of another episode": {"rows": [7, "complete"]},
     "columns but": {"rows": None},
 }
@@ -251,13 +242,12 @@ def test_a_damaged_log_is_refused_in_a_line(said, log_of_qa, tmp_path):
                 new = {"rows": json.dumps(rows)}
             kept |= new
 
-    assert said in refused(changed(log_of_qa[1], tmp_path, change))
+    assert said in refused(changed(log_of_qa, tmp_path, change))
 
 
 def test_samples_that_are_not_in_the_log_are_told(log_of_qa, tmp_path):
-    _, path, _ = log_of_qa
     copy = tmp_path / "short.eval"
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(copy, "w") as new:
+    with zipfile.ZipFile(log_of_qa) as old, zipfile.ZipFile(copy, "w") as new:
         for name in old.namelist():
             if "episode 2" not in name:
                 new.writestr(name, old.read(name))
@@ -266,7 +256,7 @@ def test_samples_that_are_not_in_the_log_are_told(log_of_qa, tmp_path):
 
 
 def test_logs_of_others_are_refused_in_a_line(log_of_qa, tmp_path, monkeypatch, capsys):
-    _, path, _ = log_of_qa
+    path = log_of_qa
 
     def version(name, data):
         if name in ("header.json", "_journal/start.json"):
@@ -300,10 +290,8 @@ def test_logs_of_others_are_refused_in_a_line(log_of_qa, tmp_path, monkeypatch, 
     ("task", "given", "said"),
     [
         ("repeated_games", {"partners": "tit_for_tatt"}, "did you mean 'tit_for_tat'"),
-        ("repeated_games", {"horizon": 0}, "horizon"),
         ("repeated_games", {"gamess": "IPD"}, "unknown parameter 'gamess' (did you mean 'games'?)"),
         ("arena_reference", {"games": "bloto"}, "did you mean 'blotto'"),
-        ("decrypto", {"partners": "minilmm"}, "minilm"),
     ],
 )
 def test_bad_parameters_are_one_line_with_the_near_match(task, given, said):
@@ -331,14 +319,12 @@ def test_what_an_eval_cannot_be_told_is_said(tmp_path):
 
 
 def test_errors_and_limits_end_samples_and_no_episode_is_made_of_them(tmp_path):
-    seen = []
-
     def script(request):
         lost = "round 2 of 3" in request.prompt.messages[-1].content and request.seed % 3 == 0
         return RuntimeError("the server is down") if lost else drawn(request)
 
     task = tasks.repeated_games(partners="tit_for_tat", **{**SMALL, "episodes": 12})
-    log, path = evaluated(task, mock(script, seen), tmp_path / "a", fail_on_error=False)
+    log, path = evaluated(task, mock(script), tmp_path / "a", fail_on_error=False)
     lost = [s for s in log.samples if s.error]
     assert 0 < len(lost) < 12
     assert all("the server is down" in s.error.message for s in lost)

@@ -152,10 +152,8 @@ def test_a_run_that_is_not_reproduced_is_one_line(folder, monkeypatch) -> None:
         ({"model": ["openai:m@http://localhost:1/v1"]}, "needs open weights: hf: or pocket"),
         ({"episodes": 9, "internal": True}, "9 episodes in a cell, and folds = 5 need"),
         ({"subjects": [{"kind": "llm", "strategy": "S2A"}]}, "strategy 'S2A.*labels are scored"),
-        ({"subjects": [{"kind": "llm", "strategy": "QA"}]}, "strategy 'QA.*labels are scored"),
         ({"subjects": ["random"], "model": []}, "no player is a language model"),
         ({"internal": {"fold": 1}}, "did you mean 'folds'"),
-        ({"internal": 3}, "internal: must be true or a table, is 3"),
         ({"horizon": 1}, "start at step 2"),
     ],
 )

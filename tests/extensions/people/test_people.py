@@ -39,8 +39,6 @@ def test_a_game_becomes_a_table(typed):
     ("arguments", "message"),
     [
         (("play", "IPDD", "tit_for_tat"), "did you mean 'IPD'"),
-        (("play", "IPD", "tit_for_tatt"), "did you mean 'tit_for_tat'"),
-        (("play", "IPD", "tit_for_tat", "--labels", "neutrl"), "did you mean 'neutral'"),
         (("play", "IPD", "tit_for_tat", "--horizon", "0"), "horizon"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import itertools
 
@@ -11,7 +10,7 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.extensions.people.session import folder_name, play_session, session
+from tomeval.extensions.people.session import play_session, session
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"
@@ -45,26 +44,6 @@ def test_a_small_match_has_the_measures_worked_out_by_hand(tmp_path):
     # Stepwise: against C a defection gets 10, so round 1 loses 2; in the others D is best.
     assert row["stepwise_regret_per_step"] == pytest.approx(2 / 3)
     assert (row["episodes"], row["invalid_rate"]) == (1, 0)
-
-
-def test_an_exported_match_scores_the_same_from_a_file(tmp_path):
-    lines = [*itertools.islice(itertools.cycle([C, D, D, C, C, C]), 16)]
-    play(tmp_path / "run", lines, horizon=8, partners="grim_trigger")
-    path = tmp_path / "match.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        steps = exported(tmp_path / "run")
-        keys = ("episode", "step", "own_label", "partner_label", "predicted_label")
-        writer = csv.writer(file)
-        writer.writerow(["episode", "step", "own_action", "partner_action", "predicted_action"])
-        writer.writerows([step[key] for key in keys] for step in steps)
-    [scored] = tomeval.score(path, "IPD", "grim_trigger")
-    with tomeval.Run(tmp_path / "run") as run:
-        [row] = run.rows()
-    for name in ("tom_percent", "delta_functional_per_step", "delta_tom_best_response_per_step"):
-        assert row[name] == pytest.approx(scored[name])
-    # The partner defects from the round after the first defection on.
-    first = next(step["step"] for step in steps if step["own_action"] == 1)
-    assert [s["partner_action"] for s in steps] == [int(s["step"] > first) for s in steps]
 
 
 def test_nothing_of_a_round_is_shown_before_both_answers(tmp_path):
@@ -152,13 +131,7 @@ def test_people_meet_what_other_subjects_meet(tmp_path):
     assert [s["own_action"] for s in mine] != [s["own_action"] for s in theirs]
 
 
-def test_names_of_folders_and_mistakes(tmp_path):
-    assert (
-        folder_name(session("RPS", "mixture(0.2, 0.3, 0.5)"))
-        == "play_RPS_mixture-0.2-0.3-0.5-_person"
-    )
-    with pytest.raises(TomevalError, match="did you mean 'RPS'"):
-        session("RSP", "tit_for_tat")
+def test_mistakes(tmp_path):
     with pytest.raises(TomevalError, match=r"order 'act'.*did you mean 'act_first'"):
         session("RPS", "single_action", options={"order": "act"})
     play(tmp_path / "run", ["1"])

@@ -44,16 +44,12 @@ def blotto_lines(first="[A10 B10]", rewards=(1.0, -1.0), episode=7):
     return lines
 
 
-def read(path, **keys):
-    return recorded_games(path, **keys)
-
-
 def one_cell(path, **keys):
     """Return the definition of the only cell of games, and what was played as rows.
 
     Episodes are (episode, status, steps, *own), steps (episode, step, *columns).
     """
-    ((definition, records),) = read(path, **keys).cells
+    ((definition, records),) = recorded_games(path, **keys).cells
     names = ("step", *SCHEMA.steps)
     rows = [
         (one.episode, *row) for one in records for row in one.rows("steps", names, SCHEMA.asked)
@@ -154,7 +150,7 @@ def test_who_is_dead_does_not_act(tmp_path):
     lines = mafia_lines()
     lines[6]["seat"] = 4
     with pytest.raises(TomevalError, match=r"line 7, seat: 4 acts, but talk of seat \d is due"):
-        read(write(tmp_path / "t.jsonl", lines))
+        recorded_games(write(tmp_path / "t.jsonl", lines))
 
 
 def changed(lines, place, **values):
@@ -164,6 +160,8 @@ def changed(lines, place, **values):
 
 
 BAD = {
+    # Python turns no text of 5,000 digits into a number.
+    "an endless number": (lambda x: changed(x, 0, action=f"[A{'9' * 5000}]"), r"line \d+, \w+:"),
     "a step is missing": (lambda x: [*x[:2], *x[3:]], r"line 3, step: 3 where 2"),
     "it breaks off": (lambda x: x[:4], r"line 4, (step|reward)"),
     "it goes on": (
@@ -174,10 +172,6 @@ BAD = {
     "no such seat": (
         lambda x: changed(x, 3, seat=2),
         r"line 4, seat: 2 in a game with seats 0 to 1",
-    ),
-    "no whole seat": (
-        lambda x: changed(x, 3, seat="1"),
-        r"line 4: seat: input should be a valid integer, is '1'",
     ),
     "unknown game": (
         lambda x: [{**line, "game": "ColonelBloto-v0-small"} for line in x],
@@ -191,19 +185,7 @@ BAD = {
         lambda x: changed(x, 5, reward=float("inf")),
         r"line 6: reward: input should be a finite number",
     ),
-    "no reward": (
-        lambda x: [{**line, "reward": None} for line in x],
-        r"line 6, reward: no line of this game",
-    ),
     "another reward": (lambda x: changed(x, 4, reward=-1.0), r"line 5, reward: -1 for seat 0, but"),
-    "rewards of others": (
-        lambda x: changed(x, 5, rewards=[1, 1]),
-        r"line 6, rewards: 1 for seat 1, but by the actions it is -1",
-    ),
-    "too many rewards": (
-        lambda x: changed(x, 5, rewards=[1, -1, 0]),
-        r"line 6, rewards: 3 numbers",
-    ),
     "too few names": (
         lambda x: changed(x, 5, players=["a"]),
         r"line 6, players: 1 names in a game",
@@ -220,7 +202,7 @@ def test_bad_files_are_one_line_that_names_the_place(tmp_path, name):
     change, words = BAD[name]
     path = write(tmp_path / "t.jsonl", change(blotto_lines()))
     with pytest.raises(TomevalError, match=words) as caught:
-        read(path)
+        recorded_games(path)
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -229,7 +211,6 @@ def test_bad_files_are_one_line_that_names_the_place(tmp_path, name):
     ("text", "words"),
     [
         ("{'a': 1}", "line 1: not valid JSON"),
-        ("[1]", "line 1: not a JSON object"),
         ("", "the file is empty"),
         ("[" * 100_000, "line 1: not valid JSON"),
         (None, "no such file"),
@@ -240,7 +221,7 @@ def test_no_json(tmp_path, text, words):
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(TomevalError, match=words):
-        read(path)
+        recorded_games(path)
 
 
 def test_a_deal_that_cannot_be_told(tmp_path):
@@ -251,13 +232,15 @@ def test_a_deal_that_cannot_be_told(tmp_path):
             roles[line["seat"]] = line["observation"].split("Your role: ")[1].split("\n")[0].lower()
     blank = [{**line, "observation": None} for line in lines]
     with pytest.raises(TomevalError, match="does not say how many seats"):
-        read(write(tmp_path / "a.jsonl", blank))
+        recorded_games(write(tmp_path / "a.jsonl", blank))
     given = [roles.get(seat, "villager") for seat in range(6)]
-    ((definition, _),) = read(write(tmp_path / "b.jsonl", changed(blank, 0, deal=given))).cells
+    ((definition, _),) = recorded_games(
+        write(tmp_path / "b.jsonl", changed(blank, 0, deal=given))
+    ).cells
     assert definition["deals"] == [given]
     wrong = ["mafia", *given[1:]] if given[0] != "mafia" else ["villager", *given[1:]]
     with pytest.raises(TomevalError, match="line 1, deal: the roles are unknown"):
-        read(write(tmp_path / "c.jsonl", changed(blank, 0, deal=wrong)))
+        recorded_games(write(tmp_path / "c.jsonl", changed(blank, 0, deal=wrong)))
 
 
 def test_the_subject_is_who_is_asked_for(tmp_path):
@@ -267,7 +250,7 @@ def test_the_subject_is_who_is_asked_for(tmp_path):
     assert block.episodes[0][5] == -1.0
     assert list(block.episodes[0][9]) == [2, 0, 1]
     with pytest.raises(TomevalError, match="did you mean 'cal'"):
-        read(path, subject="call")
+        recorded_games(path, subject="call")
 
 
 @pytest.mark.parametrize(("name", "seats"), NAMES.items())
@@ -309,22 +292,8 @@ def test_whatever_stands_in_a_field_is_read_or_one_line(tmp_path, data):
     name = data.draw(st.sampled_from([*Fields.model_fields, "other"]))
     path = write(tmp_path / "t.jsonl", changed(lines, place, **{name: data.draw(VALUES)}))
     try:
-        made = read(path)
+        made = recorded_games(path)
     except TomevalError as error:
         assert "\n" not in str(error)  # noqa: PT017 (both are right)
     else:
         assert len(made.cells) == 1
-
-
-@pytest.mark.parametrize("text", [f"[{'9' * 5000}]", f"[A{'9' * 5000}]", f"[{'9' * 5000} defect]"])
-def test_endless_numbers_are_broken_texts(tmp_path, text):
-    """Python turns no text of 5,000 digits into a number: that must be nobody's crash."""
-    cases = ((ipd_lines(), 3, "moves"), (blotto_lines(), 0, ""), (mafia_lines(), 2, ""))
-    for lines, place, kind in cases:
-        path = write(tmp_path / "t.jsonl", changed(lines, place, action=text))
-        if kind:  # TextArena goes on with cooperation, which does not change the ranks
-            _, block = one_cell(path)
-            assert [row[6] for row in block.steps if row[11]] == [kind]
-        else:
-            with pytest.raises(TomevalError, match=r"line \d+, (seat|reward|step)"):
-                read(path)
