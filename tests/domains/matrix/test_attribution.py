@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support import episodes_of, random_partner
+from support import episodes_of, play_against, random_partner
 
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.measures import episode_metrics
@@ -39,10 +39,8 @@ def test_posterior_is_likelihood_times_prior(seed) -> None:
     partners = [random_partner(RPS, rng, 3, kind) for kind in kinds]
     prior = [0.1, 0.2, 0.3, 0.4]
     # the moves of the first partner, so that one fits
-    own, theirs, state = rng.integers(3, size=30), np.empty(30, dtype=np.int64), partners[0].start
-    for step, a in enumerate(own):
-        theirs[step] = rng.choice(3, p=partners[0].emissions[state])
-        state = partners[0].next_state[state, a, theirs[step]]
+    own = rng.integers(3, size=30)
+    theirs = np.array(play_against(partners[0], own, rng))
     truth = [float(weight) for weight in exact(partners, prior, (own, theirs))]
     found = attribute(partners, prior, (own, theirs))
     assert found.weights.tolist() == pytest.approx(truth, abs=1e-12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from asking import query
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, random_partner
@@ -14,7 +13,6 @@ from tomeval.domains.matrix.bounds import (
     CEILINGS,
     attainable_as_played,
     most_attainable,
-    states_of,
 )
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.listing import bounds_rows
@@ -109,19 +107,7 @@ def play(folder, game: str, partners: str, episodes: int = 60):
 )
 def test_the_best_predictor_attains_it_on_the_steps_as_played(tmp_path, game, partners) -> None:
     run = play(tmp_path / "run", game, partners)
-    best, learner = matrix_cells(run)
-    for cell in (best, learner):  # the states that the run recorded are those that follow
-        recorded = query(
-            run,
-            "SELECT partner_state FROM steps WHERE cell = ? ORDER BY episode, step",
-            (cell.number,),
-        )
-        table = np.array(recorded).reshape(cell.played.episodes, -1)
-        for index, partner in enumerate(cell.partners):
-            mine = np.flatnonzero(cell.which == index)
-            states, starts = states_of(cell.played, partner, mine)
-            assert states.tolist() == table[mine].ravel().tolist()
-            assert starts.tolist() == [50 * k for k in range(len(mine))]
+    best, _ = matrix_cells(run)
     found, said = attainable_as_played(best.played), best.metrics()
     for name in ("tom_percent", "delta_tom_best_response_per_step"):
         ceiling = found[f"{name.removesuffix('_per_step')}_attainable"]

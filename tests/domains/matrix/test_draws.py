@@ -6,7 +6,6 @@ import pytest
 from known import Known, drawn, make_setup, play
 from support import questions
 
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.play import play_episode_async
@@ -88,19 +87,3 @@ def test_plan_counts_draws():
     _, predicted, *drawn = questions(domain, cell, form="draw", number=3)
     assert predicted.form == "predict"
     assert [one.prompt for one in drawn] == [predicted.prompt] * 5
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"draws": 1}, "draws must be 0 or at least 2, is 1"),
-        ({"draws": 2.5}, "draws must be a number"),
-        ({"draws": 4, "literal": False}, "draws need literal = true"),
-        ({"draws": 4, "temperature": 0}, "draws need a temperature above 0"),
-        ({"draws": 4, "strategy": "LM"}, "draws have no effect for LM: its scored predictions"),
-    ],
-)
-def test_bad_draws_are_refused(options, words):
-    subject = {"strategy": "QA", "model": "pocket", **options}
-    with pytest.raises(TomevalError, match=words):
-        make_experiment({"games": "RPS", "subjects": [subject]})

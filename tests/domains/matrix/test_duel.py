@@ -133,27 +133,6 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
     assert ((shares > 0.2) & (shares < 0.8)).all()
 
 
-@pytest.mark.parametrize(
-    ("subject", "partner", "words"),
-    [
-        ("simulated", {"subject": "simulated"}, "only one of them can be"),
-        ("best_response", {"subject": "random"}, "has no table"),
-        ("random", {"kind": "rmax", "m": 0}, r"'rmax\(m=0\)' in the partner's seat: rmax: m must"),
-        (
-            "person",
-            {"subject": "random"},
-            "people can play only against partners defined by tables",
-        ),
-        ("random", {"subject": "person"}, "a person cannot sit"),
-        ("random", {"kind": "rmax", "gama": 0.5}, "did you mean 'gamma'"),
-        ({"strategy": "Oracle"}, {"strategy": "Oracle"}, "'Oracle': it and 'Oracle"),
-    ],
-)
-def test_what_cannot_be_played_is_refused_before_anything_is(subject, partner, words):
-    with pytest.raises(TomevalError, match=words):
-        make_experiment(DATA | {"subjects": [subject], "partners": [partner]})
-
-
 # What is stored, read back and shown
 
 

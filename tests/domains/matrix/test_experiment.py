@@ -7,6 +7,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.runs.experiment import load_experiment, make_experiment
 
 BASE = {"games": "RPS", "subjects": "rmax"}
+DUEL = {"partners": [{"subject": "simulated"}]}
 
 
 def cells(**changes):
@@ -57,25 +58,63 @@ def test_python_objects_serve_as_well() -> None:
         ({"on_invalid": "skip"}, "unknown policy 'skip'"),
         ({"games": "RSP"}, "did you mean 'RPS'"),
         ({"games": {"labels": "neutral"}}, "missing key 'game'"),
-        ({"games": {"game": "RPS", "label": "neutral"}}, "did you mean 'labels'"),
         ({"games": {"game": "RPS", "labels": []}}, "labels is an empty list"),
         ({"games": {"game": "RPS", "partners": []}}, "partners is an empty list"),
         ({"labels": "neutrl"}, "did you mean 'neutral'"),
         ({"partners": "tit_for_tatt"}, "did you mean 'tit_for_tat'"),
         ({"partners": ["grim_trigger"]}, "does not fit game RPS"),
-        ({"partners": [{"partners": ["always(0)"], "weight": [1]}]}, "did you mean 'weights'"),
         ({"subjects": "rmx"}, "did you mean 'rmax'"),
-        ({"subjects": {"kind": "rmax", "gama": 1}}, "did you mean 'gamma'"),
         ({"subjects": {"kind": "rmax", "gamma": []}}, "gamma is an empty list"),
         ({"subjects": {"kind": "rmax", "name": 3}}, "name must be text"),
         ({"subjects": {"name": "x"}}, "missing key 'kind'"),
         ({"subjects": ["rmax", "rmax"]}, "subjects[1]: the same subject as subjects[0]: 'rmax'"),
         ({"partners": ["cycler", "cycler"]}, "the same cell appears twice"),
+        # two players at one table
+        (DUEL | {"subjects": "simulated"}, "only one of them can be"),
+        (DUEL | {"subjects": "best_response"}, "has no table"),
+        (DUEL | {"subjects": "person"}, "people can play only against partners defined by tables"),
+        ({"partners": [{"subject": "person"}]}, "a person cannot sit"),
+        ({"partners": [{"kind": "rmax", "m": 0}]}, "'rmax(m=0)' in the partner's seat: rmax: m"),
+        ({"partners": [{"kind": "rmax", "gama": 0.5}]}, "did you mean 'gamma'"),
     ],
 )
 def test_bad_experiments_are_one_clear_message(changes, message) -> None:
     with pytest.raises(TomevalError) as caught:
         cells(**changes)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "rmax", "m": 0}, "m must be a whole number of at least 1"),
+        ({"kind": "rmax", "gamma": 1}, "gamma must be at least 0 and below 1"),
+        ({"kind": "rmax", "ties": "frist"}, "did you mean 'first'"),
+        ({"kind": "fictitious_play", "prior": 0}, "prior must be a positive number"),
+        ({"kind": "simulated", "p": 1.1}, "simulated: p must be a number from 0 to 1"),
+        ({"kind": "equilibrium", "select": "best"}, "unknown selection 'best'"),
+        ({"draws": 1}, "draws must be 0 or at least 2, is 1"),
+        ({"draws": 2.5}, "draws must be a number"),
+        ({"draws": 4, "literal": False}, "draws need literal = true"),
+        ({"draws": 4, "temperature": 0}, "draws need a temperature above 0"),
+        ({"draws": 4, "strategy": "LM"}, "draws have no effect for LM: its scored predictions"),
+        ({"literal": "no"}, 'literal must be true or false, is "no"'),
+        ({"literal": False, "conditional": True}, "conditional = true needs literal = true"),
+        ({"persona": 3}, "persona must be text, is 3"),
+        ({"persona": " "}, "persona is empty; leave persona out, or say 'none'"),
+        ({"persona": "a\nb"}, r"persona must be one line, is 'a\nb'"),
+        ({"persona": "a\u202eb"}, "contains the control character U+202E"),
+        ({"partner_persona": "x" * 501}, "partner_persona has 501 characters"),
+        ({"frame": "busines"}, "unknown frame 'busines' (did you mean 'business'?)"),
+        ({"frame": "../context/rules"}, "unknown frame"),
+        ({"frames": "none"}, "no option 'frames' (did you mean 'frame'?)"),
+    ],
+)
+def test_bad_options_of_players_are_one_clear_message(options, message) -> None:
+    written = {} if "kind" in options else {"strategy": "QA", "model": "pocket"}
+    with pytest.raises(TomevalError) as caught:
+        cells(subjects={**written, **options})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -16,7 +16,6 @@ from tomeval.domains.matrix.observation import Order, Words
 from tomeval.domains.matrix.partner_specs import get_partner_set
 from tomeval.domains.matrix.scene import MOST, persona_text, prompts_of
 from tomeval.report import write_report
-from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
@@ -102,26 +101,6 @@ def test_what_a_persona_says_is_text(text, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "alert(1)</script>" not in page
     assert "<|im_start|>" not in page
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"persona": 3}, r"persona must be text, is 3"),
-        ({"persona": " "}, r"persona is empty; leave persona out, or say 'none'"),
-        ({"persona": "a\nb"}, r"persona must be one line, is 'a\\nb'"),
-        ({"persona": "a\u202eb"}, r"persona: .* contains the control character U\+202E"),
-        ({"partner_persona": "x" * 501}, r"partner_persona has 501 characters; .* at most 500"),
-        ({"frame": "busines"}, r"unknown frame 'busines' \(did you mean 'business'\?\); known: no"),
-        ({"frame": "../context/rules"}, r"unknown frame"),
-        ({"frames": "none"}, r"no option 'frames' \(did you mean 'frame'\?\)"),
-    ],
-)
-def test_bad_input_is_one_line(options, message):
-    data = {"games": "IPD", "subjects": {"strategy": "QA", "model": "pocket", **options}}
-    with pytest.raises(TomevalError, match=message) as caught:
-        _ = make_experiment(data).cells
-    assert "\n" not in str(caught.value)
 
 
 def test_the_longest_persona_and_what_is_recorded_of_templates():

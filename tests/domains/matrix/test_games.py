@@ -68,40 +68,6 @@ def test_payoffs_cannot_be_written_and_names_ignore_case(name: str) -> None:
         game.payoffs[0, 0, 0] = 9
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "message"),
-    [
-        ([[1, 2], [3, 4]], "need (n, m, 2)"),
-        ([[[1, 2]], [[3, 4]]], "n and m at least 2"),
-        ([[[1, 2], [3, 4]], [[5, 6]]], "every row needs the same number"),
-        ([[[1, float("nan")], [3, 4]], [[5, 6], [7, 8]]], "payoffs[0][0][1] is nan"),
-        ([[[True, 2], [3, 4]], [[5, 6], [7, 8]]], "must be numbers"),
-        (None, "payoffs"),
-    ],
-)
-def test_bad_payoffs_name_what_is_wrong(payoffs: object, message: str) -> None:
-    with pytest.raises(TomevalError, match="game 'demo'") as caught:
-        MatrixGame("demo", payoffs, LABELS)  # type: ignore[arg-type]
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("own", "partner", "message"),
-    [
-        (("a",), ("a", "b"), "has 1 labels, the payoffs have 2 actions"),
-        (("a", "b"), ("a", "b", "c"), "has 3 labels"),
-        (("a", "a"), ("a", "b"), "appears twice"),
-        (("a", "A"), ("a", "b"), "differ beyond case"),
-        (("a", ""), ("a", "b"), "is not a label"),
-        (("a", "b\nc"), ("a", "b"), "unprintable"),
-    ],
-)
-def test_bad_labels_name_what_is_wrong(own, partner, message) -> None:
-    with pytest.raises(TomevalError, match=r"labels\.mine") as caught:
-        MatrixGame("demo", SQUARE, {"mine": Labels("mine", own, partner)})  # type: ignore[arg-type]
-    assert message in str(caught.value)
-
-
 def test_fingerprint_tells_payoffs_wording_and_labels_apart() -> None:
     base = MatrixGame("x", SQUARE, LABELS)
     assert base.fingerprint() == MatrixGame("y", SQUARE, LABELS).fingerprint()
@@ -116,10 +82,11 @@ def test_fingerprint_tells_payoffs_wording_and_labels_apart() -> None:
     assert len(prints) == 4
 
 
-GOOD = """
+PAYOFFS = "payoffs = [[[1, 0.5], [2, 0], [0, 0]], [[0, 1], [1, 1], [3, -2]]]"
+GOOD = f"""
 name = "custom"
 title = "A game"
-payoffs = [[[1, 0.5], [2, 0], [0, 0]], [[0, 1], [1, 1], [3, -2]]]
+{PAYOFFS}
 [labels.words]
 own = ["up", "down"]
 partner = ["left", "middle", "right"]
@@ -142,6 +109,16 @@ def test_game_file_of_any_shape(tmp_path) -> None:
         ('name = "custom"', 'nam = "custom"', "unknown key 'nam' (did you mean 'name'?)"),
         ('name = "custom"', "", "missing key 'name'"),
         ('name = "custom"', 'name = "rps"', "is a built-in game"),
+        (PAYOFFS, "", "missing key 'payoffs'"),
+        (PAYOFFS, "payoffs = [[1, 2], [3, 4]]", "need (n, m, 2)"),
+        (PAYOFFS, "payoffs = [[[1, 2]], [[3, 4]]]", "n and m at least 2"),
+        ("[[1, 0.5], ", "[", "every row needs the same number"),
+        ("[2, 0]", "[true, 0]", "must be numbers"),
+        ('["up", "down"]', '["up"]', "has 1 labels, the payoffs have 2 actions"),
+        ('["up", "down"]', '["up", "up"]', "appears twice"),
+        ('["up", "down"]', '["up", "UP"]', "differ beyond case"),
+        ('["up", "down"]', '["up", ""]', "is not a label"),
+        ('["up", "down"]', r'["up", "b\nc"]', "unprintable"),
         ("[2, 0]", "[nan, 0]", "payoffs[0][1][0] is nan, payoffs must be finite"),
         ('["up", "down"]', '"up"', "must be a list of names"),
         ("[labels.words]", "[labels.words", "not valid TOML"),

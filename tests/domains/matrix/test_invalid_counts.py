@@ -20,13 +20,8 @@ SCRIPT = "counted"
 
 def known() -> Known:
     """Always cooperate; predict tit for tat, and say truly what it answers to both actions."""
-    return Known(
-        GAME,
-        GAME.label_set("neutral"),
-        act=lambda step, text: 0,
-        predict=lambda step, text: 0,
-        react=lambda step, own, text: own,
-    )
+    rule = dict.fromkeys(("act", "predict"), lambda step, text: 0)
+    return Known(GAME, GAME.label_set("neutral"), **rule)
 
 
 def run(folder, monkeypatch, script, strategy="QA", on_invalid="random", **options):

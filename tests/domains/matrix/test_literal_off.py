@@ -91,19 +91,6 @@ def test_invalid_predictions_void_nothing_if_they_are_not_asked():
     assert [play(setup, silent).status for setup in setups] == ["void", "complete"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"literal": "no"}, 'literal must be true or false, is "no"'),
-        ({"literal": False, "conditional": True}, "conditional = true needs literal = true"),
-    ],
-)
-def test_what_is_refused(options, message):
-    subject = {"strategy": "QA", "model": "pocket", **options}
-    with pytest.raises(TomevalError, match=message):
-        make_experiment({"games": ["RPS"], "subjects": [subject]})
-
-
 def experiment(*subjects):
     data = {"games": ["RPS"], "partners": ["single_action"], "labels": "neutral", "horizon": 5}
     return make_experiment(

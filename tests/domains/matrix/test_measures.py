@@ -1,16 +1,26 @@
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ALL_GAMES, episodes_of, make_game, random_partner
+from support import (
+    ALL_GAMES,
+    THREE_BY_TWO,
+    TWO_BY_THREE,
+    episodes_of,
+    make_game,
+    play_against,
+    random_partner,
+)
 
 from tomeval.domains.matrix.games import GAMES, MatrixGame
 from tomeval.domains.matrix.measures import METRICS, Played, curves, episode_metrics, step_metrics
 from tomeval.domains.matrix.partner_specs import get_partner
+from tomeval.domains.matrix.regret import HINDSIGHT, hindsight_metrics
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
 games = st.sampled_from(ALL_GAMES)
@@ -28,13 +38,9 @@ def random_played(game: MatrixGame, seed: int, episodes: int = 4) -> Played:
     lengths = rng.integers(1, 9, episodes)
     own, theirs = [], []
     for k, length in zip(which, lengths, strict=True):
-        state = partners[k].start
-        for _ in range(length):
-            a = int(rng.integers(game.n))
-            b = int(rng.choice(game.m, p=partners[k].emissions[state]))
-            own.append(a)
-            theirs.append(b)
-            state = int(partners[k].next_state[state, a, b])
+        moves = rng.integers(game.n, size=length).tolist()
+        own += moves
+        theirs += play_against(partners[k], moves, rng)
     predicted = rng.integers(0, game.m, len(own))
     told = {"partners": partners, "which": which, "lengths": lengths}
     return episodes_of(game, own, theirs, predicted, **told)
@@ -128,36 +134,19 @@ def test_clairvoyance_is_foresight_against_a_stochastic_partner() -> None:
     assert found["foresight_gap_per_step"] == -1
 
 
-def test_episodes_of_different_length_are_measured_by_their_own_optimum() -> None:
-    # Tit for tat, all C: regret 2 for every length, over 1, 2 and 5 steps.
-    partner = get_partner("tit_for_tat", IPD)
-    played = episodes_of(IPD, [0] * 8, [0] * 8, [0] * 8, partners=[partner], lengths=(1, 2, 5))
-    found = episode_metrics(played)["delta_functional_per_step"]
-    assert found.tolist() == pytest.approx([2, 1, 0.4])
-
-
-def test_each_episode_is_measured_against_its_own_partner() -> None:
-    partners = [get_partner(f"always({k})", IPD) for k in (0, 1)]
-    played = episodes_of(
-        IPD, [[0, 0], [0, 0]], [[1, 1], [0, 0]], [0] * 4, partners=partners, which=(1, 0)
-    )
-    assert episode_metrics(played)["delta_functional_per_step"].tolist() == [5, 2]
-
-
-# --- published checks -----------------------------------------------------------------------------
-
-
-def test_two_action_bounds_of_the_reference() -> None:
-    # ΔToM / (1 - ToM) lies in [7, 10] for IBS, [2, 5] for IPD, [1, 2] for RPS.
-    rng = np.random.default_rng(0)
-    for game, low, high in ((IBS, 7, 10), (IPD, 2, 5), (RPS, 1, 2)):
-        for k in range(game.m):
-            predicted = rng.integers(0, game.m, 50)
-            played = episodes_of(game, [0] * 50, [k] * 50, predicted)
-            found = one(played)
-            errors = 1 - found["tom_percent"] / 100
-            ratio = found["delta_tom_misprediction_per_step"] / errors
-            assert low - 1e-9 <= ratio <= high + 1e-9
+@pytest.mark.parametrize(
+    ("partners", "own", "theirs", "which", "lengths", "regret"),
+    [
+        # Tit for tat, all C: regret 2 for every length, over 1, 2 and 5 steps.
+        (["tit_for_tat"], [0] * 8, [0] * 8, (0, 0, 0), (1, 2, 5), [2, 1, 0.4]),
+        # Each episode against its own partner.
+        (["always(0)", "always(1)"], [0] * 4, [1, 1, 0, 0], (1, 0), (2, 2), [5, 2]),
+    ],
+)
+def test_each_episode_has_its_own_optimum(partners, own, theirs, which, lengths, regret) -> None:
+    told = {"partners": [get_partner(name, IPD) for name in partners], "which": which}
+    found = episode_metrics(episodes_of(IPD, own, theirs, theirs, lengths=lengths, **told))
+    assert found["delta_functional_per_step"].tolist() == pytest.approx(regret)
 
 
 # --- identities and metamorphic relations ---------------------------------------------------------
@@ -230,3 +219,43 @@ def test_curves_are_the_steps_of_each_episode() -> None:
     uneven = episodes_of(IBS, [0, 1, 1], [1] * 3, [0] * 3, partners=[partner], lengths=(1, 2))
     with pytest.raises(ValueError, match="equal length"):
         curves(uneven)
+
+
+def best_simple_replies(game, own, theirs) -> tuple[float, float]:
+    """Play every constant and every memory-one policy against the recorded moves."""
+    steps = len(own)
+    constant = max(sum(game.own[a, b] for b in theirs) for a in range(game.n))
+    joints = list(itertools.product(range(game.n), range(game.m)))
+    best = -np.inf
+    for first in range(game.n):
+        for replies in itertools.product(range(game.n), repeat=len(joints)):
+            policy = dict(zip(joints, replies, strict=True))
+            moves = [first] + [policy[own[t - 1], theirs[t - 1]] for t in range(1, steps)]
+            best = max(best, sum(game.own[a, b] for a, b in zip(moves, theirs, strict=True)))
+    earned = sum(game.own[a, b] for a, b in zip(own, theirs, strict=True))
+    return (constant - earned) / steps, (best - earned) / steps
+
+
+@pytest.mark.parametrize("game", [GAMES["IPD"], GAMES["IBS"], TWO_BY_THREE, THREE_BY_TWO])
+def test_hindsight_against_every_policy(game) -> None:
+    rng = np.random.default_rng(5)
+    lengths = [1, 2, 5, 9]
+    own = [rng.integers(game.n, size=length) for length in lengths]
+    theirs = [rng.integers(game.m, size=length) for length in lengths]
+    found = hindsight_metrics(
+        episodes_of(game, np.concatenate(own), np.concatenate(theirs), lengths=lengths)
+    )
+    for episode in range(len(lengths)):
+        truth = best_simple_replies(game, own[episode], theirs[episode])
+        assert [found[name][episode] for name in HINDSIGHT] == pytest.approx(truth, abs=1e-12)
+
+
+def test_hindsight_by_hand() -> None:
+    """Rock, Paper, Scissors in turn, against a subject that always plays Rock.
+
+    Rock earns 0 - 1 + 1 + 0 - 1 + 1 = 0, as every constant reply does. The joint move before tells
+    the next one, so a memory-one reply wins every step: 6.
+    """
+    played = episodes_of(GAMES["RPS"], [0] * 6, [0, 1, 2, 0, 1, 2])
+    found = hindsight_metrics(played)
+    assert [float(found[name][0]) for name in HINDSIGHT] == [0.0, 1.0]

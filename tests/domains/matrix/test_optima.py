@@ -126,17 +126,6 @@ def test_stationary_reward_of_random_partners_by_linear_programming(game, seed, 
     assert stationary(game, partner) == pytest.approx(lp_gain(game, partner), abs=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
-@given(games, st.integers(0, 10**6), st.integers(1, 6), kinds)
-def test_stationary_reward_is_the_limit_of_long_horizons(game, seed, size, kind) -> None:
-    # V_T = g T + O(1): the increment over a common multiple of all cycle lengths is g times it.
-    partner = random_partner(game, np.random.default_rng(seed), size, kind)
-    long, short = 3000, 3000 - 60  # 60 = lcm(1..6)
-    values = best_response(game, partner, long).values[:, partner.start]
-    slope = (values[0] - values[long - short]) / (long - short)
-    assert stationary(game, partner) == pytest.approx(slope, abs=2e-3)
-
-
 # --- known values --------------------------------------------------------------------------------
 
 

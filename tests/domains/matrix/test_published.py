@@ -78,7 +78,8 @@ def test_models_go_by_their_names_on_the_hub(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(SCRIPTS, "first", lambda request: "no answer")
     subjects = {"strategy": ["QA", "Reflexion 2"], "model": "scripted:first"}
     data = {"games": "RPS", "labels": "canonical", "subjects": subjects, "horizon": 2}
-    with tomeval.run(data | {"episodes": 2, "on_invalid": "random"}, tmp_path / "run") as run:
+    data |= {"episodes": 2, "on_invalid": "random"}
+    with tomeval.run(data, tmp_path / "run", go_on=True) as run:
         rows, notes = beside(run, path)
         assert rows == []
         assert "not a published model; choose one with --as-model (Falcon 40B)" in notes[0]

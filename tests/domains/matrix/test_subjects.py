@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, FOUR, TWO_BY_THREE, make_game, random_partner, setup_of
 
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.batch.subjects import pick
 from tomeval.domains.matrix.games import GAMES
 from tomeval.domains.matrix.optima import best_response
@@ -114,23 +113,6 @@ def test_rmax_ties_first_takes_the_lowest() -> None:
     steps = play("rmax", {"ties": "first"}, RPS, "always(0)", 5)
     assert steps.own_action[0, 0] == 0
     assert len({play("rmax", {}, RPS, "always(0)", 1, s).own_action[0, 0] for s in range(40)}) == 3
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "message"),
-    [
-        ("rmax", {"m": 0}, "m must be a whole number of at least 1"),
-        ("rmax", {"gamma": 1}, "gamma must be at least 0 and below 1"),
-        ("rmax", {"ties": "frist"}, "did you mean 'first'"),
-        ("fictitious_play", {"prior": 0}, "prior must be a positive number"),
-        ("simulated", {"p": 1.1}, "simulated: p must be a number from 0 to 1"),
-        ("equilibrium", {"select": "best"}, "unknown selection 'best'"),
-    ],
-)
-def test_bad_options(kind, options, message) -> None:
-    with pytest.raises(TomevalError) as caught:
-        play(kind, options, IPD, "always(0)", 3)
-    assert message in str(caught.value)
 
 
 # --- fictitious play, by hand ---------------------------------------------------------------------

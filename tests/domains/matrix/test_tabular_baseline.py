@@ -100,14 +100,9 @@ def test_tom_of_rps_tit_for_tat_is_94(table) -> None:
 
 
 def test_the_published_misses_of_rps_tit_for_tat(tmp_path) -> None:
-    experiment = {
-        "games": "RPS",
-        "subjects": "rmax",
-        "partners": "best_responder(first=1)",
-        "episodes": 100,
-        "horizon": 100,
-    }
-    with tomeval.run(experiment, tmp_path / "run") as run:
+    partner = "best_responder(first=1)"
+    experiment = {"games": "RPS", "subjects": "rmax", "partners": partner, "episodes": 100}
+    with tomeval.run(experiment | {"horizon": 100}, tmp_path / "run") as run:
         row = run.rows()[0]
     assert row["tom_percent"] == pytest.approx(93.0, abs=0.3)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from support import episodes_of
+from support import episodes_of, play_against
 
 import tomeval
 from tomeval.core.outcomes import Decision
@@ -14,7 +15,7 @@ from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
 from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.domains.matrix.partners import Partner, change_of
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
-from tomeval.extensions.adaptation.measures import MEASURES, around, lags
+from tomeval.extensions.adaptation.measures import MEASURES, around, lags, last_split
 from tomeval.extensions.adaptation.partners import switching
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
@@ -23,16 +24,9 @@ RPS, IPD = get_game("RPS"), get_game("IPD")
 def played(game, partner, own, predicted=None):
     """Return one episode per row of own actions against a partner, or several."""
     partners = [partner] if isinstance(partner, Partner) else list(partner)
-    own = np.asarray(own)
-    count, length = own.shape
-    which = np.arange(count) % len(partners)
-    theirs = np.zeros_like(own)
-    for row in range(count):
-        machine = partners[which[row]]
-        state = machine.start
-        for t in range(length):
-            theirs[row, t] = machine.emissions[state].argmax()
-            state = machine.next_state[state, own[row, t], theirs[row, t]]
+    which = np.arange(len(own)) % len(partners)
+    theirs = [play_against(partners[k], moves) for k, moves in zip(which, own, strict=True)]
+    theirs = np.reshape(theirs, np.shape(own)).astype(int)
     return episodes_of(game, own, theirs, predicted, partners=partners, which=which)
 
 
@@ -132,23 +126,11 @@ def test_steps_on_which_both_play_alike_tell_nothing():
     assert turns(blind, "predicted") == [math.inf]
 
 
-def test_a_change_after_the_end_is_none():
-    late = switching(get_partner("always(0)", RPS), get_partner("always(1)", RPS), 40)
-    cell = played(
-        RPS,
-        [ROCK_PAPER, late],
-        np.zeros((2, 12), int),
-        [[0] * 12, [0] * 6 + [1] * 6],
-    )
-    laid = around(cell)
-    assert (laid.change > 0).tolist() == [True, False]
-    assert np.isnan(values(cell, "detection_steps")).tolist() == [False, True]
-
-
-def test_a_change_too_late_to_be_noticed_has_no_number():
-    partner = switching(get_partner("always(0)", RPS), get_partner("always(1)", RPS), 10)
-    cell = played(RPS, partner, np.zeros((2, 12), int), np.zeros((2, 12), int))
-    assert math.isnan(around(cell).most)
+@pytest.mark.parametrize(("step", "changed"), [(10, True), (40, False)])
+def test_a_change_too_late_to_be_noticed_has_no_number(step, changed):
+    partner = switching(get_partner("always(0)", RPS), get_partner("always(1)", RPS), step)
+    cell = played(RPS, partner, [[0] * 12] * 2, [[0] * 6 + [1] * 6] * 2)
+    assert (around(cell).change > 0).tolist() == [changed] * 2
     assert np.isnan(values(cell, "detection_steps")).all()
 
 
@@ -219,3 +201,36 @@ def test_known_lags_are_recovered(tmp_path, monkeypatch):
         rows = run.tables["adaptation"].rows(run, ())
         assert [row["switched"] for row in rows] == [150] * 2
         assert rows[0]["detection_steps"] == pytest.approx(first["detection_steps"])
+
+
+def by_trying(row, margin):
+    """Return the last split with fewest exceptions, or infinity; also if it has no margin."""
+    size = len(row)
+    exceptions = [sum(row[:k]) + (size - k) - sum(row[k:]) for k in range(size + 1)]
+    least = min(exceptions)
+    if exceptions[size] == least:  # never right is as good: no turn of any margin above 0
+        return math.inf
+    last = max(k for k in range(size) if exceptions[k] == least)
+    right = sum(row[last:])
+    return last if right - (size - last - right) >= margin else math.inf
+
+
+@pytest.mark.parametrize("margin", [1, 2, 3])
+def test_every_row_of_up_to_nine_answers(margin):
+    for size in range(10):
+        rows = list(itertools.product([0, 1], repeat=size))
+        asked = np.ones((len(rows), size))
+        found = last_split(np.array(rows).reshape(len(rows), size), asked, asked, margin)
+        assert found.tolist() == [by_trying(row, margin) for row in rows]
+
+
+def test_answers_that_do_not_tell_move_no_turn_but_must_agree_with_it():
+    right = np.array([[1, 0, 1, 0, 1, 0, 1, 1]] * 3)
+    tells = np.array([[0, 1, 0, 1, 1, 0, 1, 1]] * 2 + [[0, 1, 0, 1, 0, 0, 0, 1]])
+    asked = np.array([[1] * 8, [1] * 6 + [0, 0], [1] * 8])
+    tells = tells * asked
+    # 0 0 1 1 1 tell: the turn is at place 4, with three right ones and a wrong one from there on;
+    # without the last two it has no margin; of 0 0 1 the turn is at 7, with one answer
+    found = last_split(right, tells, asked, margin=2)
+    assert found.tolist() == [4.0, math.inf, math.inf]
+    assert last_split(right, tells, asked, margin=1).tolist() == [4.0, math.inf, 7.0]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 
 import numpy as np
 import pytest
-from support import ALL_GAMES, TWO_BY_THREE, random_partner
+from support import ALL_GAMES, random_partner
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.experiment import partners_data
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.optima import best_response, relevance
+from tomeval.domains.matrix.optima import relevance
 from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.domains.matrix.partners import change_of, table_change
 from tomeval.domains.matrix.results import _partner
@@ -48,38 +47,6 @@ def test_it_plays_one_machine_and_then_the_other(kind, step):
                 joint.append((own, theirs))
                 state = joined.next_state[state, own, theirs]
             np.testing.assert_array_equal(rows, expected_rows(first, second, step, joint))
-
-
-def brute_force(game, first, second, step, horizon):
-    """Return the best expected sum, by recursion over the two machines and the clock."""
-
-    def best(t, machine, state):
-        if t > horizon:
-            return 0.0
-        if t == step:
-            machine, state = second, second.start
-        return max(
-            sum(
-                p
-                * (
-                    game.own[own, theirs]
-                    + best(t + 1, machine, machine.next_state[state, own, theirs])
-                )
-                for theirs, p in enumerate(machine.emissions[state])
-                if p
-            )
-            for own in range(game.n)
-        )
-
-    return best(1, first, first.start)
-
-
-def test_the_optimum_is_that_of_the_two_machines():
-    rng = np.random.default_rng(5)
-    for game, step in itertools.product((RPS, IPD, TWO_BY_THREE), (2, 3, 4, 6)):
-        first, second = (random_partner(game, rng, 2, "mixed") for _ in range(2))
-        value = best_response(game, switching(first, second, step), 4).value
-        assert value == pytest.approx(brute_force(game, first, second, step, 4))
 
 
 def test_two_single_actions_are_the_switcher():

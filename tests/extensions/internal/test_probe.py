@@ -54,15 +54,6 @@ def test_layers_are_chosen_between_halves_that_hold_every_partner() -> None:
     assert decode(states, truth, episode, truth, fold, 2)[1] == [1, 1]
 
 
-def test_a_value_that_training_lacks_is_nearly_impossible() -> None:
-    episode = episodes_of(4, 2)
-    truth = np.array([0, 0, 0, 0, 0, 0, 2, 2])
-    fold = np.array([0, 0, 0, 0, 0, 0, 1, 1])
-    probs, _ = decode(np.zeros((8, 1, 2)), truth, episode, truth, fold, 3)
-    assert probs[6:, 2] == pytest.approx(0, abs=1e-5)
-    assert probs.sum(axis=1) == pytest.approx(1)
-
-
 def test_labels_are_exchanged_by_whole_episodes_with_their_partner() -> None:
     episode = np.array([0, 0, 0, 1, 1, 1, 2, 2])
     truth = np.array([0, 1, 2, 2, 2, 2, 1, 1])

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
+import subprocess
+import sys
 
 import pytest
+from support import ROOT
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
+from tomeval.extensions.people.person import Person
 from tomeval.extensions.people.session import play_session, session
+from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"
@@ -145,3 +151,99 @@ def test_a_run_leaves_people_out_and_plays_the_rest(tmp_path):
     with tomeval.run(experiment, tmp_path / "run") as run:
         assert [len(cell.episodes) for cell in run.cells] == [2, 0]
         assert [row["subject"] for row in run.rows()] == ["random", "person"]
+
+
+@pytest.fixture
+def typed(tomeval, monkeypatch, tmp_path):
+    """Return a function that runs a command with lines of input, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(lines, *arguments):
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        return tomeval(*arguments)
+
+    return call
+
+
+def test_a_game_becomes_a_table(typed):
+    game = ("play", "IPD", "tit_for_tat", "--horizon", "2", "--name", "ann")
+    code, shown, told = typed(["1", "1", "quit"], *game)
+    assert code == 0
+    assert "which are kept" in shown
+    assert "next: tomeval transcript runs/play_IPD_tit_for_tat_ann" in told
+    code, shown, told = typed(["2", "1"], *game)
+    assert "rewards add up to 18; 2 of your 2 predictions were right" in shown
+    assert "next: tomeval table runs/play_IPD_tit_for_tat_ann" in told
+    _, table, _ = typed([], "table", "runs/play_IPD_tit_for_tat_ann", "--format", "json")
+    [row] = json.loads(table)
+    # Cooperate and then defect is the best response over two rounds: 8 + 10.
+    assert (row["subject"], row["delta_functional_per_step"], row["tom_percent"]) == ("ann", 0, 100)
+
+
+def test_a_mistake_at_the_command_line_is_one_message(typed):
+    code, shown, told = typed([], "play", "IPDD", "tit_for_tat")
+    assert (code, shown) == (2, "")
+    assert "did you mean 'IPD'" in told
+
+
+PAGE = (ROOT / "docs/people.md").read_text(encoding="utf-8")
+DATA = {
+    "games": ["RPS", "IPD"],
+    "partners": "tit_for_tat",
+    "horizon": [3, 5],
+    "subjects": ["random", {"kind": "person", "order": ["act_first", "predict_first"]}],
+}
+
+
+def test_the_manual_has_every_option():
+    for key in Person.options():
+        assert f"`{key}`" in PAGE, key
+
+
+def test_cells_of_people_are_those_of_the_grid_and_hold_what_people_read():
+    made = make_experiment(DATA)
+    cells, known = made.cells, made.identity()["cells"]
+    mine = [said for cell, said in zip(cells, known, strict=True) if cell.by_people]
+    assert (len(cells), len(mine)) == (12, 8)
+    for cell in cells:
+        assert cell.wanted(30) == (0 if cell.by_people else 30)
+    assert all(said["templates"] for said in mine)
+
+
+def test_who_is_not_asked_to_predict_is_asked_one_question():
+    data = DATA | {"subjects": {"kind": "person", "literal": False}}
+    for cell in make_experiment(data).cells:
+        assert not cell.predicts("subject")
+        person, _ = cell.setup.seat_subject(cell.setup.tables.partners[0], None)
+        assert person.forms == ("act",)
+
+
+PEOPLE = 'games = ["IPD"]\npartners = ["tit_for_tat"]\nsubjects = ["person"]\n'
+
+SCRIPT = """
+import sys
+
+_, tests, folder, file = sys.argv
+sys.path.insert(0, tests)
+from without_extension import Blocker, call
+
+sys.meta_path.insert(0, Blocker("tomeval.extensions.people"))
+for command in ("table", "transcript"):
+    code, out, errors = call(command, folder)
+    assert code == 0, errors
+    print(out, errors)
+code, out, errors = call("plan", file)
+print(code, errors)
+"""
+
+
+def test_a_run_of_people_is_read_without_it(tmp_path):
+    assert play(tmp_path / "run", [C, C], horizon=1)[0]
+    (tmp_path / "mine.toml").write_text(PEOPLE)
+    command = [sys.executable, "-c", SCRIPT, str(ROOT / "tests"), str(tmp_path / "run")]
+    command.append(str(tmp_path / "mine.toml"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "People: of 1 episodes begun, 1 complete" in said
+    assert "2 tomeval: the extension 'people' cannot be loaded" in said

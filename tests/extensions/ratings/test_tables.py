@@ -86,9 +86,8 @@ def test_errors_of_the_measured_seat_are_those_of_all_games():
 
 def test_the_validity_rule():
     notes = error_notes(RECORDS)  # depths 1, 1, 0.2, 0.4, 0.2
-    assert notes[0].startswith("ipd3: 80 % of the games have an error and the median game lasts")
+    assert "80 % of the games have an error" in notes[0]
     assert "0.40 of the usual rounds: a ranking of all games measures who survives" in notes[0]
-    assert "not a random sample" in notes[1]
     # Either condition alone does not do it, and 30 % is not above 30 %.
     deep = [game(k, (1, 0, 0), [FORFEIT]) for k in range(5)]
     short = [game(k, (1, 0, 0), rounds=1) for k in range(7)]
