@@ -412,7 +412,8 @@ def read_table(keys: type[T], data: Mapping[str, Any], where: str) -> T:
     except ValidationError as error:
         from tomeval.runs.faults import field_of, worded
 
-        problem = error.errors()[0]
+        # A missing key comes last, for it may be there under a wrong name.
+        problem = min(error.errors(), key=lambda problem: problem["type"] == "missing")
         raise TomevalError(worded(problem, field_of(problem), keys, where)) from None
 
 

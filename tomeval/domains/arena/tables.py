@@ -195,7 +195,7 @@ def _unknown(cell: ArenaRunCell) -> str:
     slips = any(player.get("error_rate") for player in others)
     if slips and cell.definition["on_invalid"] != ASK_AGAIN:
         return "other players break rules, and that has consequences"
-    return "they are not computed for this game and these players"
+    return "the game is too large against these players, or none are computed for it"
 
 
 def _probes(run: Run) -> list[str]:
