@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from one_thread import use_one_thread
 
+from tomeval.domains.arena.enumeration import Enumeration
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import drawn, even
-from tomeval.domains.arena.games.mafia.exact import MafiaSolver
 from tomeval.domains.arena.solver import Bound
 
 
@@ -100,14 +100,23 @@ def row(case: Case) -> str:
     ]
     begun = time.process_time()
     solver = kind.solver(game, seat, dict(zip(seats, scripts, strict=True)))
-    assert solver is not None
-    if isinstance(solver, MafiaSolver):
-        value = ", ".join(f"{role} {shown(bound)}" for role, bound in solver.by_role().items())
+    if case.game == "mafia" and isinstance(solver, Enumeration):
+        value = ", ".join(f"{role} {shown(bound)}" for role, bound in by_role(solver).items())
     else:
-        value = shown(solver.value())
+        value = "–" if solver is None else shown(solver.value())
     seconds = time.process_time() - begun
     others = case.title or "; ".join(told(other) for other in case.others)
     return f"| {case.game}: {told(case.rules)} | {others} | {value} | {seconds:.2f} |"
+
+
+def by_role(solver: Enumeration) -> dict[str, Bound]:
+    """Return V* after the deal, by the role that the seat was dealt."""
+    sums: dict[str, tuple[float, float]] = {}
+    for (_, events), dealt in solver.dealt.items():
+        total, worth = sums.get(events[0].data, (0.0, 0.0))
+        worth += dealt.chance * (dealt.earned + solver.search.worth(dealt.belief))
+        sums[events[0].data] = total + dealt.chance, worth
+    return {role: Bound(worth / total, worth / total) for role, (total, worth) in sums.items()}
 
 
 def shown(bound: Bound | None) -> str:
