@@ -8,36 +8,20 @@ do not depend on what was asked before.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
+from tomeval.domains.arena.beliefs import Belief, Next, Search, TooManyError, belief_of
 from tomeval.domains.arena.game import TIE, Action, ArenaGame, Ask, Probe, Stage, View
 from tomeval.domains.arena.policy import Choices, Policy
-from tomeval.domains.arena.positions import OVER, STATED, Positions, Seen, Unlisted, Way
+from tomeval.domains.arena.positions import Positions, Seen, Unlisted, Way
 from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
 
 MOST = 500_000
 """Ways between positions that are looked at, in some ten seconds; games with more have no
 values."""
-
-Belief = tuple[tuple[int, float], ...]
-"""Numbers of positions, ascending, with probabilities that sum to 1; empty: the game is over."""
-
-
-class Next(NamedTuple):
-    """A possible result of an action: a probability, the reward secured on the way, a belief."""
-
-    chance: float
-    earned: float
-    belief: Belief
-
-
-class TooManyError(Exception):
-    """More ways than may be looked at."""
 
 
 def enumeration(
@@ -56,138 +40,6 @@ def enumeration(
         return None
 
 
-class _Search:
-    """Values of beliefs, worked out from the end of the game back.
-
-    Parameters
-    ----------
-    positions : Positions
-    left : float
-        How many ways may still be looked at.
-    before : _Search or None
-        What was worked out already, which is used and not added to.
-    pick : callable
-        What a decision is worth, given Q* of its actions: the most, or the mean of random play.
-    apart : bool
-        Whether the seat sees all, so that it knows the position after every stage.
-    """
-
-    def __init__(
-        self,
-        positions: Positions,
-        left: float = math.inf,
-        before: _Search | None = None,
-        pick: Callable[[Iterable[float]], float] = max,
-        apart: bool = False,
-    ) -> None:
-        self.positions, self.left, self.pick, self.apart = positions, left, pick, apart
-        self.known: MutableMapping[Belief, float] = {(): 0.0}
-        self.ways: MutableMapping[tuple[int, Action], list[Way]] = {}
-        if before is not None:
-            self.ways = ChainMap({}, before.ways)
-            self.known = ChainMap({}, before.known) if before.apart == apart else self.known
-
-    def options(self, belief: Belief) -> Sequence[Action]:
-        """Return what the seat can do in the coming stage."""
-        positions = self.positions
-        return (positions.options if self.pick is max else positions.drawn)(belief[0][0])
-
-    def after(
-        self,
-        belief: Belief,
-        action: Action,
-        stated: Mapping[int, Mapping[int, Choices]] = {},
-    ) -> dict[Any, Next]:
-        """Return what may follow an action, by what the seat then sees.
-
-        `stated` is by position what others do for certain.
-        """
-        weights: dict[Any, dict[int, float]] = {}
-        totals: dict[Any, tuple[float, float]] = {}
-        for at, weight in belief:
-            ways = self._ways(at, action, stated.get(at, STATED))
-            self.left -= len(ways)
-            for p, seen, earned, following in ways:
-                key = (following, seen[0]) if self.apart else seen
-                chance = weight * p
-                total, got = totals.get(key, (0.0, 0.0))
-                totals[key] = total + chance, got + chance * earned
-                if following != OVER:
-                    after = weights.setdefault(key, {})
-                    after[following] = after.get(following, 0.0) + chance
-        if self.left < 0:
-            raise TooManyError
-        return {
-            key: Next(total, got / total, _belief(weights.get(key, {})))
-            for key, (total, got) in totals.items()
-        }
-
-    def _ways(self, at: int, action: Action, stated: Mapping[int, Choices]) -> list[Way]:
-        """Return what may follow an action in one position, equal ways as one."""
-        key = at, action
-        if stated or key not in self.ways:
-            merged: dict[tuple[Seen, int], Way] = {}
-            for way in self.positions.ways(at, action, stated):
-                self.left -= 1
-                if self.left < 0:
-                    raise TooManyError
-                same = merged.get((way.seen, way.after))
-                chance = way.chance + (0.0 if same is None else same.chance)
-                merged[way.seen, way.after] = way._replace(chance=chance)
-            if stated:
-                return list(merged.values())
-            self.ways[key] = list(merged.values())
-        return self.ways[key]
-
-    def mean(self, following: Iterable[Next]) -> float:
-        """Return the expected value of what may follow, reward secured on the way included."""
-        return math.fsum(
-            after.chance * (after.earned + self.worth(after.belief)) for after in following
-        )
-
-    def worth(self, root: Belief) -> float:
-        """Return what a belief is worth from now on; games may be too long to recurse."""
-        known, waiting, branches = self.known, [root], dict[Belief, list[list[Next]]]()
-        while waiting:
-            belief = waiting[-1]
-            if belief in known:
-                waiting.pop()
-                continue
-            if belief not in branches:
-                branches[belief] = [
-                    list(self.after(belief, own).values()) for own in self.options(belief)
-                ]
-            following = itertools.chain.from_iterable(branches[belief])
-            if unknown := [after.belief for after in following if after.belief not in known]:
-                waiting += unknown
-                continue
-            known[belief] = self.pick(
-                math.fsum(after.chance * (after.earned + known[after.belief]) for after in one)
-                for one in branches.pop(belief)
-            )
-        return known[root]
-
-
-def _belief(weights: Mapping[int, float]) -> Belief:
-    """Return positions with weights as a belief.
-
-    Ratios to the largest are rounded to 46 bits, so that one belief that is met on two ways is
-    equal, and even chances stay even.
-    """
-    if len(weights) < 2:
-        return tuple((at, 1.0) for at in weights)
-    largest = max(weights.values())
-    ratios = [(at, _rounded(weight / largest)) for at, weight in sorted(weights.items())]
-    unit = math.fsum(ratio for _, ratio in ratios)
-    return tuple((at, ratio / unit) for at, ratio in ratios)
-
-
-def _rounded(value: float) -> float:
-    """Return a number without its last 7 bits, after Veltkamp (1968)."""
-    large = value * (2**7 + 1)
-    return large - (large - value)
-
-
 class Enumeration(Solver):
     """Exact values of one seat; see `enumeration`."""
 
@@ -196,8 +48,8 @@ class Enumeration(Solver):
     ) -> None:
         self.game, self.seat, self._most = game, seat, most
         self.positions = Positions(game, seat, policies)
-        self.search = _Search(self.positions, most)
-        self._sighted = _Search(self.positions, before=self.search, apart=True)
+        self.search = Search(self.positions, most)
+        self._sighted = Search(self.positions, before=self.search, apart=True)
         deals: dict[Seen, list[Way]] = {}
         for way in self.positions.deals():
             deals.setdefault(way.seen, []).append(way)
@@ -216,7 +68,7 @@ class Enumeration(Solver):
 
     def chance(self) -> Bound:
         """Return the value of play that is drawn as `ArenaGame.random` draws it."""
-        drawn = _Search(self.positions, before=self.search, pick=fmean, apart=True)
+        drawn = Search(self.positions, before=self.search, pick=fmean, apart=True)
         value = math.fsum(
             dealt.chance * (dealt.earned + p * drawn.worth(((at, 1.0),)))
             for dealt in self.dealt.values()
@@ -241,21 +93,26 @@ class Enumeration(Solver):
         `sighted`: and if the seat sees all from now on.
         """
         search = self._sighted
-        if stated or not sighted:
-            before = self._sighted if sighted else self.search
-            search = _Search(self.positions, self._most, before, apart=sighted)
+        parts: list[tuple[Belief, float]] = [(((at, 1.0),), weight) for at, weight in belief]
+        if not sighted:
+            search, parts = self.search, [(belief, 1.0)]
+        if stated:
+            search = Search(self.positions, self._most, search, apart=sighted)
         try:
             return {
                 action: math.fsum(
-                    weight * search.mean(search.after(((at, 1.0),), action, stated).values())
-                    for at, weight in belief
+                    weight * search.mean(search.after(part, action, stated).values())
+                    for part, weight in parts
                 )
-                if sighted
-                else search.mean(search.after(belief, action, stated).values())
                 for action in search.options(belief)
             }
         except TooManyError:
             return None
+
+    def best(self, q: Mapping[Action, float]) -> list[Action]:
+        """Return the actions with the highest value, but for rounding."""
+        least = max(q.values()) - TIE * max(self.positions.most, max(map(abs, q.values())))
+        return [action for action, value in q.items() if value >= least]
 
 
 def _dealt(ways: Sequence[Way]) -> Next:
@@ -265,7 +122,7 @@ def _dealt(ways: Sequence[Way]) -> Next:
     weights = dict[int, float]()
     for way in ways:
         weights[way.after] = weights.get(way.after, 0.0) + way.chance
-    return Next(total, earned, _belief(weights))
+    return Next(total, earned, belief_of(weights))
 
 
 class _Follower(Follower):
@@ -290,19 +147,16 @@ class _Follower(Follower):
         if not self._belief:
             return
         ask = self.solver.positions.due(self._belief[0][0]).own
-        seen = (
-            True,
-            tuple(
-                event._replace(data=game.like(before, ask, event.data))
-                if ask is not None and (event.seat, event.kind) == ask
-                else event
-                for event in self.solver.positions.told(view.events[len(before.events) :])
-            ),
+        told = tuple(
+            event._replace(data=game.like(before, ask, event.data))
+            if ask is not None and (event.seat, event.kind) == ask
+            else event
+            for event in self.solver.positions.told(view.events[len(before.events) :])
         )
         after = [
             (one.earned, one.belief)
             for own in search.options(self._belief)
-            if (one := search.after(self._belief, own).get(seen)) is not None
+            if (one := search.after(self._belief, own).get((True, told))) is not None
         ]
         earned, self._belief = after[0] if len(set(after)) == 1 else (0.0, ())
         self._earned += earned
@@ -334,7 +188,7 @@ class EnumeratedValues(Values):
 
     def best_actions(self) -> Sequence[Action]:
         """Return the actions that attain V*."""
-        return _best(self.q)
+        return self.solver.best(self.q)
 
     def observer(self, probe: Probe) -> Mapping[Action, float] | None:
         """Return the chances of what is true; of what a decision leads to, given that decision.
@@ -383,11 +237,11 @@ class EnumeratedValues(Values):
         if not (hidden or doing) or not belief or not all(all(s.values()) for s in stated.values()):
             return None
         q = self.solver.supposing(belief, stated, bool(hidden))
-        return _best(q)[0] if q else None
+        return self.solver.best(q)[0] if q else None
 
     def _stated(self, at: int, doing: Mapping[Ask, Mapping[Probe, Action]]) -> dict[int, Choices]:
         """Return what others do of whom something was said; nothing if that cannot be."""
-        found: dict[int, Choices] = {}
+        answers: dict[int, Choices] = {}
         for ask, choices in self.solver.positions.due(at).others:
             if own := doing.get(ask):
                 fits = [pair for pair in choices if self._agrees(own, at, {ask.seat: pair[1]})]
@@ -396,8 +250,8 @@ class EnumeratedValues(Values):
                     options = self.solver.game.options(view, ask)
                     fits = [(1.0, x) for x in options if self._agrees(own, at, {ask.seat: x})]
                 total = math.fsum(p for p, _ in fits)
-                found[ask.seat] = tuple((p / total, action) for p, action in fits)
-        return found
+                answers[ask.seat] = tuple((p / total, action) for p, action in fits)
+        return answers
 
     def _agrees(self, said: Mapping[Probe, Action], at: int, did: Mapping[int, Action]) -> bool:
         """Tell whether all that was said is true of a position, and of what others do there."""
@@ -406,9 +260,3 @@ class EnumeratedValues(Values):
             self.solver.game.fact(self.view, probe, Stage(state, did), state) == answer
             for probe, answer in said.items()
         )
-
-
-def _best(q: Mapping[Action, float]) -> list[Action]:
-    """Return the actions with the highest value, but for rounding."""
-    least = max(q.values()) - TIE * max(1.0, max(map(abs, q.values())))
-    return [action for action, value in q.items() if value >= least]

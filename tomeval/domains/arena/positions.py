@@ -58,11 +58,14 @@ class Positions:
     ----------
     found : list of Position
         By number.
+    most : float
+        The largest size of what is earned at once.
     """
 
     def __init__(self, game: ArenaGame[Any], seat: int, policies: Mapping[int, Policy]) -> None:
         self.game, self.seat, self.policies = game, seat, policies
         self.found: list[Position] = []
+        self.most = 0.0
         self._known: dict[Position, tuple[int, float]] = {}  # numbers, and rewards at the end
         self._place = {other: place for place, other in enumerate(policies)}
         self._forget = not any(policy.remembers for policy in policies.values())
@@ -153,6 +156,7 @@ class Positions:
                 known = OVER, self.game.rewards(state)[self.seat]
             self._known[position] = known
         number, reward = known
+        self.most = max(self.most, abs(earned + reward))
         return Way(chance, (number != OVER, events), earned + reward, number)
 
     def _remembered(self, memories: tuple[Memory, ...], state: Any) -> tuple[Memory, ...]:
