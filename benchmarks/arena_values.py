@@ -1,7 +1,7 @@
 """Exact values of the arena's games, how wide bounds are, and CPU seconds of one thread.
 
-V* of the first seat against scripts; in Secret Mafia that of seat 2 by its role, in games of 6
-whose other players are all alike. Every case is solved in a fresh process.
+V* of the first seat against scripts; in Secret Mafia that of seat 2, in games of 6 whose
+other players are all alike. Every case is solved in a fresh process.
 
     python benchmarks/arena_values.py [ipd3 | blotto | mafia]
 """
@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from one_thread import use_one_thread
 
-from tomeval.domains.arena.enumeration import Enumeration
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import drawn, even
-from tomeval.domains.arena.solver import Bound
+from tomeval.games.solver import Bound
 
 
 class Case(NamedTuple):
@@ -100,23 +99,10 @@ def row(case: Case) -> str:
     ]
     begun = time.process_time()
     solver = kind.solver(game, seat, dict(zip(seats, scripts, strict=True)))
-    if case.game == "mafia" and isinstance(solver, Enumeration):
-        value = ", ".join(f"{role} {shown(bound)}" for role, bound in by_role(solver).items())
-    else:
-        value = "–" if solver is None else shown(solver.value())
+    value = "–" if solver is None else shown(solver.value())
     seconds = time.process_time() - begun
     others = case.title or "; ".join(told(other) for other in case.others)
     return f"| {case.game}: {told(case.rules)} | {others} | {value} | {seconds:.2f} |"
-
-
-def by_role(solver: Enumeration) -> dict[str, Bound]:
-    """Return V* after the deal, by the role that the seat was dealt."""
-    sums: dict[str, tuple[float, float]] = {}
-    for (_, events), dealt in solver.dealt.items():
-        total, worth = sums.get(events[0].data, (0.0, 0.0))
-        worth += dealt.chance * (dealt.earned + solver.search.worth(dealt.belief))
-        sums[events[0].data] = total + dealt.chance, worth
-    return {role: Bound(worth / total, worth / total) for role, (total, worth) in sums.items()}
 
 
 def shown(bound: Bound | None) -> str:

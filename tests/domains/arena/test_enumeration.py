@@ -11,13 +11,13 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tomeval.domains.arena.enumeration import enumeration
-from tomeval.domains.arena.game import ArenaGame, Ask, Event, Probe, View
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import every
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules
-from tomeval.domains.arena.played import frozen
-from tomeval.domains.arena.policy import Policy
+from tomeval.games.enumeration import enumeration
+from tomeval.games.game import UNDECIDED, ArenaGame, Ask, Event, Probe, View
+from tomeval.games.played import frozen
+from tomeval.games.policy import Policy
 
 
 class Listed(Blotto):
@@ -86,7 +86,7 @@ def test_values_are_those_of_the_game_s_own_solver(name, seed):
             for action in (options := game.options(view, mine[0])):
                 assert values.of(action) == pytest.approx(wanted.of(action), abs=1e-12)
             assert values.best == pytest.approx(wanted.best, abs=1e-12)
-            for probe in game.probes(view, mine[0]):
+            for probe in game.probes(state, mine[0]):
                 assert sum(values.observer(probe).values()) == pytest.approx(1)
             said[me] = options[rng.integers(len(options))]
             compared += 1
@@ -249,8 +249,8 @@ class Guessing(ArenaGame[Tossed]):
     def options(self, view, ask):
         return (0, 1)
 
-    def probes(self, view, ask):
-        return (Probe("say", 1),) if ask.seat == 0 else ()
+    def probes(self, state, ask, done=UNDECIDED, said=None):
+        return (Probe("say", 1),) if ask.seat == 0 and done is UNDECIDED else ()
 
     def essence(self, state, seat):
         return state._replace(log=(), points=0.0), state.points * (seat == 0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tomeval.domains.arena.enumeration import enumeration
 from tomeval.domains.arena.games.ipd3.drawn import Drawn
 from tomeval.domains.arena.games.ipd3.named import NAMED
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.games.ipd3.states import Rules
 from tomeval.domains.arena.games.ipd3.wording import Ipd3Wording
 from tomeval.domains.arena.kinds import Kind
+from tomeval.games.enumeration import enumeration
 
 KIND = Kind(
     name="ipd3",

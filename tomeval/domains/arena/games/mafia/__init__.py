@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
-from tomeval.domains.arena.enumeration import Enumeration, enumeration
-from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.games.mafia.policies import POLICIES
 from tomeval.domains.arena.games.mafia.rules import ENDINGS, Mafia, MafiaRules
 from tomeval.domains.arena.games.mafia.scripts import Script
 from tomeval.domains.arena.games.mafia.wording import MafiaWording
 from tomeval.domains.arena.kinds import Kind
-from tomeval.domains.arena.policy import Policy
+from tomeval.games.enumeration import Enumeration, enumeration
+from tomeval.games.game import ArenaGame
+from tomeval.games.policy import Policy
 
 PLAYERS = 8
 """With more there are no values: the deals alone are too many."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tomeval.domains.arena.game import Event, Public, View
+from tomeval.games.game import Event, Public, View
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.mafia.rules import Mafia

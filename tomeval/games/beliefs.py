@@ -11,9 +11,9 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.domains.arena.game import Action
-from tomeval.domains.arena.policy import Choices
-from tomeval.domains.arena.positions import OVER, STATED, Positions, Seen, Way
+from tomeval.games.game import Action
+from tomeval.games.policy import Choices
+from tomeval.games.positions import OVER, STATED, Positions, Seen, Way
 
 Belief = tuple[tuple[int, float], ...]
 """Numbers of positions, ascending, with probabilities that sum to 1; empty: the game is over."""

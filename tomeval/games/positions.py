@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Event
-from tomeval.domains.arena.policy import Choices, Memory, Policy
+from tomeval.games.game import Action, ArenaGame, Ask, Event
+from tomeval.games.policy import Choices, Memory, Policy
 
 OVER = -1
 """In place of the number of a position: the game is over."""

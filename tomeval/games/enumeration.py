@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from tomeval.domains.arena.beliefs import Belief, Next, Search, TooManyError, belief_of
-from tomeval.domains.arena.game import TIE, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.domains.arena.policy import Choices, Policy
-from tomeval.domains.arena.positions import Positions, Seen, Unlisted, Way
-from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
+from tomeval.games.beliefs import Belief, Next, Search, TooManyError, belief_of
+from tomeval.games.game import TIE, Action, ArenaGame, Ask, Probe, Stage, View
+from tomeval.games.policy import Choices, Policy
+from tomeval.games.positions import Positions, Seen, Unlisted, Way
+from tomeval.games.solver import Bound, Follower, Solver, Values
 
 MOST = 500_000
 """Ways between positions that are looked at, in some ten seconds; games with more have no
