@@ -1,23 +1,14 @@
-"""What exports for other tools share: names of cells and folders, the sessions of a run."""
+"""What exports for other tools share: names of cells and folders."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from tomeval.plots.output import distinct
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import HEADINGS
-from tomeval.runs.folder import read_json
-from tomeval.runs.results import Run
-
-
-def sessions(run: Run) -> list[dict[str, Any]]:
-    """Return the recorded sessions; none if the file is missing or cannot be read."""
-    recorded = read_json(run.folder / "sessions.json")
-    return recorded if isinstance(recorded, list) else []
 
 
 def players(cell: RunCell) -> dict[str, str | int]:

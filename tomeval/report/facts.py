@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.report import exchange
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import INVALID, LENIENT, RATES, REASK, heading
@@ -66,7 +65,7 @@ def sessions(run: Run) -> list[dict[str, str]]:
             "versions": ", ".join(f"{name} {v}" for name, v in entry.get("versions", {}).items()),
             "commit": str(entry.get("tomeval_commit") or ""),
         }
-        for entry in exchange.sessions(run)
+        for entry in run.store.sessions()
     ]
 
 

@@ -21,12 +21,12 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import ANSWER, REASK, filled, flat, in_order
-from tomeval.runs.folder import LIMIT, limited, located, planned, raised
+from tomeval.runs.folder import located, raised
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
-from tomeval.runs.store import Store
+from tomeval.runs.store import Store, limited
 from tomeval.statistics import AUTO, RESAMPLES
 from tomeval.statistics.estimates import SEQUENCE
 
@@ -128,7 +128,7 @@ class Run:
     @cached_property
     def raised(self) -> tuple[int, ...]:
         """The numbers of episodes that cells were to have, if they were raised after a session."""
-        return raised(self.folder)
+        return raised(self.store.sessions())
 
     @cached_property
     def sequential(self) -> bool:
@@ -166,11 +166,11 @@ class Run:
 
     @cached_property
     def _planned(self) -> int | None:
-        return planned(self.folder)
+        return self.store.planned()
 
     @cached_property
     def _limit(self) -> int | None:
-        return planned(self.folder, LIMIT)
+        return self.store.planned("limit")
 
     @cached_property
     def public_names(self) -> dict[str, str]:
