@@ -290,9 +290,10 @@ def test_a_run_says_what_it_is(run, folder):
     rows = run.table("regret", where="subject=random")
     name = "delta_functional_per_step"
     names = [name, f"{name}_ci95_low", f"{name}_ci95_high"]
-    cells = page.cells("td")
-    said = [f"{m:.2f} [{low:.2f}, {high:.2f}]" for m, low, high in rows[names].to_numpy()]
-    assert set(said) <= set(cells)
+    numbers = rows[names].to_numpy()
+    assert {f"{mean:.2f} " for mean, *_ in numbers} <= set(page.cells("td"))
+    said = {f"[{low:.2f}, {high:.2f}]" for _, low, high in numbers}
+    assert said <= {text.replace("−", "-") for text in page.cells("small")}
 
 
 def test_nothing_of_what_others_wrote_acts_on_a_page(run):
@@ -301,7 +302,7 @@ def test_nothing_of_what_others_wrote_acts_on_a_page(run):
         page = Page(one._repr_html_())
         assert "script" not in page.tags
         assert any("<script>alert(1)</script>" in text for _, text in page.found)
-    many = showing.grid_html(Grid([], ["a"], [["\u202e\x1b[31m"]] * 30))
+    many = showing.shown_html(Grid([], ["a"], [["\u202e\x1b[31m"]] * 30))
     assert "\u202e" not in many
     assert "\x1b" not in many
     assert "6 more rows" in many

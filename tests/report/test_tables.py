@@ -61,9 +61,9 @@ def test_markdown_escapes_bars() -> None:
 
 def test_latex_escapes_specials() -> None:
     table = render(ROWS, "latex")
-    assert r"x\_1 \& 50 \% & \multicolumn{2}{l}{33.33} \\" in table
-    assert r"a|b & 97.46 & 0.40 \\" in table
-    assert r"none & \multicolumn{2}{l}{--} \\" in table
+    assert r"x\_1 \& 50 \% & 33.33 \\" in table
+    assert r"a|b & 97.46 $\pm$ 0.40 \\" in table
+    assert r"none & -- \\" in table
     assert r"\caption{game RPS}" in table
     hostile = render([{"x": "\\ & % $ # _ { } ~ ^", "ΔFunctional": 1.0}], "latex")
     assert r"\textbackslash{} \& \% \$ \# \_ \{ \} \textasciitilde{} \textasciicircum{}" in hostile

@@ -19,6 +19,7 @@ from tomeval.core.extensions import (
     shipped,
     with_parts,
 )
+from tomeval.core.once import once_settled
 from tomeval.core.plugins import check_new
 from tomeval.runs.measures import Measure, guarded
 
@@ -193,13 +194,22 @@ def known_figures(domain: Domain) -> dict[str, Any]:
 
 
 def readers(
-    domain: Domain, store: Store, number: int, definition: Mapping[str, Any]
+    store: Store, number: int, definition: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
     """Return what reads more of a cell, for the groups of measures that its run has data for."""
     return {
-        group.name: cache(partial(group.read, store, number, definition))
-        for extension in extensions_for(domain, store)
-        for group in groups_of(extension, domain.name)
+        name: cache(partial(read, store, number, definition))
+        for name, read in _reading(store).items()
+    }
+
+
+@once_settled
+def _reading(store: Store) -> dict[str, Callable[..., Any]]:
+    """Return what reads more of the cells of a store, by name."""
+    return {
+        group.name: group.read
+        for extension in extensions_for(store.domain, store)
+        for group in groups_of(extension, store.domain.name)
         if group.read is not None and group.present(store)
     }
 

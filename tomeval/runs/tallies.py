@@ -7,10 +7,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tomeval.core.once import once_each
+from tomeval.core.once import once_settled
 from tomeval.core.outcomes import (
     BACKEND_ERROR,
     COMPLETE,
@@ -30,13 +30,7 @@ T = TypeVar("T")
 _USAGE = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost")
 
 
-def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
-    """Count once in a store that does not change; what is returned must not be changed either."""
-    known = once_each(count)
-    return wraps(count)(lambda store: count(store) if store.changing else known(store))
-
-
-@_once
+@once_settled
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
     return {
@@ -45,7 +39,7 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     }
 
 
-@_once
+@once_settled
 def steps(store: Store) -> dict[tuple[int, str], int]:
     """Return how many steps the episodes of each cell and status have."""
     counts: dict[tuple[int, str], int] = {}
@@ -233,7 +227,7 @@ def answers(store: Store, cells: Sequence[int], among: Among = _all) -> dict[int
     return by_cell
 
 
-@_once
+@once_settled
 def _spent(store: Store) -> dict[int, dict[tuple[str, bool], Spent]]:
     """Return what calls came to by cell, then by seat and whether the episode failed."""
     return {cell: store.summary(cell).spent for cell in sorted(store.cells_with('"spent":'))}

@@ -115,7 +115,7 @@ class MatrixRunCell(RunCell):
     def played(self) -> Played:
         """The complete episodes."""
         read = read_played(self.store, self.number, self.recorded)
-        more = readers(self.domain, self.store, self.number, self.definition)
+        more = readers(self.store, self.number, self.definition)
         if self.read_anew and read["predicted"] is not None:
             read["predicted"] = self._read_anew(read["predicted"], read["lengths"])
         played = Played(self.game, self.partners, **read, more=more)
