@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import pytest
@@ -57,25 +56,6 @@ def test_everything_can_be_opened_and_no_planted_script_runs(opened) -> None:
 
 
 @pytest.mark.slow
-def test_the_policy_stops_a_script_even_if_one_gets_in(chromium, hostile) -> None:
-    page = chromium.new_page()
-    page.goto(hostile[1])
-    page.evaluate(
-        "() => { window.stopped = []; document.addEventListener('securitypolicyviolation',"
-        " e => window.stopped.push(e.effectiveDirective)); }"
-    )
-    page.evaluate(
-        "() => { const s = document.createElement('script'); s.textContent = 'window.planted = 9';"
-        " document.body.append(s); const i = document.createElement('img');"
-        " i.src = 'https://example.org/x.png'; document.body.append(i); }"
-    )
-    page.wait_for_timeout(300)
-    assert page.evaluate("window.planted") is None
-    assert {"script-src-elem", "img-src"} <= set(page.evaluate("window.stopped"))
-    page.close()
-
-
-@pytest.mark.slow
 def test_the_table_is_sorted_by_click_and_key(opened, hostile) -> None:
     page, rows = opened(), hostile[0].rows()
     heading = page.locator("table.sortable").first.locator("th", has_text="ToM %")
@@ -108,14 +88,3 @@ def test_everything_can_be_read(opened, scheme, width) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     grounds = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == grounds[scheme]
-
-
-@pytest.mark.slow
-def test_every_table_has_a_name_and_levels_of_headings_have_no_gap(opened) -> None:
-    page = opened()
-    assert page.evaluate("[...document.querySelectorAll('table')].every(t => t.caption.innerText)")
-    assert page.evaluate("[...document.querySelectorAll('th')].every(h => h.scope)")
-    assert page.evaluate("[...document.querySelectorAll('img')].every(i => i.alt)")
-    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
-    assert levels[0] == 1
-    assert max(b - a for a, b in itertools.pairwise(levels)) <= 1

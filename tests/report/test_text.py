@@ -62,16 +62,6 @@ def test_numbers_stand_below_each_other() -> None:
     ]
 
 
-def test_long_texts_are_in_several_lines() -> None:
-    body = [["RPS", "a game of three actions and no good one"], ["IPD", "two actions"]]
-    assert text_of(Grid([], ["game", "about"], body, lead=[0, 1]), 30).splitlines() == [
-        "game  about",
-        "RPS   a game of three actions",
-        "      and no good one",
-        "IPD   two actions",
-    ]
-
-
 def test_texts_that_are_numbers_are_no_names() -> None:
     row = {"who": "a", "size": "0.5 [0.25, 0.75]", "p": "2e-05", "much": "12.5 ± 0.5", "no": "–"}
     grid = grid_of([row, {**row, "who": "3 x b", "size": "0.25"}], keep=tuple(row))
@@ -92,27 +82,6 @@ def test_what_can_be_spared_is_left_out_and_named() -> None:
         "LM   94 [91, 96]  knows, does not use",
     ]
     assert text_of(grid) == text_of(Grid([], heads, body, lead=[0]))
-
-
-def test_the_first_table_at_100_columns() -> None:
-    """Six players and six tasks, scores with intervals, measures that can be spared, answers."""
-    players = ["rmax", "fictitious_play", "equilibrium", "random", "knows, does not use", "x"]
-    score, measure = "94 [91, 100]", "97.56 [97.15, 97.92]"
-    answers = ("knows and uses", "knows, does not use", "knows, plays badly (no use to see here)")
-    body = [
-        [player, game, partners, *[score] * 3, *[measure] * 3, answer]
-        for game, answer in zip(GAMES, answers, strict=True)
-        for partners in ("single_action", "tit_for_tat")
-        for player in players
-    ]
-    names = ["subject", "game", "partners", "knows", "uses", "plays", "ToM %", "ΔToM/T"]
-    heads = [*names, "ΔFunctional/T", "answer"]
-    grid = Grid([], heads, body, lead=[0, 1, 2], spare=[6, 7, 8], more="--all")
-    for width, height in ((120, 2 + 36 + 12),):
-        lines = text_of(grid, width).splitlines()
-        assert lines[0].startswith("--all or a wider terminal shows ToM %, ΔToM/T")
-        assert lines[1].split()[:6] == names[:6]
-        assert len(lines) == height
 
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")

@@ -104,8 +104,7 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
         rows, measures, notes = run.domain.show.published(run, rows)
         metrics, sort = asked.metrics or tuple(measures), asked.sort or AS_IT_IS
         return rows, asked._replace(metrics=metrics, sort=sort, interval=interval), notes
-    # A bootstrap takes all measures together.
-    names = None if asked.interval == "bca" else _needed(run, asked, data=data)
+    names = _needed(run, asked, data=data)
     return joined_rows(runs, names, asked.interval, asked.reference), asked, []
 
 
@@ -214,7 +213,7 @@ def cells_notes(
     """
     of_run = (said.reading_notes, said.stop_notes, said.copies_notes, said.enforced_notes)
     notes = [note for make in (*of_run, said.unanswered_notes) for note in make(run)]
-    notes += [*said.looked_notes(run, interval), *said.weight_notes(run, interval)]
+    notes += said.looked_notes(run, interval)
     if not data:
         mine = [name for name in shown or run.measures if name in run.measures]
         notes += said.interval_notes(run, mine if shown else None, interval)

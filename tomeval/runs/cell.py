@@ -120,7 +120,7 @@ class RunCell:
 
     @property
     def which(self) -> IntArray:
-        """What each complete episode drew, such as its partner, (E,): the bootstrap's strata."""
+        """What each complete episode drew, such as its partner, shape (E,)."""
         return np.zeros(len(self.episodes), dtype=np.int64)
 
     @property
@@ -128,7 +128,7 @@ class RunCell:
         """The sampling unit of each complete episode, (E,): those of one label share their chance.
 
         Default: every episode is its own. Cells whose episodes are paired (`Compare.shares_draws`)
-        label equal chance equally, and a cluster's episodes have one value of `which`.
+        label equal chance equally.
         """
         return self.episodes
 
@@ -145,11 +145,6 @@ class RunCell:
     @property
     def chances(self) -> NDArray[np.str_] | None:
         """What chance each complete episode met, (E,), equal where it is; if the record says."""
-        return None
-
-    @property
-    def weights(self) -> Mapping[int, float] | None:
-        """Share of each value of `which` in what is measured."""
         return None
 
     @property
@@ -323,14 +318,12 @@ class RunCell:
         """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
 
         Numbers of tables, figures and reports are made here only. Each measure is estimated once,
-        and none that is not asked for, except by ``bca``: a bootstrap of some measures could differ
-        from that of all by rounding.
+        and none that is not asked for.
         """
         key = (interval, reference or self.reference, resamples)
         known = self._estimates.setdefault(key, {})
         if missing := [name for name in dict.fromkeys(names) if name not in known]:
-            wanted = dict.fromkeys([*self.names, *missing]) if interval == "bca" else missing
-            known |= self._estimated(wanted, interval, reference, resamples)
+            known |= self._estimated(missing, interval, reference, resamples)
         table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
         return Estimate(*(column.copy() for column in table.T))
 
@@ -396,13 +389,9 @@ class RunCell:
         (M, 2), are those of the means; `interval` and `resamples` are as for `Run.rows`. If
         `each_once`, there is no interval: the episodes are no sample.
         """
-        strata, clusters, shares = self.which, self.clusters, self.weights
-        if (
-            self.people is not None and clusters is not self.episodes
-        ):  # who can have met several draws, so that these are no strata
-            strata, shares = np.zeros_like(strata), None
+        clusters = self.clusters
         if among is not None:
-            strata, clusters = strata[among], clusters[among]
+            clusters = clusters[among]
             values = np.asfortranarray(values[among])  # as if each column stood alone
         if self.each_once:
             return Estimate.of(estimate(values).mean)
@@ -412,8 +401,6 @@ class RunCell:
         return estimate(
             values,
             method,
-            strata=strata,
-            shares=shares,
             clusters=None if self.units == len(self.episodes) else clusters,
             bounds=bounds,
             rng=rng,

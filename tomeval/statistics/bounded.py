@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 FEWEST = 5
 """With fewer sampling units there is no interval: two equally likely kinds of episode would show as

@@ -229,13 +229,6 @@ class MatrixRunCell(RunCell):
             on_invalid=told["on_invalid"],
         )
 
-    @property
-    def weights(self) -> Mapping[int, float] | None:
-        """The partners' weights in their set; None if the partner is unknown."""
-        if not self.partners:
-            return None
-        return dict(enumerate(self.definition["partners"]["weights"]))
-
     @cached_property
     def attainable(self) -> dict[str, float]:
         """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
