@@ -15,7 +15,6 @@ from tomeval.report.games import LENIENT as CELLS
 from tomeval.report.views import cells_notes
 from tomeval.runs import tallies
 from tomeval.runs.columns import INVALID, LENIENT
-from tomeval.runs.folder import planned
 from tomeval.runs.results import Run
 
 REASONS = {reason.replace("_", " "): reason for reason in INVALID_REASONS}
@@ -37,7 +36,7 @@ def notices(run: Run, interval: str, left_out: str = "") -> list[Notice]:
         for name, revision in facts.revisions(run).items()
         if not revision
     ]
-    if planned(run.folder) is None:
+    if not run.plan:
         notes.append("the folder holds no readable experiment.json")
     serious = [left_out] * bool(left_out) + list(_serious(run))
     return [

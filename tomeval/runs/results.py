@@ -21,7 +21,8 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import ANSWER, INVALID, REASK, filled, flat, in_order
-from tomeval.runs.folder import LIMIT, limited, located, planned, raised
+from tomeval.runs.folder import LIMIT, limited, located, raised, read_json
+from tomeval.runs.index import EXPERIMENT
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
@@ -148,7 +149,8 @@ class Run:
         """Return how many episodes of a cell the folder is to hold; None if it does not say."""
         if told := self._stopping.get(str(cell.number)):
             return cell.wanted(told["episodes"])
-        return limited(cell.wanted(self._planned), self._limit) if self._planned else None
+        planned = self.plan.get("episodes")
+        return limited(cell.wanted(planned), self.plan.get(LIMIT)) if planned else None
 
     @cached_property
     def until(self) -> Mapping[str, Any]:
@@ -165,12 +167,10 @@ class Run:
         return str(self._stopping.get(str(cell.number), {}).get("stopped", ""))
 
     @cached_property
-    def _planned(self) -> int | None:
-        return planned(self.folder)
-
-    @cached_property
-    def _limit(self) -> int | None:
-        return planned(self.folder, LIMIT)
+    def plan(self) -> Mapping[str, Any]:
+        """What its experiment's file says; empty if it cannot be read."""
+        said = read_json(self.folder / EXPERIMENT)
+        return said if isinstance(said, dict) else {}
 
     @cached_property
     def public_names(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from tomeval.statistics.bounded import (
     holds,
     no_spread,
     score_ends,
+    t_quantile_975,
 )
 from tomeval.statistics.sequences import ratio_sequence
 
@@ -181,9 +182,7 @@ def _quantile(method: str, units: int) -> float:
     """Return the number of standard errors on either side."""
     if kind_of(method, units) == "normal":
         return 1.96
-    from scipy.special import stdtrit
-
-    return float(stdtrit(units - 1, 0.975))
+    return t_quantile_975(units - 1)
 
 
 def kind_of(method: str, units: int) -> str:
