@@ -41,15 +41,6 @@ def once_each(function: Callable[[Any], T]) -> Callable[[Any], T]:
     return found
 
 
-def once_settled(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Return a function of a store that is computed once for each that is not `changing`.
-
-    What it returns must not be changed either.
-    """
-    known = once_each(function)
-    return wraps(function)(lambda store: function(store) if store.changing else known(store))
-
-
 MOST = 1_000_000
 """Steps that are held of a run, but at least one cell; a step is 30 to 200 bytes."""
 

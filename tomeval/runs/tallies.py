@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tomeval.core.once import once_settled
 from tomeval.core.outcomes import (
     BACKEND_ERROR,
     COMPLETE,
@@ -22,6 +21,7 @@ from tomeval.core.outcomes import (
 )
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
+from tomeval.runs.outside import once_settled
 from tomeval.runs.spent import Spent, total
 from tomeval.runs.store import Store
 

@@ -278,6 +278,13 @@ def chunks(resamples: int, size: int) -> Iterator[slice]:
         yield slice(first, min(first + step, resamples))
 
 
+def draw_counts(count: int, size: int, rng: np.random.Generator) -> IntArray:
+    """Return how often each of `size` units is drawn in `count` resamples, shape (count, size)."""
+    drawn = rng.integers(0, size, size=(count, size), dtype=np.uint32)
+    flat = drawn + (np.arange(count, dtype=np.uint32) * size)[:, None]
+    return np.bincount(flat.ravel(), minlength=count * size).reshape(count, size)
+
+
 def sign_flip(
     strata: Sequence[FloatArray],
     shares: FloatArray,

@@ -118,8 +118,7 @@ def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) 
         ended = tallies.episodes(run.store)
         for cell, name in zip(run.cells, names, strict=True):
             before = f"{name}: " if len(run.cells) > 1 else ""
-            counts = ended.get(cell.number, {})
-            if not counts:
+            if not (counts := ended.get(cell.number, {})):
                 continue
             if len(cell.episodes):
                 measures = list(dict.fromkeys([*run.headline, *run.measures]))
@@ -130,6 +129,6 @@ def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) 
                             values[f"{before}{measure_}{end}"] = value
             values[f"{before}episodes"] = float(sum(counts.values()))
             values[f"{before}{VOID}"] = float(sum(counts.values()) - counts.get(COMPLETE, 0))
-            rates = tallies.rates_of(run.store, [cell.number])
-            values[f"{before}{INVALID}"] = 100 * rates["invalid_rate"]
+            invalid = tallies.rates_of(run.store, [cell.number])["invalid_rate"]
+            values[f"{before}{INVALID}"] = 100 * invalid
     return values

@@ -6,7 +6,6 @@ import importlib
 import json
 import math
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from tomeval.core.credentials import without_credentials
 from tomeval.core.extras import installed, missing
 from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
-from tomeval.plots.output import distinct
+from tomeval.plots.output import distinct, safe_name
 from tomeval.runs.folder import read_json
 from tomeval.runs.index import EXPERIMENT
 from tomeval.runs.live import LONGEST, Live
@@ -58,23 +57,17 @@ def _logged(name: str, folder: Path) -> str:
 
 def curves(run: Run) -> list[dict[str, float]]:
     """Return by episode, from the first, the means so far as ``PLAYER/TASK/MEASURE``."""
-    tasks = [cell.domain.compare.words(cell.shown_task) or run.domain.name for cell in run.cells]
-    names = distinct(
-        f"{_safe(cell.title)}/{_safe(task)}" for cell, task in zip(run.cells, tasks, strict=True)
-    )
+    words = run.domain.compare.words
+    whose = (f"{safe_name(c.title)}/{safe_name(words(c.shown_task))}" for c in run.cells)
     points: list[dict[str, float]] = []
-    for cell, whose in zip(run.cells, names, strict=True):
+    for cell, key in zip(run.cells, distinct(whose), strict=True):
         for name in run.headline[:2]:  # functional, then literal
             means = _so_far(cell.totals(name)) if name in cell.names else []
             points += [{} for _ in range(len(points), len(means))]
             for point, mean in zip(points, means, strict=False):
                 if math.isfinite(mean):
-                    point[f"{whose}/{name}"] = float(mean)
+                    point[f"{key}/{name}"] = float(mean)
     return points
-
-
-def _safe(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:100] or "unnamed"
 
 
 def _so_far(totals: Totals) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.statistics.bounded import FEWEST, FloatArray, IntArray
+from tomeval.statistics.paired import draw_counts
 
 ELO = 400 / math.log(10)
 """Elo-like points per logit: 400 points are odds of 10."""
@@ -128,7 +129,7 @@ def _fitted(
     met = np.zeros((2, int(pairs.deal.max()) + 1, len(rows)))  # games and wins of alike teams
     np.add.at(met[0], (pairs.deal, at), 1.0)
     np.add.at(met[1], (pairs.deal, at), pairs.won)
-    draws = np.vstack([np.ones(met.shape[1]), _draw_counts(RESAMPLES, met.shape[1], rng)])
+    draws = np.vstack([np.ones(met.shape[1]), draw_counts(RESAMPLES, met.shape[1], rng)])
     total, wins = draws @ met
     players = apart.shape[1]
     squares = (apart[:, :, None] * apart[:, None, :]).reshape(len(apart), -1)
@@ -184,10 +185,3 @@ def _core(pairs: Pairs, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
         np.bincount(circle).argmax() if free.all() else circle[~free][0]
     )
     return core if core.sum() > 1 else np.zeros_like(core)
-
-
-def _draw_counts(count: int, size: int, rng: np.random.Generator) -> IntArray:
-    """Return how often each of `size` units is drawn in `count` resamples, shape (count, size)."""
-    drawn = rng.integers(0, size, size=(count, size), dtype=np.uint32)
-    flat = drawn + (np.arange(count, dtype=np.uint32) * size)[:, None]
-    return np.bincount(flat.ravel(), minlength=count * size).reshape(count, size)
