@@ -8,9 +8,9 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
-from tomeval.report.rows import grid_of
+from tomeval.report.rows import grid_of, sorted_rows
 from tomeval.report.tables import set_grid
-from tomeval.report.views import Asked, chosen_rows, measures_view, sorted_rows
+from tomeval.report.views import Asked, chosen_rows, measures_view
 from tomeval.runs.columns import interval_columns
 
 NAN = float("nan")

@@ -9,6 +9,7 @@ from typing import Any
 
 from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.rows import (
+    AS_IT_IS,
     Row,
     Rows,
     best_rows,
@@ -22,9 +23,6 @@ from tomeval.report.tables import Grid
 from tomeval.runs.columns import ANSWER, heading
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_columns, split
-
-AS_IT_IS = "none"
-"""Asks for no other order, and for a row per cell."""
 
 MOST_TASKS = 8
 """The most tasks that stand beside each other by default."""

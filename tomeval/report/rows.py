@@ -20,6 +20,10 @@ from tomeval.runs.columns import (
     is_interval,
 )
 from tomeval.runs.measures import Measure, digits_of
+from tomeval.runs.selection import choose_columns
+
+AS_IT_IS = "none"
+"""Asks for no other order, and for a row per cell."""
 
 INTERVAL = "interval"
 """The column that says of which kind a row's intervals are."""
@@ -68,6 +72,41 @@ def grid_of(
         best=best,
         spare=[columns.index(name) for name in spare if name in columns],
     )
+
+
+def sorted_rows(
+    rows: Rows, sort: str, measures: Mapping[str, Measure], task: Sequence[str]
+) -> list[Row]:
+    """Return rows in another order.
+
+    By a measure they are sorted within their task, the better side first and those without a value
+    last; by any other column as a whole.
+
+    Raises
+    ------
+    TomevalError
+        No such column.
+    """
+    rows = list(rows)
+    if sort == AS_IT_IS or not rows:
+        return rows
+    known = [name for name in rows[0] if not is_interval(name)]
+    (name,) = choose_columns(known, measures, [sort.removeprefix("-")])
+    turned = sort.startswith("-")
+    side = (-1 if turned else 1) * (-(measures[name].better or -1) if name in measures else 1)
+
+    def key(row: Row) -> tuple[bool, Any]:
+        value = row[name]
+        if isinstance(value, int | float):
+            return (not is_number(value), side * value if is_number(value) else 0)
+        return (value in ("", None), str(value))
+
+    numbers = all(isinstance(row[name], int | float) for row in rows)
+    ordered = sorted(rows, key=key, reverse=turned and not numbers)
+    if name not in measures:
+        return ordered
+    tasks = list(dict.fromkeys(tuple(row.get(part) for part in task) for row in rows))
+    return sorted(ordered, key=lambda row: tasks.index(tuple(row.get(part) for part in task)))
 
 
 def texts(rows: Rows, column: str) -> list[str]:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.pivot import AS_IT_IS, Words, answered, pivot_of, pivoted
-from tomeval.report.rows import INTERVAL, Row, Rows, grid_of, is_number
+from tomeval.report.pivot import Words, answered, pivot_of, pivoted
+from tomeval.report.rows import AS_IT_IS, INTERVAL, Rows, grid_of, sorted_rows
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
 from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
@@ -18,7 +18,7 @@ from tomeval.runs.measures import Measure
 from tomeval.runs.outside import lacking
 from tomeval.runs.reported import beside_facts, holds_facts
 from tomeval.runs.results import STOPPED, Run, joined, joined_rows
-from tomeval.runs.selection import choose_columns, choose_measures
+from tomeval.runs.selection import choose_measures
 from tomeval.statistics import AUTO
 
 MOST_ROWS = 48
@@ -166,41 +166,6 @@ def chosen_rows(rows: Rows, measures: Mapping[str, Measure], asked: Asked) -> Ro
     names = list(dict.fromkeys([*names, *choose_measures(among, asked.metrics)]))
     ends = {n: [k for k in rows[0] if is_interval(k) and k.startswith(f"{n}_ci95")] for n in names}
     return [{key: row[key] for name in names for key in (name, *ends[name])} for row in rows]
-
-
-def sorted_rows(
-    rows: Rows, sort: str, measures: Mapping[str, Measure], task: Sequence[str]
-) -> list[Row]:
-    """Return rows in another order.
-
-    By a measure they are sorted within their task, the better side first and those without a value
-    last; by any other column as a whole.
-
-    Raises
-    ------
-    TomevalError
-        No such column.
-    """
-    rows = list(rows)
-    if sort == AS_IT_IS or not rows:
-        return rows
-    known = [name for name in rows[0] if not is_interval(name)]
-    (name,) = choose_columns(known, measures, [sort.removeprefix("-")])
-    turned = sort.startswith("-")
-    side = (-1 if turned else 1) * (-(measures[name].better or -1) if name in measures else 1)
-
-    def key(row: Row) -> tuple[bool, Any]:
-        value = row[name]
-        if isinstance(value, int | float):
-            return (not is_number(value), side * value if is_number(value) else 0)
-        return (value in ("", None), str(value))
-
-    numbers = all(isinstance(row[name], int | float) for row in rows)
-    ordered = sorted(rows, key=key, reverse=turned and not numbers)
-    if name not in measures:
-        return ordered
-    tasks = list(dict.fromkeys(tuple(row.get(part) for part in task) for row in rows))
-    return sorted(ordered, key=lambda row: tasks.index(tuple(row.get(part) for part in task)))
 
 
 def cells_notes(

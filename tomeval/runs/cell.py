@@ -348,8 +348,8 @@ class RunCell:
             columns = together * 2 if among is None and len(together) == 1 else together
             table = np.stack([parts[name] for name in columns], axis=1)
             bounds = [self.limits(name, reference) for name in columns]
-            found = self.mean(table, interval, resamples, among, bounds)
-            ends = zip(*(part.tolist() for part in found), strict=True)
+            estimated = self.mean(table, interval, resamples, among, bounds)
+            ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
         for name in {*SCORES, *SCORE_PARTS} & result.keys():
             result[name] = self._alike(name, parts[name], result[name], interval, reference)

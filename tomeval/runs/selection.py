@@ -242,16 +242,16 @@ def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> li
     """
     chosen = []
     for text in list(asked):
-        found = _named(measures, text)
-        if len(found) > 1:
+        names = _named(measures, text)
+        if len(names) > 1:
             raise TomevalError(
-                f"metric {text!r}: several metrics begin like this: {', '.join(found)}"
+                f"metric {text!r}: several metrics begin like this: {', '.join(names)}"
             )
-        if not found:
+        if not names:
             other = [name for m in measures.values() for name in (m.short, m.heading)]
             near = did_you_mean(text, measures) or did_you_mean(text, other)
             raise TomevalError(f"unknown metric {text!r}{near}; known: {', '.join(measures)}")
-        chosen += found
+        chosen += names
     return list(dict.fromkeys(chosen))
 
 

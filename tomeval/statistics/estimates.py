@@ -151,7 +151,7 @@ def _bootstrapped(
     seed, batch = int(rng.integers(2**63)), max(1, DRAWN // len(data))
     ends = np.full((2, data.shape[1]), np.nan)
     for column in np.flatnonzero(varies):
-        found = bootstrap(
+        drawn = bootstrap(
             (data[:, column],),
             np.mean,
             n_resamples=resamples,
@@ -159,7 +159,7 @@ def _bootstrapped(
             method="BCa",
             rng=np.random.default_rng(seed),
         )
-        ends[:, column] = found.confidence_interval
+        ends[:, column] = drawn.confidence_interval
     return ends
 
 
