@@ -15,7 +15,7 @@ import numpy as np
 from tomeval.domains.arena.games.codenames import KIND, solver
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
 from tomeval.domains.arena.games.codenames.rules import Codenames
-from tomeval.domains.arena.policy import Policy
+from tomeval.games.policy import Policy
 
 BOARDS = {"9 words": KIND.presets["small"], "25 words": {}}
 MINILM, WORDNET = EmbeddingPlayer(), EmbeddingPlayer("wordnet")

@@ -20,7 +20,7 @@ from one_thread import use_one_thread
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import drawn, even
 from tomeval.domains.arena.games.mafia.exact import MafiaSolver
-from tomeval.domains.arena.solver import Bound
+from tomeval.games.solver import Bound
 
 
 class Case(NamedTuple):

@@ -43,7 +43,7 @@ def rooms() -> list[tuple[str, str, int, int]]:
     Extensions are one room. What lives there is the first sentence of the package's docstring.
     """
     order = ["core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots"]
-    order += ["report", "api", "cli", "domains/matrix", "domains/seated"]
+    order += ["report", "api", "cli", "games", "domains/matrix", "domains/seated"]
     order += ["domains/decrypto", "domains/arena", "extensions"]
     rows = []
     for name in order:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.asking import flatten
 
@@ -51,7 +51,7 @@ def play(game, state, seats, *, probes=False):
     async def act(stage, ask):
         view = game.view(state, ask.seat)
         if probes:
-            for probe in game.probes(view, ask):
+            for probe in game.probes(view._state, ask):
                 answer = await seats[ask.seat].probe(view, ask, probe)
                 found.append((stage, ask.seat, probe.question, answer))
         answer = await seats[ask.seat].answer(view, ask)
@@ -60,7 +60,7 @@ def play(game, state, seats, *, probes=False):
 
     def door(stage, ask, actions):
         async def look():
-            asked = game.probes(game.view(state, ask.seat), ask)
+            asked = game.probes(state, ask)
             trail = [*[None] * stage, SimpleNamespace(actions=actions)]
             told = {probe: game.truth(probe, ask.seat, trail, stage, state) for probe in asked}
             return {probe: true for probe, true in told.items() if true is not None}

@@ -9,7 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.domains.arena.game import ArenaGame, Ask, Broken, Event, Form, Probe, View
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    ArenaGame,
+    Ask,
+    Broken,
+    Event,
+    Form,
+    Probe,
+    View,
+)
 from tomeval.strategies.templates import Prompts
 
 LONGEST = 60
@@ -50,8 +60,11 @@ class Toy(ArenaGame[State]):
 
     def __init__(self, free_votes: bool = False) -> None:
         self.forms = {"talk": Form("message", str, limit=LONGEST)}
-        if free_votes:  # they cannot be scored
-            self.forms["vote"] = Form("vote", str)
+        self.free_votes = free_votes  # they cannot be scored
+
+    def form(self, view, what):
+        free = self.free_votes and isinstance(what, Ask) and what.kind == "vote"
+        return Form("vote", str) if free else super().form(view, what)
 
     def deal(self, rng):
         return State(int(rng.integers(3)))
@@ -72,8 +85,10 @@ class Toy(ArenaGame[State]):
         votes = tuple(actions[seat] for seat in range(3))
         return replace(state, done=(*state.done, ("vote", None, votes)))
 
-    def options(self, view, ask):
-        return () if ask.kind == "talk" else [seat for seat in range(3) if seat != ask.seat]
+    def options(self, view, what):
+        if isinstance(what, Probe):
+            return tuple(seat for seat in range(3) if seat != what.about)
+        return () if what.kind == "talk" else [seat for seat in range(3) if seat != what.seat]
 
     def fault(self, view, ask, action):
         if ask.kind == "vote" and action == ask.seat:
@@ -109,20 +124,14 @@ class Toy(ArenaGame[State]):
         hidden = Event("fool", state.fool, True, (state.fool,))
         return (hidden, *(Event(*entry) for entry in state.done))
 
-    def written(self, view, ask, action):
-        return [action] if ask.kind == "talk" else [self.seat_name(action)]
+    def written(self, view, what, action):
+        return [action] if what.kind == "talk" else [self.seat_name(action)]
 
-    def probes(self, view, ask):
-        if ask.kind == "talk":
+    def probes(self, state, ask, done=UNDECIDED, said=NOTHING):
+        if ask.kind == "talk" or done is not UNDECIDED:
             return ()
         others = [seat for seat in range(3) if seat != ask.seat]
         return (*(Probe("vote", seat) for seat in others), Probe("fool"))
-
-    def answers(self, view, probe):
-        return tuple(seat for seat in range(3) if seat != probe.about)
-
-    def written_probe(self, view, probe, action):
-        return [self.seat_name(action)]
 
     def truth(self, probe, seat, trail, at, end):
         return end.fool if probe.name == "fool" else super().truth(probe, seat, trail, at, end)

@@ -18,7 +18,8 @@ from tomeval.domains.decrypto.llm_seats import LLMSeat
 from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.seats import ROLES
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.lexicon.words import WordLists
 from tomeval.models.base import GenerateRequest
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.experiment import make_experiment
@@ -86,9 +87,9 @@ def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **op
     }
     return Table(
         seats,
+        WordLists(KEYS, ("cat", "dog", "owl", "fox", "hen", "cow")),
         rules=rules or Rules(turns=3, miscommunications=9, interceptions=9),
         probes=probes or Probes(),
-        hint_words=("cat", "dog", "owl", "fox", "hen", "cow"),
     )
 
 

@@ -15,7 +15,7 @@ from tomeval.core.extras import installed
 
 PACKAGE = Path(tomeval.__file__).parent
 ORDER = ("core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots")
-ORDER += ("report", "api", "cli", "domains", "extensions")
+ORDER += ("report", "api", "cli", "games", "domains", "extensions")
 DOMAINS = sorted(path.parent.name for path in (PACKAGE / "domains").glob("*/__init__.py"))
 EXTENSIONS = sorted(path.parent.name for path in (PACKAGE / "extensions").glob("*/__init__.py"))
 

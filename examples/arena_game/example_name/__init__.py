@@ -16,10 +16,21 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension
-from tomeval.domains.arena.enumeration import enumeration
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Event, Probe, Public, View
 from tomeval.domains.arena.kinds import Kind
-from tomeval.domains.arena.policy import Choices, Memory, Policy
+from tomeval.games.enumeration import enumeration
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Event,
+    Probe,
+    Public,
+    View,
+    What,
+)
+from tomeval.games.policy import Choices, Memory, Policy
 
 
 class Rules(BaseModel):
@@ -106,17 +117,20 @@ class ExampleName(ArenaGame[State]):
         """Return the round and the last mean, all of the past that matters, and the points."""
         return state._replace(log=(), points=(0.0,) * self.seats), state.points[seat]
 
-    def options(self, view: ContestView, ask: Ask) -> Sequence[Action]:
+    def options(self, view: ContestView, what: What) -> Sequence[Action]:
         """Return all numbers: how answers are asked for, read and judged follows from them."""
         return range(self.rules.most + 1)
 
-    def probes(self, view: ContestView, ask: Ask) -> tuple[Probe, ...]:
+    def probes(
+        self,
+        state: State,
+        ask: Ask,
+        done: Action = UNDECIDED,
+        said: Mapping[Probe, Action] = NOTHING,
+    ) -> tuple[Probe, ...]:
         """Ask for the number of every other seat; the truth is by default what it does."""
-        return tuple(Probe("number", seat) for seat in range(self.seats) if seat != ask.seat)
-
-    def answers(self, view: ContestView, probe: Probe) -> tuple[Action, ...]:
-        """Return all numbers."""
-        return tuple(range(self.rules.most + 1))
+        others = (seat for seat in range(self.seats) if seat != ask.seat)
+        return tuple(Probe("number", seat) for seat in others) if done is UNDECIDED else ()
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from domains.arena.ipd3.cases import game_of, policy
 
-from tomeval.domains.arena.enumeration import enumeration
-from tomeval.domains.arena.game import ArenaGame, Ask, Event, Probe, View
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import every
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules
 from tomeval.domains.arena.games.mafia.policies import POLICIES as MAFIA
-from tomeval.domains.arena.policy import Policy
+from tomeval.games.enumeration import enumeration
+from tomeval.games.game import UNDECIDED, ArenaGame, Ask, Event, Probe, View
+from tomeval.games.policy import Policy
 
 
 class Listed(Blotto):
@@ -104,7 +104,9 @@ def test_values_are_those_of_the_game_s_own_solver(name, seed):
             for mixed in values.expected.values():
                 assert sum(p for p, _ in mixed) == pytest.approx(1)
             if game.name != "blotto":  # its probes ask for more than what a seat does
-                assert not any(values.observer(probe) for probe in game.probes(view, mine[0]))
+                assert not any(
+                    values.observer(probe) for probe in game.probes(view._state, mine[0])
+                )
             said[me] = options[rng.integers(len(options))]
             compared += 1
         state = game.after(state, said, rng)[1]
@@ -218,8 +220,8 @@ class Guessing(ArenaGame[Tossed]):
     def options(self, view, ask):
         return (0, 1)
 
-    def probes(self, view, ask):
-        return (Probe("say", 1),) if ask.seat == 0 else ()
+    def probes(self, state, ask, done=UNDECIDED, said=None):
+        return (Probe("say", 1),) if ask.seat == 0 and done is UNDECIDED else ()
 
     def essence(self, state, seat):
         return state._replace(log=(), points=0.0), state.points * (seat == 0)

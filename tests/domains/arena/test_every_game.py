@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from arena_contest import contest
 
-from tomeval.domains.arena.game import ERRORS, Broken
 from tomeval.domains.arena.games import GAMES, get_kind, named_game
-from tomeval.domains.arena.played import frozen, replay
+from tomeval.domains.arena.replaying import replay
+from tomeval.games.game import ERRORS, Broken
+from tomeval.games.played import frozen
 from tomeval.strategies.templates import Prompts
 
 SMALL = {
@@ -126,11 +127,11 @@ def test_every_label_can_be_read(game):
         form = game.form(view, ask)
         for label in form.labels:
             assert not isinstance(game.read(view, ask, form.items(label)), Broken), label
-        for probe in game.probes(view, ask):
-            form = game.probe_form(view, probe)
+        for probe in game.probes(view._state, ask):
+            form = game.form(view, probe)
             for label in form.labels:
                 items = form.items(label)
-                assert not isinstance(game.read_probe(view, probe, items), Broken), label
+                assert not isinstance(game.read(view, probe, items), Broken), label
 
 
 def fits(form, items):
@@ -152,9 +153,9 @@ def test_nonsense_is_refused_with_a_known_error_or_legal(game, items):
             assert not found.text.endswith(".")
         else:
             assert game.fault(view, ask, found) is None
-        for probe in game.probes(view, ask):
-            if fits(game.probe_form(view, probe), items):
-                found = game.read_probe(view, probe, items)
+        for probe in game.probes(view._state, ask):
+            if fits(game.form(view, probe), items):
+                found = game.read(view, probe, items)
                 assert not isinstance(found, Broken) or found.error in ERRORS[:3]
 
 
@@ -213,7 +214,7 @@ def test_rotations_seat_everybody(game):
 
 
 def test_truths_show_at_the_end(game):
-    from tomeval.domains.arena.game import Stage
+    from tomeval.games.game import Stage
 
     told = 0
     for seed in range(10):
@@ -222,7 +223,7 @@ def test_truths_show_at_the_end(game):
         for at in range(len(record)):
             for ask in game.due(states[at]):
                 view = game.view(states[at], ask.seat)
-                for probe in game.probes(view, ask):
+                for probe in game.probes(view._state, ask):
                     truth = game.truth(probe, ask.seat, trail, at, states[-1])
                     if truth is not None:
                         assert game.hit(probe, truth, truth) == 1
@@ -299,7 +300,7 @@ def test_templates_render_for_every_seat(game):
     for view, ask, action in decisions(game, 4):
         render(f"ask/{ask.kind}", view=view, ask=ask)
         assert "A: {" in render(f"examples/{ask.kind}", view=view, marker="A:")
-        for probe in game.probes(view, ask) + game.probes_after(view, ask, action):
+        for probe in game.probes(view._state, ask) + game.probes(view._state, ask, action):
             render(f"probe/{probe.name}", view=view, ask=ask, probe=probe)
     for seed in range(4):
         states = played(game, seed)[0]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.outcomes import INVALID_REASONS, Invalid, Said
-from tomeval.domains.arena.game import ERRORS, Broken, Form
 from tomeval.domains.arena.games import GAMES, get_kind
 from tomeval.domains.arena.llm_reading import ERROR_OF, Judged
 from tomeval.domains.arena.sampled import made_up
+from tomeval.games.game import ERRORS, Broken, Form
 from tomeval.strategies.player import Asked
 from tomeval.strategies.readers import plain
 

@@ -13,10 +13,10 @@ from arena_table import Logged, play, said, seat
 from arena_toy import LONGEST, State, Toy, ToyPrompts
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Broken
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.game import Broken
 from tomeval.models.base import BackendError, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
 
@@ -344,7 +344,7 @@ def test_a_decision_and_its_probes_may_be_asked_at_once(prompts, options):
                            for ask in due}  # fmt: skip
                 if due[0].seat == 0:
                     view, ask = game.view(state, 0), due[0]
-                    probes = game.probes(view, ask)
+                    probes = game.probes(view._state, ask)
                     asked = [
                         player.answer(view, ask),
                         *(player.probe(view, ask, p) for p in probes),
@@ -372,9 +372,9 @@ def shown(answer):
 
 def test_labels_are_scored_and_free_probes_are_not_asked(prompts):
     class Silent(Toy):
-        def probe_form(self, view, probe):
-            form = super().probe_form(view, probe)
-            return form._replace(labels=()) if probe.name == "fool" else form
+        def form(self, view, what):
+            form = super().form(view, what)
+            return form._replace(labels=()) if what.kind == "fool" else form
 
     game = Silent()
     log = Logged(lambda q, r: [-2.0, -0.5])
@@ -388,7 +388,9 @@ def test_labels_are_scored_and_free_probes_are_not_asked(prompts):
     assert log.requests[0].labels == ("Player 1", "Player 2")
     assert log.requests[0].prompt.prefill == "Final answer:"
     assert "Choose one of these: Player 1, Player 2." in log.texts()[0]
-    asked = {p.question: asyncio.run(player.probe(view, ask, p)) for p in game.probes(view, ask)}
+    asked = {
+        p.question: asyncio.run(player.probe(view, ask, p)) for p in game.probes(view._state, ask)
+    }
     assert asked["fool"] is None
     assert asked["vote_1"].action == 2
 
@@ -402,7 +404,7 @@ def test_decisions_and_predictions_are_drawn_apart(prompts, drawn):
     script = Logged(lambda q, r: [math.log(0.4), math.log(0.6)])
     player = seat(0, script, prompts, strategy="LM", **{drawn: "sample"})
     player.begin(view)
-    probe = next(p for p in game.probes(view, ask) if p.question == "vote_1")
+    probe = next(p for p in game.probes(view._state, ask) if p.question == "vote_1")
     for _ in range(60):
         decided = asyncio.run(player.answer(view, ask)).action
         player.scene._decided += 1  # a probe's draw is its own at every decision

@@ -6,9 +6,10 @@ import pytest
 from tomeval.core.coroutines import run_now
 from tomeval.domains.arena.games import named_game
 from tomeval.domains.arena.games.ipd3 import KIND
-from tomeval.domains.arena.play import Table, _scored, play_game
-from tomeval.domains.arena.seats import Answer, ScriptedSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.play import Table, play_game
+from tomeval.games.seats import Answer, ScriptedSeat
+from tomeval.games.worths import scored
 
 
 class Scorer(ScriptedSeat):
@@ -17,7 +18,7 @@ class Scorer(ScriptedSeat):
     probs = None
 
     async def probe(self, view, ask, probe):
-        labels = view.game.probe_form(view, probe).labels
+        labels = view.game.form(view, probe).labels
         probs = self.probs and tuple(self.probs[label] for label in labels)
         return Answer("cooperate", probs=probs)
 
@@ -60,7 +61,7 @@ def test_nobody_expects_a_better_score_than_who_knows_the_probabilities():
         q[0] = 0.0
         q /= q.sum()
         above = sum(
-            q[b] * (_scored(dict(enumerate(p)), b)[1] - _scored(dict(enumerate(q)), b)[1])
+            q[b] * (scored(dict(enumerate(p)), b)[1] - scored(dict(enumerate(q)), b)[1])
             for b in range(size)
         )
         assert above == pytest.approx(((p - q) ** 2).sum())

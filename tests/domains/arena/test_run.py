@@ -11,8 +11,8 @@ from support import dump, scripts
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
-from tomeval.domains.arena.played import actions_of, replay
 from tomeval.domains.arena.records import game_records
+from tomeval.domains.arena.replaying import actions_of, replay
 from tomeval.domains.arena.tables import result_rows
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.extensions.ratings.errors import error_rows

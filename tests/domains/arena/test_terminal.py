@@ -10,9 +10,9 @@ from support import Typing
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.domains.arena.game import Broken, Form
 from tomeval.domains.arena.session import play_session
 from tomeval.domains.arena.terminal import typed
+from tomeval.games.game import Broken, Form
 
 
 def sit(game, lines, others=(), **more):

@@ -7,9 +7,9 @@ from arena_runs import MAFIA, played, talking
 from asking import query
 
 from tomeval.core.streams import Stream
-from tomeval.domains.arena.game import Event
-from tomeval.domains.arena.played import actions_of, replay
+from tomeval.domains.arena.replaying import actions_of, replay
 from tomeval.domains.arena.transcripts import game_lines, known_to, retell
+from tomeval.games.game import Event
 from tomeval.runs.transcripts import transcript_lines
 
 DILEMMA = {"g": {"game": "ipd3", "rounds": 2, "talk": 1}}

@@ -34,7 +34,7 @@ from tomeval.domains.decrypto.game import (
     hint_fault,
 )
 from tomeval.domains.decrypto.seats import seat_stream
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 from tomeval.lexicon.embeddings import Embedding, on_score_grid, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
 

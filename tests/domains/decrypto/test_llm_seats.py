@@ -23,6 +23,7 @@ from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES
+from tomeval.lexicon.words import WordLists
 from tomeval.models.base import BackendError, Reply
 from tomeval.strategies.templates import Prompts
 
@@ -247,7 +248,7 @@ def test_invalid_guesses_by_policy(reply, outcome, policy) -> None:
     where = table(found, every={"max_attempts": 2})
     where.on_invalid = policy
     if policy == "stop":
-        with pytest.raises(TomevalError, match=f"interceptor's answer is {outcome}"):
+        with pytest.raises(TomevalError, match=f"Eve, guess: the answer is {outcome}"):
             play(where)
         return
     played = play(where)
@@ -265,7 +266,7 @@ def test_random_hints_are_legal() -> None:
     found["encoder"] = Logged(lambda question: "nothing")
     where = table(found, every={"max_attempts": 1})
     where.on_invalid = "random"
-    where.hint_words = ("river", "rivers", "cat", "dog")
+    where.lists = WordLists(KEYS, ("river", "rivers", "cat", "dog"))
     for turn in play(where).turns:
         assert turn.hints is not None
         assert set(turn.hints) <= {"cat", "dog"}

@@ -11,9 +11,9 @@ from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.llm_options import LLMOptions as ArenaOptions
 from tomeval.domains.decrypto.llm_options import LLMOptions as DecryptoOptions
 from tomeval.domains.seated.experiment import check_name
-from tomeval.domains.seated.play import naming_game
 from tomeval.domains.seated.players import check_options
-from tomeval.domains.seated.seats import Door
+from tomeval.games.chairs import Door
+from tomeval.games.running import naming_game
 from tomeval.models.base import Stopped
 from tomeval.runs.domain import get_domain
 

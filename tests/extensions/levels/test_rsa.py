@@ -20,7 +20,6 @@ from tomeval.domains.decrypto.game import (
     Turn,
 )
 from tomeval.domains.decrypto.players import player_from_table, table_from_spec
-from tomeval.domains.seated.seats import Chair
 from tomeval.extensions.levels.ladder import (
     COST,
     IMAGINED,
@@ -32,6 +31,7 @@ from tomeval.extensions.levels.ladder import (
     worths_of,
 )
 from tomeval.extensions.levels.seats import drawn, spec_of
+from tomeval.games.chairs import Chair
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.lexicon.words import shipped_lists
 

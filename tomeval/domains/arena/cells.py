@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.games import NamedGame
 from tomeval.domains.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
-from tomeval.domains.arena.policy import Policy
+from tomeval.games.game import ArenaGame
+from tomeval.games.policy import Policy
 from tomeval.runs.domain import Cell, Player
 
 if TYPE_CHECKING:

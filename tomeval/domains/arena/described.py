@@ -14,14 +14,14 @@ from typing import Any
 
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.domains.arena.games import GAMES, all_games, get_kind
 from tomeval.domains.arena.llm_seat import LLMSeat
 from tomeval.domains.arena.players import ANYWHERE, together
 from tomeval.domains.arena.sampled import MadeUp, all_probes, made_up
 from tomeval.domains.arena.seating import solver_of
-from tomeval.domains.arena.solver import Bound
-from tomeval.domains.seated.seats import Chair, Door
+from tomeval.games.chairs import Chair, Door
+from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.games.solver import Bound
 from tomeval.runs.domain import Rows
 from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
@@ -116,7 +116,7 @@ async def _play(cell: ArenaCell, index: int, number: int, model: Recording) -> N
     for at, (state, actions) in enumerate(made.trail):
         view = game.view(state, place)
         for ask in (ask for ask in game.due(state) if ask.seat == place):
-            probes = all_probes(game, view, ask, actions)
+            probes = all_probes(game, state, ask, actions)
             true = _true(game, made, place, at, probes)
             model.says = _said(game, view, ask, actions, probes, true)
             chair.door.hold(true)
@@ -151,9 +151,9 @@ def _said(
         written = _marked(game.form(view, ask).key, items)
         texts |= {ask.kind: written, f"draft {ask.kind}": written}
     for probe in probes:
-        form = game.probe_form(view, probe)
+        form = game.form(view, probe)
         any_items = form.items(form.labels[0]) if form.labels else [form.kind(0)] * (form.size or 1)
-        items = game.written_probe(view, probe, true[probe]) if probe in true else any_items
+        items = game.written(view, probe, true[probe]) if probe in true else any_items
         written = _marked(form.key, items)
         texts |= {f"{use} {probe.question}": written for use in ("predict", "probe")}
     return texts

@@ -18,7 +18,7 @@ from tomeval.domains.arena.storing import SCHEMA, as_record, step_records
 from tomeval.domains.arena.tables import result_rows, run_facts, run_notes
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.domains.seated.described import option_names, worded
-from tomeval.domains.seated.play import play_of
+from tomeval.games.running import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tomeval.domains.arena.game import ArenaGame
-from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Solver
 from tomeval.domains.arena.wording import Wording
+from tomeval.games.game import ArenaGame
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Solver
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.sampled import forms_met, scorable
 from tomeval.domains.seated.options import SeatedOptions
+from tomeval.games.game import ArenaGame
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ScoredOptions
 

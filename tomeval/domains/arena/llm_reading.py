@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, Invalid, Said
-from tomeval.domains.arena.game import Action, Broken, Form
-from tomeval.domains.arena.seats import Answer
+from tomeval.games.game import Action, Broken, Form
+from tomeval.games.seats import Answer
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.player import Asked
 from tomeval.strategies.readers import Read, Reader

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.domains.arena.game import ArenaGame, Ask, Form, Probe, View
 from tomeval.domains.seated.llm_seat import SeatScene
+from tomeval.games.game import ArenaGame, Ask, Form, Probe, View
 from tomeval.models.base import Message
 from tomeval.strategies.questions import Phrased, Question, Style, join
 from tomeval.strategies.readers import MARKER

@@ -12,14 +12,14 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Broken, Probe, View
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_reading import ONE_LABEL, Judged, Meant
 from tomeval.domains.arena.llm_scene import ArenaScene
 from tomeval.domains.arena.sampled import scorable
-from tomeval.domains.arena.seats import Answer, Seat
 from tomeval.domains.seated.llm_seat import ModelSeat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.game import Action, Ask, Broken, Probe, View
+from tomeval.games.seats import Answer, Seat
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.player import Asked, LLMPlayer
 from tomeval.strategies.questions import Context, Foresight, Question
@@ -78,7 +78,7 @@ class LLMSeat(ModelSeat[int], Seat):
         It is asked by a player of its own, with the same memory and what else the strategy shows.
         None where labels are scored and the answers to the probe are free.
         """
-        if self.strategy.scored and not scorable(self.game.probe_form(view, probe)):
+        if self.strategy.scored and not scorable(self.game.form(view, probe)):
             return None
         await self._look(view)
         line = self.probe_line.fork()
@@ -120,8 +120,8 @@ class LLMSeat(ModelSeat[int], Seat):
     ) -> tuple[Judged, Asked[Any]]:
         """Ask a probe, to be answered as the strategy answers or by another `kind` of answer."""
         judged = Judged(
-            self.game.probe_form(view, probe),
-            lambda items: self.game.read_probe(view, probe, items),
+            self.game.form(view, probe),
+            lambda items: self.game.read(view, probe, items),
             (kind or self.strategy.answer) == "lm",
         )
         values = {"view": view, "ask": ask, "probe": probe, "form": judged.form}
@@ -173,12 +173,12 @@ class Others(Foresight):
         What is asked of what follows from a decision is asked of a draft.
         """
         seat, view, ask = self.seat, self.view, self.ask
-        probes = seat.game.probes(view, ask)
+        probes = seat.game.probes(view._state, ask)
         draft = await self._draft()
         if isinstance(draft, Invalid):
             return draft
         if draft is not None:
-            probes += seat.game.probes_after(view, ask, draft.action)
+            probes += seat.game.probes(view._state, ask, draft.action)
         items_of: dict[Probe, list[Any]] = {}
         for probe in probes:
             judged, asked = await seat.predict(
@@ -197,10 +197,8 @@ class Others(Foresight):
     async def _draft(self) -> Meant | Invalid | None:
         """Ask for a draft of the decision if there are questions on what follows from it."""
         game, view, ask = self.seat.game, self.view, self.ask
-        if type(game).probes_after is ArenaGame.probes_after:
-            return None
         some = game.random(view, ask, np.random.default_rng(0))  # any decision will do to find out
-        if not game.probes_after(view, ask, some):
+        if not game.probes(view._state, ask, some):
             return None
         judged, question = self.seat.decision(view, ask, "draft")
         asked = await self.seat.player.ask(question, line=self.seat.advice_line)
@@ -214,7 +212,7 @@ class Others(Foresight):
         """Open the door; probes whose answer is not settled yet are left out."""
         game, view = self.seat.game, self.view
         told: Mapping[Probe, Action] = await self.seat.chair.door()
-        items = {probe: game.written_probe(view, probe, true) for probe, true in told.items()}
+        items = {probe: game.written(view, probe, true) for probe, true in told.items()}
         return self._in_words("told", items)
 
     def _in_words(self, name: str, items_of: Mapping[Probe, list[Any]]) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.game import ERRORS, ArenaGame
 from tomeval.domains.arena.games import get_kind
-from tomeval.domains.arena.policy import Policy
 from tomeval.domains.seated.players import IF_SET, LLM, SeatedPlayer, check_options
+from tomeval.games.game import ERRORS, ArenaGame
+from tomeval.games.policy import Policy
 from tomeval.runs.experiment import located
 
 PLANNER, RANDOM = "planner", "random"

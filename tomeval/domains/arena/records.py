@@ -31,7 +31,7 @@ class ErrorRecord:
     seat : int
         Who made it: *caused* by its player, *witnessed* by all others at the table.
     kind : str
-        One of `tomeval.domains.arena.game.ERRORS`, of the last refused attempt.
+        One of `tomeval.games.game.ERRORS`, of the last refused attempt.
     fatal : bool
         It cost the seat the game or its place in it, or made the game void.
     decided : bool

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tomeval.core.once import held
 from tomeval.core.outcomes import VALID
 from tomeval.domains.arena.games import NamedGame, game_from
-from tomeval.domains.arena.played import COUNTED
+from tomeval.games.played import COUNTED
 from tomeval.runs.cell import IntArray, RunCell
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Form, Probe, Stage, View
+from tomeval.games.game import Action, ArenaGame, Ask, Form, Probe, Stage, View
 
 _GAMES = 5
 """Games that are looked at: enough that each decision that can be due is due in one."""
@@ -63,19 +63,19 @@ def forms_met(game: ArenaGame[Any]) -> tuple[dict[str, Form], dict[str, Form]]:
             for ask in game.due(state):
                 view = game.view(state, ask.seat)
                 _note(decisions, ask.kind, game.form(view, ask))
-                for probe in all_probes(game, view, ask, actions):
-                    _note(probes, probe.name, game.probe_form(view, probe))
+                for probe in all_probes(game, state, ask, actions):
+                    _note(probes, probe.name, game.form(view, probe))
     return decisions, probes
 
 
 def all_probes(
-    game: ArenaGame[Any], view: View[Any], ask: Ask, actions: Mapping[int, Action]
+    game: ArenaGame[Any], state: Any, ask: Ask, actions: Mapping[int, Action]
 ) -> tuple[Probe, ...]:
     """Return the probes beside a decision, and those on what follows from it, if it was made."""
-    beside = game.probes(view, ask)
+    beside = game.probes(state, ask)
     if ask.seat not in actions:
         return beside
-    return (*beside, *game.probes_after(view, ask, actions[ask.seat]))
+    return (*beside, *game.probes(state, ask, actions[ask.seat]))
 
 
 def _note(forms: dict[str, Form], name: str, form: Form) -> None:

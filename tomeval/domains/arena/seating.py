@@ -9,13 +9,13 @@ from functools import lru_cache
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.cells import ArenaCell
 from tomeval.domains.arena.games import game_from
-from tomeval.domains.arena.play import Table, play_game
-from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import PLANNER, RANDOM, ArenaPlayer
-from tomeval.domains.arena.seats import PlannerSeat, ScriptedSeat, Seat
-from tomeval.domains.arena.solver import Solver
-from tomeval.domains.seated.play import naming_game
-from tomeval.domains.seated.seats import Chair, Door
+from tomeval.games.chairs import Chair, Door
+from tomeval.games.play import SUBJECT_SLOT, Table, play_game
+from tomeval.games.played import PlayedGame
+from tomeval.games.running import naming_game
+from tomeval.games.seats import PlannerSeat, ScriptedSeat, Seat
+from tomeval.games.solver import Solver
 from tomeval.models.base import Model
 
 
@@ -38,9 +38,9 @@ def table_of(
         on_invalid=cell.on_invalid,
         door=door,
         solver=solver_of(cell, episode) if cell.values else None,
-        probes=cell.experiment.probes,
+        measured=(SUBJECT_SLOT,) if cell.experiment.probes else (),
         side_by_side=bool(models),
-        on_step=on_step,
+        on_step=lambda decision: on_step(),
     )
 
 

@@ -11,12 +11,12 @@ from tomeval.core.outcomes import COMPLETE
 from tomeval.core.printing import Console
 from tomeval.domains.arena.cells import SUBJECT, ArenaCell
 from tomeval.domains.arena.games import named_game
-from tomeval.domains.arena.play import play_game
-from tomeval.domains.arena.played import PlayedGame
 from tomeval.domains.arena.players import RANDOM
 from tomeval.domains.arena.seating import table_of
 from tomeval.domains.arena.terminal import HumanSeat
 from tomeval.domains.seated.session import at_the_terminal, persons_chair
+from tomeval.games.play import play_game
+from tomeval.games.played import PlayedGame
 from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.templates import load_prompts

@@ -11,8 +11,8 @@ from typing import Any
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import COMPLETE, LENIENT
 from tomeval.domains.arena.cells import SUBJECT
-from tomeval.domains.arena.played import COUNTED, Decision, PlayedGame, Probed
-from tomeval.domains.arena.solver import Bound
+from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed
+from tomeval.games.solver import Bound
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
 

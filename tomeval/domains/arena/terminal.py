@@ -7,9 +7,9 @@ from typing import Any
 
 from tomeval.core.printing import Console
 from tomeval.core.text import ascii_signs
-from tomeval.domains.arena.game import Action, Ask, Broken, Form, View
-from tomeval.domains.arena.seats import Answer, Seat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.game import Action, Ask, Broken, Form, View
+from tomeval.games.seats import Answer, Seat
 from tomeval.strategies.templates import Prompts
 
 _WHOLE = re.compile(r"-?\d{1,9}")

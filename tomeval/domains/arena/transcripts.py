@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tomeval.domains.arena.game import ArenaGame, Event, Probe
-from tomeval.domains.arena.played import COUNTED, actions_of, first_state, frozen, replayed
+from tomeval.domains.arena.replaying import actions_of, first_state, replayed
 from tomeval.domains.arena.results import ArenaRunCell, struck_seats
-from tomeval.domains.arena.solver import Bound
+from tomeval.games.game import ArenaGame, Event, Probe
+from tomeval.games.played import COUNTED, frozen
+from tomeval.games.solver import Bound
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store

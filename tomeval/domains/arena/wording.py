@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from tomeval.domains.arena.game import Action, Ask, Broken
+from tomeval.games.game import Action, Ask, Broken
 
 TEXTARENA = "textarena-0.7.4"
 """The parameter `rules` of every game under which it goes as TextArena's does."""

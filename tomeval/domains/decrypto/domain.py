@@ -22,7 +22,7 @@ from tomeval.domains.decrypto.storing import SCHEMA, as_record, step_records
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
 from tomeval.domains.seated.described import option_names, worded
-from tomeval.domains.seated.play import play_of
+from tomeval.games.running import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,

@@ -27,7 +27,7 @@ from tomeval.domains.decrypto.game import (
     hint_history,
 )
 from tomeval.domains.decrypto.seats import Seat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 from tomeval.lexicon.embeddings import Embedding, on_score_grid
 from tomeval.lexicon.forms import hint_letters, traces
 from tomeval.lexicon.words import WordLists

@@ -140,6 +140,7 @@ class Game:
     deal: Deal
     rules: Rules = USUAL
     turns: tuple[Turn, ...] = ()
+    hints: Hints | None = None  # of the coming turn, once they are given
 
     @property
     def number(self) -> int:

@@ -22,8 +22,9 @@ from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.llm_scene import TableScene
 from tomeval.domains.decrypto.planting import plant_guess
 from tomeval.domains.decrypto.seats import ACTS, Seat
+from tomeval.domains.decrypto.stages import BOB, EVE
 from tomeval.domains.seated.llm_seat import ModelSeat
-from tomeval.domains.seated.seats import Chair, Door
+from tomeval.games.chairs import Chair, Door
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
@@ -152,8 +153,7 @@ class Draft(Foresight):
         if isinstance(hints, Invalid):
             return hints
         told = await self.door(hints)
-        bob, eve = (said.value if isinstance(said, Said) else None for said in told)
-        return self._found(hints, bob, eve)
+        return self._found(hints, told[BOB].action, told[EVE].action)
 
     async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
         """Ask for a draft, and state what Eve guesses for it, right as often as the belief is."""

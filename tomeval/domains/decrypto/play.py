@@ -1,17 +1,15 @@
-"""One game: one turn loop for play, for replay and for people."""
+"""One game, turn by turn: play, replay, and people, by the loop of all games."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID, VOID, Invalid, Said
+from tomeval.core.outcomes import COMPLETE, NOT_ASKED, VALID, Invalid, Said
 from tomeval.domains.decrypto.game import (
-    CODES,
     Code,
     Deal,
     EncoderView,
@@ -19,30 +17,26 @@ from tomeval.domains.decrypto.game import (
     Hints,
     Rules,
     Turn,
-    hint_fault,
     outcome_of,
 )
-from tomeval.domains.decrypto.probes import (
-    PROBED_SEAT,
-    Probed,
-    Probes,
-    ask_encoder,
-    ask_interceptor,
-)
+from tomeval.domains.decrypto.probes import Probed, Probes
 from tomeval.domains.decrypto.replays import RecordedGame, turn_json
 from tomeval.domains.decrypto.seats import ROLES, Seat
-from tomeval.domains.seated.play import together
+from tomeval.domains.decrypto.stages import ENCODE, EVE, GUESS, Decrypto, trail_of
+from tomeval.games import play as loop
+from tomeval.games.chairs import Door
+from tomeval.games.game import Ask, Probe
+from tomeval.games.played import Decision
+from tomeval.games.played import PlayedGame as PlayedStages
+from tomeval.games.replays import RECORDED
+from tomeval.games.seats import Answer
+from tomeval.games.seats import Seat as Player
+from tomeval.lexicon.words import WordLists
 
-T = TypeVar("T")
-
-RECORDED = "recorded"
 RECORD = "record"
 
 Call = tuple[int, str, dict[str, Any]]
 """Turn, role, record."""
-
-Heard = Said[Code] | Invalid
-"""A listener's guess."""
 
 
 @dataclass
@@ -72,12 +66,19 @@ class PlayedTurn:
     hints: Hints | None = None
     bob: Code | None = None
     eve: Code | None = None
-    outcomes: dict[str, str] = field(default_factory=dict)
-    attempts: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, NOT_ASKED))
+    attempts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ROLES, 0))
     told: bool = False
     details: dict[str, Any] = field(default_factory=dict)
     probes: list[Probed] = field(default_factory=list)
     best: float | None = None
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn, if it was finished."""
+        if self.hints is None or self.bob is None or self.eve is None:
+            return None
+        return Turn(self.code, self.hints, self.bob, self.eve)
 
 
 @dataclass
@@ -107,8 +108,10 @@ class Table:
     ----------
     seats : dict of str to Seat or None
         By role; None: forced to the record.
-    hint_words, rng
-        What random hints are drawn from, and chance for answers in place of invalid ones.
+    lists : WordLists
+        What random hints are drawn from.
+    rng : numpy.random.Generator
+        Chance for answers in place of invalid ones.
     on_turn : callable, optional
         Called with each finished turn.
     side_by_side : bool
@@ -116,18 +119,14 @@ class Table:
     """
 
     seats: dict[str, Seat | None]
+    lists: WordLists
     rules: Rules = field(default_factory=Rules)
     probes: Probes = field(default_factory=Probes)
     on_invalid: str = "void"
-    hint_words: Sequence[str] = ()
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     best: Best | None = None
     on_turn: Callable[[Turn], None] | None = None
     side_by_side: bool = True
-
-
-class _Void(Exception):
-    """The game cannot go on; the argument is its status."""
 
 
 async def play_game(
@@ -149,184 +148,153 @@ async def play_game(
     if record is None and None in table.seats.values():
         raise ValueError("an empty seat needs a recorded game")
     played = played or PlayedGame(index, deal)
-    game = Game(deal, table.rules)
-    answered: list[Turn] = []
+    game, notes = Decrypto(table.lists, table.rules, table.probes), _Notes(table, played, record)
+    first = Game(deal, table.rules)
+    alice = table.seats["encoder"]
+    stages = PlayedStages(index, index, (0, 1, 2))
+    seated = loop.Table(
+        game,
+        [None if (seat := table.seats[role]) is None else _Seated(seat) for role in ROLES],
+        (0, 1, 2),
+        *(np.random.default_rng(0), np.random.default_rng(0), table.rng),
+        on_invalid="ask_again" if table.on_invalid == "void" else table.on_invalid,
+        door=Door() if alice is None else alice.chair.door,
+        measured=(0, 2),
+        side_by_side=table.side_by_side,
+        on_step=notes.add,
+        record=() if record is None else trail_of(record, first),
+        start=first,
+    )
     try:
-        for turn in range(len(record.turns) if record else table.rules.turns):
-            past = record.turns[turn] if record else None
-            row = PlayedTurn(game.number, game.code, details=_kept(record, turn))
-            played.turns.append(row)
-            await _Round(table, game, row, played.calls, past).play()
-            answered.append(_as_turn(row))
-            if table.on_turn:
-                table.on_turn(answered[-1])
-            played.outcome = played.outcome or outcome_of(answered, table.rules)
-            if past is None and played.outcome:
-                break
-            following = past or answered[-1]
-            if not (record and turn == len(record.turns) - 1):
-                await _observe(table, following, row.number, played.calls)
-                game = game.after(following.hints, following.bob, following.eve)
-    except _Void as stopped:
-        played.status, played.outcome = str(stopped), None
+        played.status = (await loop.play_game(seated, index, index, stages)).status
+    finally:
+        played.calls += _in_turns(stages)
+    if played.status != COMPLETE:
+        played.outcome = None
     return played
 
 
-def _kept(record: RecordedGame | None, turn: int) -> dict[str, Any]:
-    """Return what a replay keeps of the record: every turn's, and with the first the whole game.
+class _Seated(Player):
+    """A player of Decrypto in the loop of all games."""
 
-    So tables can show the record beside those who replay it, even where they broke off.
-    """
-    if record is None:
-        return {}
-    told = turn_json(record.turns[turn])
-    kept: dict[str, Any] = {name: told[name] for name in ("hints", "bob", "eve")}
-    return {RECORD: kept | ({"game": record.as_json()} if turn == 0 else {})}
+    asked_first = True
+
+    def __init__(self, seat: Seat) -> None:
+        self.seat = seat
+        self._turns = 0
+
+    async def answer(self, view: Any, ask: Ask) -> Answer:
+        """Give hints, or guess."""
+        return _answer(await self.seat.answer(view))
+
+    async def probe(self, view: Any, ask: Ask, probe: Probe) -> Answer | None:
+        """Answer with what the question shows: the hints, or the keywords and the answer to A."""
+        names = ("keywords", "earlier") if ask.seat == EVE else ("hints",)
+        shown = (probe.given or ()) if ask.seat == EVE else (probe.given,)
+        said = await self.seat.probe(view, probe.name, **dict(zip(names, shown, strict=False)))
+        return None if said is None else _answer(said)
+
+    async def observe(self, view: Any) -> tuple[dict[str, Any], ...]:
+        """Learn how a turn ended, unless it was the last."""
+        if len(view.turns) == self._turns or outcome_of(view.turns, view.rules):
+            return ()
+        self._turns = len(view.turns)
+        return await self.seat.observe(view.turns[-1])
 
 
-def _as_turn(row: PlayedTurn) -> Turn:
-    if row.hints is None or row.bob is None or row.eve is None:
-        raise RuntimeError("an incomplete turn cannot be continued")
-    return Turn(row.code, row.hints, row.bob, row.eve)
+def _answer(said: Said[Any] | Invalid) -> Answer:
+    return Answer(
+        None if isinstance(said, Invalid) else said.value,
+        attempts=said.attempts,
+        outcome=said.reason if isinstance(said, Invalid) else VALID,
+        raw=said.raw if isinstance(said, Invalid) else "",
+        calls=said.calls,
+        details=said.details,
+    )
 
 
-async def _observe(table: Table, turn: Turn, number: int, calls: list[Call]) -> None:
-    """Tell everybody how a turn ended."""
-    seats = [(role, seat) for role in ROLES if (seat := table.seats[role]) is not None]
-    told = (seat.observe(turn) for _, seat in seats)
-    observed = await together(*told, at_once=table.side_by_side)
-    for (role, _), made in zip(seats, observed, strict=True):
-        calls += [(number, role, call) for call in made]
+class _Notes:
+    """Puts decisions into the turn table as they are made."""
 
+    def __init__(self, table: Table, played: PlayedGame, record: RecordedGame | None) -> None:
+        self.table, self.played, self.record = table, played, record
 
-class _Round:
-    """One turn under way."""
-
-    def __init__(
-        self, table: Table, game: Game, row: PlayedTurn, calls: list[Call], past: Turn | None
-    ) -> None:
-        self.table, self.game, self.row, self.calls, self.past = table, game, row, calls, past
-        self._heard: dict[tuple[str, Hints], Heard] = {}
-        self._to_log: dict[str, Heard] = {}
-
-    async def play(self) -> None:
-        """Ask everybody, in order."""
-        row, table = self.row, self.table
-        for role in ROLES:
-            row.outcomes[role], row.attempts[role] = NOT_ASKED, 0
-        view = self.game.encoder_view()
-        if table.best is not None:
-            row.best = table.best(view)
-        row.hints = hints = await self._hints(view)
-        bob, (eve, beliefs), predictions = await together(
-            self._guess("decoder", hints),
-            self._eve(hints),
-            self._predictions(view, hints),
-            at_once=table.side_by_side,
-        )
-        self._log_guesses()
-        row.probes = predictions + beliefs
-        for probed in row.probes:
-            self._log(PROBED_SEAT[probed.question], probed)
-        row.bob = self._take("decoder", bob, self._random_code)
-        row.eve = self._take("interceptor", eve, self._random_code)
-
-    async def _hints(self, view: EncoderView) -> Hints:
-        """Return the hints that are heard."""
-        row, table, seats = self.row, self.table, self.table.seats
-        if (alice := seats["encoder"]) is None:
-            row.outcomes["encoder"] = RECORDED
-            return self._recorded().hints
-        door = alice.chair.door
-        door.set(self._listen)
-        answer = await alice.answer(view)
-        self._log("encoder", answer)
-        row.told = door.used
-        hints: Hints = self._take(
-            "encoder", answer, lambda: random_hints(view, table.hint_words, table.rng)
-        )
-        if seats["decoder"] is not None and seats["interceptor"] is not None:
-            return hints
-        row.details.setdefault("encoder", {})["given"] = list(hints)
-        return self._recorded().hints
-
-    async def _listen(self, hints: Hints) -> tuple[Heard, Heard]:
-        guesses = (self._guess(role, hints) for role in ("decoder", "interceptor"))
-        bob, eve = await together(*guesses, at_once=self.table.side_by_side)
-        self._log_guesses()
-        return bob, eve
-
-    async def _guess(self, role: str, hints: Hints) -> Heard:
-        """Return a listener's guess; for the same hints always the same one."""
-        seat = self.table.seats[role]
-        if seat is None:
-            turn = self._recorded()
-            guess = turn.bob if role == "decoder" else turn.eve
-            return Said(guess, attempts=0, details={RECORDED: True})
-        key = (role, hints)
-        if key not in self._heard:
-            game = self.game
-            see = game.decoder_view if role == "decoder" else game.interceptor_view
-            self._heard[key] = self._to_log[role] = await seat.answer(see(hints))
-        return self._heard[key]
-
-    async def _predictions(self, view: EncoderView, hints: Hints) -> list[Probed]:
-        alice = self.table.seats["encoder"]
-        return [] if alice is None else await ask_encoder(alice, self.table.probes, view, hints)
-
-    async def _eve(self, hints: Hints) -> tuple[Heard, list[Probed]]:
-        """Ask Eve for her beliefs, then for her guess."""
-        beliefs: list[Probed] = []
-        if (eve := self.table.seats["interceptor"]) is not None:
-            view, truth = self.game.interceptor_view(hints), self.game.deal.keywords
-            beliefs = await ask_interceptor(eve, self.table.probes, view, truth)
-        return await self._guess("interceptor", hints), beliefs
-
-    def _log_guesses(self) -> None:
-        """Log what listeners were asked side by side: in one order, whoever answered first."""
-        for role in ("decoder", "interceptor"):
-            if role in self._to_log:
-                self._log(role, self._to_log.pop(role))
-
-    def _log(self, role: str, answer: Said[Any] | Invalid | Probed) -> None:
-        self.calls += [(self.row.number, role, call) for call in answer.calls]
-
-    def _take(self, role: str, answer: Said[T] | Invalid, draw: Callable[[], T]) -> T:
-        """Return what counts as a seat's answer; if it is invalid, by the policy."""
-        row = self.row
+    def add(self, decision: Decision) -> None:
+        """Note a decision, and with the last one of a turn how that ended."""
+        played, role, answer = self.played, ROLES[decision.seat], decision.answer
+        if decision.kind == ENCODE:
+            played.turns.append(self._begun(decision.round))
+        row = played.turns[-1]
+        details = dict(answer.details or {})
+        given = details.pop(RECORDED, False)
+        row.outcomes[role] = RECORDED if given else answer.outcome
         row.attempts[role] = answer.attempts
-        details = answer.details or {}
-        recorded = RECORDED in details
-        if details and not recorded:
+        if details:
             row.details.setdefault(role, {}).update(details)
-        if isinstance(answer, Said):
-            row.outcomes[role] = RECORDED if recorded else VALID
-            return answer.value
-        row.outcomes[role] = answer.reason
-        if answer.reason == "backend_error":
-            raise _Void(FAILED)
-        if self.table.on_invalid == "stop":
-            raise TomevalError(
-                f"turn {row.number}: the {role}'s answer is {answer.reason}: {answer.raw[:200]!r}"
+        row.probes += [
+            Probed(
+                one.probe.name,
+                *(one.answer.outcome, one.answer.action, one.answer.attempts, one.answer.raw),
             )
-        if self.table.on_invalid == "void":
-            raise _Void(VOID)
-        return draw()
+            for one in decision.probed
+        ]
+        if decision.kind == GUESS:
+            setattr(row, "bob" if role == "decoder" else "eve", decision.action)
+        else:
+            row.told, row.hints = decision.told, decision.action
+            self._hear(row)
+        if decision.seat == EVE and (turn := row.turn) is not None:
+            self._over(turn)
 
-    def _random_code(self) -> Code:
-        return CODES[int(self.table.rng.integers(len(CODES)))]
+    def _begun(self, number: int) -> PlayedTurn:
+        """Return the row of a turn; in a replay with what is kept of the record.
 
-    def _recorded(self) -> Turn:
-        if self.past is None:
-            raise RuntimeError("no recorded game")
-        return self.past
+        The first turn keeps the whole game, so that tables can show the record beside those who
+        replay it, even where they broke off.
+        """
+        deal, table = self.played.deal, self.table
+        row = PlayedTurn(number, deal.codes[number - 1])
+        if self.record is not None:
+            told = turn_json(self.record.turns[number - 1])
+            kept: dict[str, Any] = {name: told[name] for name in ("hints", "bob", "eve")}
+            game = {"game": self.record.as_json()} if number == 1 else {}
+            row.details = {RECORD: kept | game}
+        if table.best is not None:
+            view = EncoderView(deal.keywords, row.code, self._finished, table.rules)
+            row.best = table.best(view)
+        return row
+
+    @property
+    def _finished(self) -> tuple[Turn, ...]:
+        return tuple(turn for row in self.played.turns if (turn := row.turn) is not None)
+
+    def _hear(self, row: PlayedTurn) -> None:
+        """Note the record's hints as heard, and Alice's own as given, unless she is heard."""
+        seats = self.table.seats
+        heard = seats["decoder"] is not None and seats["interceptor"] is not None
+        if self.record is None or seats["encoder"] is None or heard or row.hints is None:
+            return
+        row.details.setdefault("encoder", {})["given"] = list(row.hints)
+        row.hints = self.record.turns[row.number - 1].hints
+
+    def _over(self, turn: Turn) -> None:
+        if self.table.on_turn:
+            self.table.on_turn(turn)
+        self.played.outcome = self.played.outcome or outcome_of(self._finished, self.table.rules)
 
 
-def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:
-    """Draw three hints uniformly until they are legal."""
-    for _ in range(1000):
-        one, two, three = (words[int(i)] for i in rng.integers(len(words), size=3))
-        hints = (one, two, three)
-        if hint_fault(hints, view.keywords, view.code, view.turns, view.rules) is None:
-            return hints
-    raise TomevalError("almost no hint words are legal hints")
+def _in_turns(stages: PlayedStages) -> list[Call]:
+    """Return the calls by turn: on a draft, for hints, for guesses, for probes, for notes."""
+    turn_of = {decision.number: decision.round for decision in stages.decisions}
+    drafted = {decision.number for decision in stages.decisions if decision.kind == ENCODE}
+    last = max(turn_of, default=0)
+
+    def place(entry: tuple[int, int, str, dict[str, Any]]) -> tuple[int, int]:
+        number, _, form, _ = entry
+        turn = turn_of.get(number, turn_of.get(last, 0) + 1)
+        if form in (ENCODE, GUESS):
+            return turn, 1 if form == ENCODE else 0 if number in drafted or number > last else 2
+        return turn, 4 if form == "observe" else 3
+
+    ordered = sorted(stages.calls, key=place)
+    return [(place(entry)[0], ROLES[entry[1]], entry[3]) for entry in ordered]

@@ -20,10 +20,10 @@ from tomeval.domains.decrypto.embedding_players import (
     ListenerSpec,
 )
 from tomeval.domains.decrypto.game import CODES, EncoderView, View
-from tomeval.domains.decrypto.play import random_hints
 from tomeval.domains.decrypto.seats import Seat
+from tomeval.domains.decrypto.stages import random_hints
 from tomeval.domains.seated.players import IF_SET, LLM, LLM_DEFAULTS, SeatedPlayer, check_options
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
 from tomeval.lexicon.words import WordLists

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import unknown
-from tomeval.core.outcomes import Said
 from tomeval.domains.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.domains.decrypto.game import CODES, Game, Hints
+from tomeval.domains.decrypto.game import CODES, Deal, Game, Hints, Rules, Turn
 from tomeval.domains.decrypto.llm_seats import LLMSeat
-from tomeval.domains.decrypto.play import random_hints
-from tomeval.domains.decrypto.probes import Probes, ask_encoder, ask_interceptor
-from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
-from tomeval.domains.seated.seats import Chair
+from tomeval.domains.decrypto.play import Table, play_game
+from tomeval.domains.decrypto.probes import Probes
+from tomeval.domains.decrypto.replays import RecordedGame
+from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES, Seat
+from tomeval.domains.decrypto.stages import random_hints
+from tomeval.games.chairs import Chair
 from tomeval.runs.engines import run_loop
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record
@@ -32,33 +33,36 @@ def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overhea
 
 
 async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
-    """Play a game in which hints are drawn, Bob guesses right and Eve wrong."""
+    """Have a seat replay a game in which hints are drawn, Bob guesses right and Eve wrong."""
     player, experiment = cell.players[role], cell.experiment
     if player is None:
         raise ValueError(f"the {role} answers from a record")
-    rng = np.random.default_rng(0)
-    chair = Chair(role, rng, model, "preview", experiment.base)
-    seat = LLMSeat(chair, player.llm_options)
     deal, _, rules = cell.deal(0)
-    game = Game(deal, rules)
-    for number in range(1, cell.length + 1):
-        hints = random_hints(game.encoder_view(), experiment.lists.hints, rng)
-        wrong = CODES[(CODES.index(game.code) + 1) % len(CODES)]
-        model.says = _said(hints)
-        chair.door.hold((Said(game.code), Said(wrong)))
-        if role == "encoder":
-            view = game.encoder_view()
-            await seat.answer(view)
-            await ask_encoder(seat, experiment.probes, view, hints)
-        elif role == "decoder":
-            await seat.answer(game.decoder_view(hints))
-        else:
-            listening = game.interceptor_view(hints)
-            await ask_interceptor(seat, experiment.probes, listening, deal.keywords)
-            await seat.answer(listening)
-        if number < cell.length:
-            game = game.after(hints, game.code, wrong)
-            await seat.observe(game.turns[-1])
+    record = _made_up(deal, rules, experiment.lists.hints)
+    coming = iter(record.turns)
+
+    def says(over: Turn | None) -> None:
+        if (turn := next(coming, None)) is not None:
+            model.says = _said(turn.hints)
+
+    says(None)
+    chair = Chair(role, np.random.default_rng(0), model, "preview", experiment.base)
+    seats: dict[str, Seat | None] = {
+        **dict.fromkeys(ROLES),
+        role: LLMSeat(chair, player.llm_options),
+    }
+    probes = experiment.probes
+    table = Table(seats, experiment.lists, rules, probes, on_turn=says, side_by_side=False)
+    await play_game(table, 0, deal, record)
+
+
+def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:
+    """Return a game of all turns."""
+    rng, game = np.random.default_rng(0), Game(deal, rules)
+    for code in deal.codes:
+        hints = random_hints(game.encoder_view(), words, rng)
+        game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
+    return RecordedGame(deal.keywords, game.turns, rules)
 
 
 def _said(hints: Hints) -> Mapping[str, str]:

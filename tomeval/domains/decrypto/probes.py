@@ -1,4 +1,4 @@
-"""The theory-of-mind questions of a turn: which seat is asked which, and when.
+"""The theory-of-mind questions of a turn, and who is asked which; `stages.Decrypto` says when.
 
 Beliefs (representational change, false belief) after Gopnik and Astington 1988, perspective taking
 after Piaget; as Lupu et al. 2025 ask them. A probe never enters a player's transcript.
@@ -9,19 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from tomeval.core.outcomes import VALID, Invalid, Said
 from tomeval.core.text import ascii_signs
-from tomeval.domains.decrypto.game import Code, EncoderView, Hints, InterceptorView, Keywords
-from tomeval.domains.decrypto.seats import (
-    BELIEFS,
-    ENCODER_QUESTIONS,
-    INTERCEPTOR_QUESTIONS,
-    Seat,
-)
+from tomeval.domains.decrypto.game import Code, Keywords
+from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS
 
 QUESTIONS = (*ENCODER_QUESTIONS, *INTERCEPTOR_QUESTIONS)
 PROBED_SEAT = {
@@ -62,41 +55,6 @@ class Probed:
     value: Code | Keywords | None
     attempts: int = 1
     raw: str = ""
-    calls: tuple[dict[str, Any], ...] = ()
-
-
-async def ask_encoder(
-    encoder: Seat, probes: Probes, view: EncoderView, hints: Hints
-) -> list[Probed]:
-    """Ask Alice what the listeners will guess; players that cannot be asked give no answer."""
-    probed = []
-    for question in ENCODER_QUESTIONS:
-        if getattr(probes, question):
-            answer = await encoder.probe(view, question, hints=hints)
-            if answer is not None:
-                probed.append(_probed(question, answer))
-    return probed
-
-
-async def ask_interceptor(
-    interceptor: Seat, probes: Probes, view: InterceptorView, truth: Keywords
-) -> list[Probed]:
-    """Ask Eve for her beliefs; B and C only if A is readable and wrong."""
-    asked = [name for name in BELIEFS if getattr(probes, name)]
-    if not asked or not view.turns:
-        return []
-    answer = await interceptor.probe(view, "keywords")
-    if answer is None:
-        return []
-    probed = [_probed("keywords", answer)]
-    if isinstance(answer, Said) and comparable(answer.value) != comparable(truth):
-        for name in asked:
-            shown = {"earlier": answer.value} if name == "beliefs_in_view" else {}
-            for question in BELIEFS[name]:
-                said = await interceptor.probe(view, question, keywords=truth, **shown)
-                if said is not None:
-                    probed.append(_probed(question, said))
-    return probed
 
 
 def comparable(keywords: Sequence[str]) -> str:
@@ -112,9 +70,3 @@ def comparable(keywords: Sequence[str]) -> str:
     False
     """
     return json.dumps([ascii_signs(word).strip().casefold() for word in keywords])
-
-
-def _probed(question: str, answer: Said[Any] | Invalid) -> Probed:
-    if isinstance(answer, Said):
-        return Probed(question, VALID, answer.value, answer.attempts, calls=answer.calls)
-    return Probed(question, answer.reason, None, answer.attempts, answer.raw, answer.calls)

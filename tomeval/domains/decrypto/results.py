@@ -13,11 +13,11 @@ from tomeval.core.outcomes import VALID
 from tomeval.domains.decrypto.game import Rules
 from tomeval.domains.decrypto.llm_options import seat_strategy
 from tomeval.domains.decrypto.planting import planted_of
-from tomeval.domains.decrypto.play import RECORDED
 from tomeval.domains.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts
 from tomeval.domains.decrypto.probes import comparable
 from tomeval.domains.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
 from tomeval.domains.decrypto.storing import code_number, number_code
+from tomeval.games.replays import RECORDED
 from tomeval.runs.cell import RunCell
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run

@@ -10,8 +10,8 @@ from tomeval.domains.decrypto.experiment import DecryptoCell
 from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.play import Best, PlayedGame, Table, play_game
 from tomeval.domains.decrypto.seats import ROLES, Seat, seat_stream
-from tomeval.domains.seated.play import naming_game
-from tomeval.domains.seated.seats import Chair, Door
+from tomeval.games.chairs import Chair, Door
+from tomeval.games.running import naming_game
 from tomeval.models.base import Model
 
 
@@ -47,10 +47,10 @@ def table_of(
     _, _, rules = cell.deal(index)
     return Table(
         seats,
+        experiment.lists,
         rules=rules,
         probes=experiment.probes,
         on_invalid=cell.on_invalid,
-        hint_words=experiment.lists.hints,
         rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
         best=best_of(cell),
         on_turn=on_turn,

@@ -8,7 +8,7 @@ from typing import Any
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.core.streams import Stream
 from tomeval.domains.decrypto.game import Turn, View
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 
 ROLES = ("encoder", "decoder", "interceptor")
 NAMES = {"encoder": "Alice", "decoder": "Bob", "interceptor": "Eve"}

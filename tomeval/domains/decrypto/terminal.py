@@ -20,7 +20,7 @@ from tomeval.domains.decrypto.game import (
     read_code,
 )
 from tomeval.domains.decrypto.seats import NAMES, Seat
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
 
 _HELP = """  Alice: three hints separated by commas, in the order of the code: snow, river bank, pet
   Bob and Eve: the code, three different digits from 1 to 4, such as: 241 or 2-4-1

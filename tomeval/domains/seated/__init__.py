@@ -1,1 +1,1 @@
-"""What games of seats and turns share: players, options, chairs, language models, previews."""
+"""What games of seats and turns share besides: players, options, language models."""

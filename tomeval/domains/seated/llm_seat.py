@@ -8,7 +8,7 @@ from typing import Any, Generic
 from tomeval.core.outcomes import Said
 from tomeval.core.thinking import without_thinking
 from tomeval.domains.seated.options import SeatedOptions
-from tomeval.domains.seated.seats import Chair, SeatName
+from tomeval.games.chairs import Chair, SeatName
 from tomeval.models.base import Message
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy

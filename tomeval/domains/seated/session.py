@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console, QuitGame
 from tomeval.core.streams import Stream
-from tomeval.domains.seated.seats import Chair, SeatName
+from tomeval.games.chairs import Chair, SeatName
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.runs.engine import spec_key, started

@@ -156,9 +156,9 @@ def advantages(
 def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a game of the arena; all but regret is paid at its end."""
     from tomeval.domains.arena.cells import SUBJECT
-    from tomeval.domains.arena.play import SUBJECT_SLOT, play_game
-    from tomeval.domains.arena.played import PlayedGame
     from tomeval.domains.arena.seating import solver_of, table_of
+    from tomeval.games.play import SUBJECT_SLOT, play_game
+    from tomeval.games.played import PlayedGame
 
     _check(weights, "payoff", "regret", "literal")
     named = _others(partner, lambda kind: {"kind": kind})
@@ -256,7 +256,7 @@ def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) 
 
         def earned(over: bool) -> Earned:
             for turn in played.turns[paid[0] :]:
-                if turn.bob is None or turn.eve is None:
+                if turn.turn is None:
                     return
                 paid[0] += 1
                 caught = turn.eve == turn.code

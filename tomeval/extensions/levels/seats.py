@@ -32,8 +32,8 @@ from tomeval.domains.decrypto.game import (
 )
 from tomeval.domains.decrypto.players import DecryptoPlayer, PlayerKind
 from tomeval.domains.decrypto.seats import Seat
-from tomeval.domains.seated.seats import Chair
 from tomeval.extensions.levels.ladder import LEVELS, PLACES, Scores, guesses, softmax, worths_of
+from tomeval.games.chairs import Chair
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists

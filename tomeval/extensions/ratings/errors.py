@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tomeval.domains.arena.game import ERRORS
 from tomeval.domains.arena.records import Records, Row, games_of, players_of, share
+from tomeval.games.game import ERRORS
 
 ERROR_RATE, DEPTH = 0.30, 0.5
 """The validity rule: above this share of games with an error, and below this median depth, a

@@ -8,10 +8,10 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID
-from tomeval.domains.arena.game import ArenaGame, Ask
-from tomeval.domains.arena.played import Decision, Mark, PlayedGame
-from tomeval.domains.arena.seats import OUTCOME_OF, Answer
 from tomeval.extensions.trajectories.file import Line, Match
+from tomeval.games.game import ArenaGame, Ask
+from tomeval.games.played import Decision, Mark, PlayedGame
+from tomeval.games.seats import OUTCOME_OF, Answer
 
 CLOSE = 1e-6
 """How far a reward may be from ours: files round."""

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Probe
 from tomeval.domains.arena.games.blotto import exact, solver
 from tomeval.domains.arena.games.blotto.allocations import every, result
 from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.replies import best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.games.game import Ask, Probe
 
 BOARDS = [(3, 4, 2), (3, 3, 2), (3, 2, 2), (2, 3, 3), (4, 2, 2)]
 LARGE = [pytest.param(board, marks=pytest.mark.slow) for board in BOARDS[3:]]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.blotto.allocations import every, result
 from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.replies import best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.games.game import Ask
 
 GAME = Blotto(BlottoRules(fields=3, units=5, rounds=9))
 ASK = Ask(1, "allocate")

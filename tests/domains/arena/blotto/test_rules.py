@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import result
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.games.game import Ask, Broken, Probe, Stage
 from tomeval.strategies.templates import Prompts
 
 KIND = get_kind("blotto")
@@ -132,8 +132,8 @@ def test_faults(items, broken):
     game = small()
     view = game.view(State(), 0)
     assert game.fault(view, ASK, tuple(items)) == broken
-    probe = game.probes(view, ASK)[0]
-    for read in (game.read(view, ASK, items), game.read_probe(view, probe, items)):
+    probe = game.probes(view._state, ASK)[0]
+    for read in (game.read(view, ASK, items), game.read(view, probe, items)):
         assert read == tuple(items) if broken is None else read.error == broken.error
 
 
@@ -161,7 +161,7 @@ def test_both_seats_see_their_own_side():
 
 def test_the_probe_asks_for_the_other_seats_allocation():
     game = small()
-    (probe,) = game.probes(game.view(State(), 0), ASK)
+    (probe,) = game.probes(State(), ASK)
     assert (probe, probe.question) == (Probe("allocation", 1), "allocation_1")
     after = played(game, [(WIN, LOSE)])
     trail = [Stage(State(), {0: WIN, 1: LOSE}), Stage(after, {0: LOSE, 1: WIN})]

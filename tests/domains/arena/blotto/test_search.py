@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tomeval.domains.arena.game import Ask, Probe
 from tomeval.domains.arena.games.blotto import solver
 from tomeval.domains.arena.games.blotto.allocations import drawn, every, result
 from tomeval.domains.arena.games.blotto.chances import against, all_against, corners
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
+from tomeval.games.game import Ask, Probe
 
 BOARDS = [(3, 20), (4, 12), (5, 14), (2, 9), (5, 9)]
 

@@ -193,7 +193,7 @@ def test_posteriors_by_enumeration(tmp_path):
     state = game.after(state, {0: clue}, rng)[1]
     view, (ask,) = game.view(state, 1), game.due(state)
     values = follower.values(view, ask)
-    probes = {probe.name: probe for probe in game.probes(view, ask)}
+    probes = {probe.name: probe for probe in game.probes(view._state, ask)}
     whole = sum(assassins.values())
     expected = {word: weight / whole for word, weight in assassins.items()}
     assert values.observer(probes["assassin"]) == pytest.approx(expected)
@@ -229,7 +229,7 @@ def test_sequences_that_an_operative_may_take(tmp_path, heat, extra):
     values = solver(game, 0, policies).follow(view).values(view, ask)
     for number in (1, 2, 3):
         clue = (game.bank.clues[0], number)
-        (probe,) = game.probes_after(view, ask, clue)
+        (probe,) = game.probes(view._state, ask, clue)
         heard = game.outcomes(state, {0: clue})[0][1]
         expected = paths_of(game, policies[1], heard, 1)
         assert values.observer(probe) == pytest.approx(expected)
@@ -251,7 +251,7 @@ def test_acting_on_what_a_spymaster_expects(tmp_path):
         view, (ask,) = game.view(state, 0), game.due(state)
         values = solver(game, 0, policies).follow(view).values(view, ask)
         clue = (game.bank.clues[0], 2)
-        (probe,) = game.probes_after(view, ask, clue)
+        (probe,) = game.probes(view._state, ask, clue)
         colour = view.key
         own = tuple(word for word in view.words if colour[word] == "red")
         assassin = next(word for word in view.words if colour[word] == "assassin")
@@ -275,7 +275,7 @@ def test_acting_on_what_an_operative_believes(tmp_path):
     state = game.after(state, {0: action}, rng)[1]
     view, (ask,) = game.view(state, 1), game.due(state)
     values = follower.values(view, ask)
-    meant, assassin = game.probes(view, ask)
+    meant, assassin = game.probes(view._state, ask)
     one, two = view.covered[:2]
     assert values.reply({meant: (two, one)}) == two
     assert values.reply({meant: (two, one), assassin: one}) is None

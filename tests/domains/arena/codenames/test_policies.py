@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Stage
 from tomeval.domains.arena.games.codenames import policies
 from tomeval.domains.arena.games.codenames import worths as weighing
 from tomeval.domains.arena.games.codenames.board import Board
@@ -25,6 +24,7 @@ from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CodenamesRules
 from tomeval.domains.arena.games.codenames.worths import _sorted_rows
 from tomeval.domains.arena.sampled import all_probes
+from tomeval.games.game import Stage
 from tomeval.lexicon.embedding_files import open_embedding
 
 
@@ -140,10 +140,10 @@ def test_a_player_expects_others_to_be_like_itself(tmp_path):
             (ask,) = due
             view = game.view(state, ask.seat)
             action = player.act(view, ask, None, rng)
-            for probe in all_probes(game, view, ask, {ask.seat: action}):
+            for probe in all_probes(game, state, ask, {ask.seat: action}):
                 said = player.predict(view, ask, probe, None, rng)
-                items = game.written_probe(view, probe, said)
-                assert game.read_probe(view, probe, items) == said
+                items = game.written(view, probe, said)
+                assert game.read(view, probe, items) == said
                 asked.append((probe, ask.seat, len(trail), said))
             trail.append(Stage(state, {ask.seat: action}))
             state = game.outcomes(state, {ask.seat: action})[0][1]

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
 from tomeval.domains.arena.games import named_game
 from tomeval.domains.arena.games.codenames import KIND
 from tomeval.domains.arena.games.codenames.board import Board
 from tomeval.domains.arena.games.codenames.clues import TEXTARENA, Bank, clue_fault, conflict
+from tomeval.games.game import Ask, Broken, Probe, Stage
 from tomeval.lexicon.words import shipped_lists
 
 # red: sea, oak, sun; blue: fox, ant; neutral: tax; assassin: ice
@@ -223,8 +223,9 @@ def test_operatives_see_nothing_of_the_key(order, seed):
         assert properties(made.view(state, seat)) == properties(made.view(twin, seat))
         ask = Ask(seat, "guess")
         if state.clue is not None:
-            for question in (made.form, made.probes):
-                assert question(made.view(state, seat), ask) == question(made.view(twin, seat), ask)
+            one, two = (made.form(made.view(at, seat), ask) for at in (state, twin))
+            assert one == two
+            assert made.probes(state, ask) == made.probes(twin, ask)
     if tuple(key) != BOARD.key:
         assert properties(made.view(state, 0)) != properties(made.view(twin, 0))
 
@@ -262,13 +263,13 @@ def test_truths_by_hand():
     made = game()
     trail, end = trail_of(made, ("wave", 2, "sea", "sun"), "sea", "tax", ("bug", 1), None)
     view = made.view(trail[0].state, 0)
-    (takes,) = made.probes_after(view, Ask(0, "clue"), trail[0].actions[0])
+    (takes,) = made.probes(view._state, Ask(0, "clue"), trail[0].actions[0])
     assert takes == Probe("takes", 1, ("wave", 2, "sea", "sun"))
     assert made.truth(takes, 0, trail, 0, end) == ("sea", "tax")
-    meant, assassin = made.probes(made.view(trail[1].state, 1), Ask(1, "guess"))
+    meant, assassin = made.probes(trail[1].state, Ask(1, "guess"))
     assert made.truth(meant, 1, trail, 1, end) == ("sea", "sun")
     assert made.truth(assassin, 1, trail, 1, end) == "ice"
-    assert made.probes(made.view(trail[2].state, 1), Ask(1, "guess")) == ()
+    assert made.probes(trail[2].state, Ask(1, "guess")) == ()
     assert made.truth(Probe("takes", 3, ("bug", 1)), 2, trail, 3, end) == ()
     assert made.truth(Probe("meant", 2), 3, trail, 4, end) is None  # no words were named
     assert made.truth(Probe("takes", 3, ("bug", 1)), 2, trail[:4], 3, trail[3].state) is None
@@ -288,13 +289,13 @@ def test_answers_to_probes():
     made = game()
     state, _ = run(made, ("wave", 1), "sea", None, ("bug", 1))
     view, takes = made.view(state, 3), Probe("takes", 3, ("bug", 1))
-    assert made.read_probe(view, takes, ["Fox", "ant"]) == ("fox", "ant")
-    assert made.read_probe(view, takes, ["sea"]).error == "target"
-    assert made.read_probe(view, takes, ["fox", "fox"]).error == "rule"
-    assert made.read_probe(view, takes, ["fox", "ant", "oak"]).error == "rule"
-    assert made.read_probe(view, Probe("meant", 2), ["fox", "ant", "oak"]) == ("fox", "ant", "oak")
-    assert made.read_probe(view, Probe("assassin"), ["ice"]) == "ice"
-    assert made.read_probe(view, Probe("assassin"), []).error == "format"
+    assert made.read(view, takes, ["Fox", "ant"]) == ("fox", "ant")
+    assert made.read(view, takes, ["sea"]).error == "target"
+    assert made.read(view, takes, ["fox", "fox"]).error == "rule"
+    assert made.read(view, takes, ["fox", "ant", "oak"]).error == "rule"
+    assert made.read(view, Probe("meant", 2), ["fox", "ant", "oak"]) == ("fox", "ant", "oak")
+    assert made.read(view, Probe("assassin"), ["ice"]) == "ice"
+    assert made.read(view, Probe("assassin"), []).error == "format"
 
 
 @pytest.mark.parametrize(

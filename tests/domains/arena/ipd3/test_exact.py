@@ -8,11 +8,11 @@ from domains.arena.ipd3.cases import brute, game_of, legal, machines, policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.domains.arena.game import Ask, Probe
 from tomeval.domains.arena.games.ipd3 import exact, plan
 from tomeval.domains.arena.games.ipd3.exact import solver
 from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS, PLACE
 from tomeval.domains.arena.games.ipd3.talk import sentence_of
+from tomeval.games.game import Ask, Probe
 
 C, D = "cooperate", "defect"
 
@@ -59,7 +59,7 @@ def check_observer(game, enumeration, belief, values, ask):
         (sum(w for w, _, _ in after) / total, after[0][1].log[-2].data)
         for after in enumeration.successors(belief, (C, C)).values()
     ]
-    for probe in game.probes(game.view(state, seat), ask):
+    for probe in game.probes(state, ask):
         chances = {}
         for p, moves in rounds:
             own = moves[probe.about]

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS
 from tomeval.domains.arena.games.ipd3.talk import acts_of, sentence_of
+from tomeval.games.game import Ask
 
 C, D = "cooperate", "defect"
 LETTER = {"C": C, "D": D}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Broken, Probe, Stage
+from tomeval.games.game import Ask, Broken, Probe, Stage
 from tomeval.strategies.templates import Prompts
 
 C, D = "cooperate", "defect"
@@ -173,7 +173,7 @@ def test_who_is_eliminated_keeps_points_and_pays_no_more():
     assert game.due(state) == (Ask(1, "talk"),)
     state = after(game, after(game, state, {1: ""}), {2: ""})
     assert game.due(state) == (Ask(1, "moves"), Ask(2, "moves"))
-    assert [p.question for p in game.probes(game.view(state, 1), Ask(1, "moves"))] == ["move_2"]
+    assert [p.question for p in game.probes(state, Ask(1, "moves"))] == ["move_2"]
     state = after(game, state, {1: (D, D), 2: (D, C)})
     # 1 against 2: D, C; nothing from 0.
     assert game.rewards(state) == (5, 8 + 5, 3)
@@ -217,12 +217,11 @@ def test_probes_and_their_truths():
     for seat, text in enumerate(messages):
         state = after(game, state, {seat: text})
     ask = Ask(1, "moves")
-    asked = [probe.question for probe in game.probes(game.view(state, 1), ask)]
+    asked = [probe.question for probe in game.probes(state, ask)]
     assert asked == ["move_0", "other_0", "move_2", "other_2", "word_0", "word_2"]
     trail = [Stage(state, {0: (D, C), 1: (C, C), 2: (D, C)})]
     truths = {
-        probe.question: game.truth(probe, 1, trail, 0, state)
-        for probe in game.probes(game.view(state, 1), ask)
+        probe.question: game.truth(probe, 1, trail, 0, state) for probe in game.probes(state, ask)
     }
     assert truths == {
         "move_0": D,
@@ -232,7 +231,7 @@ def test_probes_and_their_truths():
         "word_0": "yes",
         "word_2": "no",
     }
-    assert game.probes(game.view(state, 1), Ask(1, "talk")) == ()
+    assert game.probes(state, Ask(1, "talk")) == ()
     assert game.truth(Probe("move", 0), 1, [Stage(state, {1: (C, C)})], 0, state) is None
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Probe
 from tomeval.domains.arena.games.mafia import KIND
 from tomeval.domains.arena.games.mafia.exact import MafiaSolver
 from tomeval.domains.arena.games.mafia.policies import POLICIES
 from tomeval.domains.arena.games.mafia.talk import acts, say
+from tomeval.games.game import Probe
 
 
 def make(**parameters):

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask, Event, Probe, Stage
 from tomeval.domains.arena.games.mafia import KIND
 from tomeval.domains.arena.games.mafia.answers import PROBES
 from tomeval.domains.arena.games.mafia.policies import MODELS, POLICIES
 from tomeval.domains.arena.games.mafia.positions import Positions
 from tomeval.domains.arena.games.mafia.state import most_voted, poll
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, heard, label, parse, say
+from tomeval.games.game import Ask, Event, Probe, Stage
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")
 
@@ -314,13 +314,13 @@ def test_probes_and_truths():
     trail = [Stage(start, {}), Stage(vote, {})]
 
     def names(state, seat, kind):
-        return [p.name for p in game.probes(game.view(state, seat), Ask(seat, kind))]
+        return [p.name for p in game.probes(state, Ask(seat, kind))]
 
     assert names(start, 2, "protect") == []
     assert names(vote, 2, "vote") == ["mafia", "detective"]
     assert names(vote, 0, "vote") == ["doctor", "detective"]
-    (dies,) = game.probes_after(game.view(start, 2), Ask(2, "protect"), 4)
-    (out,) = game.probes_after(game.view(vote, 2), Ask(2, "vote"), 0)
+    (dies,) = game.probes(start, Ask(2, "protect"), 4)
+    (out,) = game.probes(vote, Ask(2, "vote"), 0)
     assert (dies, out) == (Probe("dies", given=4), Probe("voted_out", given=0))
     assert game.truth(dies, 2, trail, 0, end) == 5
     assert game.truth(out, 2, trail, 1, end) == 2
@@ -330,8 +330,8 @@ def test_probes_and_truths():
     assert game.truth(out, 2, trail, 1, struck) is None
     assert game.hit(Probe("mafia"), (1, 4), (0, 1)) == 0.5
     view = game.view(vote, 2)
-    assert game.read_probe(view, Probe("mafia"), [4, 1]) == (1, 4)
-    assert game.read_probe(view, Probe("mafia"), [2, 1]).error == "target"
-    assert game.read_probe(view, Probe("mafia"), [1, 1]).error == "target"
-    assert game.read_probe(view, Probe("mafia"), [1]).error == "format"
-    assert game.read_probe(game.view(start, 2), dies, [-1]) == -1
+    assert game.read(view, Probe("mafia"), [4, 1]) == (1, 4)
+    assert game.read(view, Probe("mafia"), [2, 1]).error == "target"
+    assert game.read(view, Probe("mafia"), [1, 1]).error == "target"
+    assert game.read(view, Probe("mafia"), [1]).error == "format"
+    assert game.read(game.view(start, 2), dies, [-1]) == -1

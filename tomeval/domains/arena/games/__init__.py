@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import part, parts
-from tomeval.domains.arena.game import ArenaGame
 from tomeval.domains.arena.kinds import Kind
 from tomeval.domains.arena.wording import Wording
+from tomeval.games.game import ArenaGame
 from tomeval.runs.experiment import read_table
 
 GAMES: dict[str, str] = {

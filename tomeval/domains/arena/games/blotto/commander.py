@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.blotto.allocations import Allocation
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView
-from tomeval.domains.arena.policy import Choices, Memory, Policy
+from tomeval.games.game import Ask
+from tomeval.games.policy import Choices, Memory, Policy
 
 
 class Commander(Policy):

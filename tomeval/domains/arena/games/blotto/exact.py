@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.blotto.allocations import (
     Allocation,
     count,
@@ -40,8 +39,9 @@ from tomeval.domains.arena.games.blotto.planners import Planner
 from tomeval.domains.arena.games.blotto.policies import ByResult
 from tomeval.domains.arena.games.blotto.replies import always_beaten, best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoRules, BlottoView, stated_reply
-from tomeval.domains.arena.policy import Memory, Policy
-from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
+from tomeval.games.game import Action, Ask, Probe
+from tomeval.games.policy import Memory, Policy
+from tomeval.games.solver import Bound, Follower, Solver, Values
 
 MOST = 500
 """The most allocations for which plans are distinguished: the work grows with their square."""

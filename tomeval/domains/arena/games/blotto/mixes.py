@@ -26,7 +26,7 @@ from tomeval.domains.arena.games.blotto.allocations import (
     orders,
     results,
 )
-from tomeval.domains.arena.policy import Choices
+from tomeval.games.policy import Choices
 
 
 class Mix:

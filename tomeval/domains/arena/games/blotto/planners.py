@@ -11,7 +11,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.blotto.allocations import Allocation
 from tomeval.domains.arena.games.blotto.commander import (
     Commander,
@@ -23,7 +22,8 @@ from tomeval.domains.arena.games.blotto.commander import (
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.replies import best_reply
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView
-from tomeval.domains.arena.policy import Memory
+from tomeval.games.game import Ask
+from tomeval.games.policy import Memory
 
 
 @dataclass(frozen=True)

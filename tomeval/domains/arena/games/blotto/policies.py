@@ -21,7 +21,7 @@ from tomeval.domains.arena.games.blotto.commander import (
 from tomeval.domains.arena.games.blotto.mixes import MOST, Mix, equilibrium
 from tomeval.domains.arena.games.blotto.planners import Copy, Reply, Shift
 from tomeval.domains.arena.games.blotto.rules import Blotto
-from tomeval.domains.arena.policy import Memory, Policy
+from tomeval.games.policy import Memory, Policy
 
 PERMUTED = 10_000
 """The most allocations that a mixture may have after its permutations."""

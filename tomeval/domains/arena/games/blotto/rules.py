@@ -14,7 +14,18 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import (
+from tomeval.domains.arena.games.blotto.allocations import (
+    LISTED,
+    Allocation,
+    count,
+    drawn,
+    even,
+    result,
+)
+from tomeval.domains.arena.games.blotto.replies import best_reply, best_result
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
@@ -24,17 +35,8 @@ from tomeval.domains.arena.game import (
     Probe,
     Stepwise,
     View,
+    What,
 )
-from tomeval.domains.arena.games.blotto.allocations import (
-    LISTED,
-    Allocation,
-    count,
-    drawn,
-    even,
-    listed,
-    result,
-)
-from tomeval.domains.arena.games.blotto.replies import best_reply, best_result
 
 FIELD_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -204,7 +206,7 @@ class Blotto(ArenaGame[State]):
         self.field_names = tuple(FIELD_NAMES[: rules.fields])
         self.length, self.usual = 2 * rules.rounds, rules.rounds
         written = Form(PROBE, int, rules.fields)
-        self.forms, self.probe_forms = {ALLOCATE: written}, {PROBE: written}
+        self.forms = {ALLOCATE: written, PROBE: written}
         self.evenly = even(rules.fields, rules.units)
         #: Rounds that win the match at once; None if all are played.
         self.needed = rules.rounds // 2 + 1 if rules.reward == "match" else None
@@ -292,16 +294,18 @@ class Blotto(ArenaGame[State]):
         """Return an allocation with the names of the fields, such as ``A 7, B 7, C 6``."""
         return ", ".join(f"{n} {u}" for n, u in zip(self.field_names, allocation, strict=True))
 
-    def probes(self, view: BlottoView, ask: Ask) -> tuple[Probe, ...]:
+    def probes(
+        self,
+        state: State,
+        ask: Ask,
+        done: Action = UNDECIDED,
+        said: Mapping[Probe, Action] = NOTHING,
+    ) -> tuple[Probe, ...]:
         """Return the question for the other seat's allocation in the same round."""
-        return (Probe(PROBE, 1 - ask.seat),)
+        return (Probe(PROBE, 1 - ask.seat),) if done is UNDECIDED else ()
 
-    def answers(self, view: BlottoView, probe: Probe) -> tuple[Action, ...]:
-        """Return every allocation, if they are listed."""
-        return listed(self.fields, self.units)
-
-    def stated(self, view: BlottoView, probe: Probe, items: Sequence[Any]) -> Any:
-        """Return the items as an allocation, if the other seat may play it."""
+    def meant(self, view: BlottoView, what: What, items: Sequence[Any]) -> Any:
+        """Return the items as an allocation, if it is legal."""
         return self.broken(items) or tuple(items)
 
     def acted(self, kind: str, action: Action) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.wording import Reading, Wording, whole
+from tomeval.games.game import Action, Ask, Broken
 
 _PART = re.compile(r"([A-Za-z])\s*:?\s*(\d+)")
 _BRACKETS = re.compile(r"\[([^\]]+)\]")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.domains.arena.game import ArenaGame, View
 from tomeval.domains.arena.games.codenames.operative import OperativeFollower
 from tomeval.domains.arena.games.codenames.policies import POLICIES
 from tomeval.domains.arena.games.codenames.rules import Codenames
@@ -13,8 +12,9 @@ from tomeval.domains.arena.games.codenames.spymaster import ClueSearch, Spymaste
 from tomeval.domains.arena.games.codenames.state import ENDINGS, CodenamesRules, CodenamesView
 from tomeval.domains.arena.games.codenames.wording import CodenamesWording
 from tomeval.domains.arena.kinds import Kind
-from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Follower, Solver
+from tomeval.games.game import ArenaGame, View
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Follower, Solver
 
 
 def solver(game: ArenaGame[Any], seat: int, policies: Mapping[int, Policy]) -> Solver | None:

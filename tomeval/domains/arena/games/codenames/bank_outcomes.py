@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.domains.arena.game import Action
 from tomeval.domains.arena.games.codenames.board import members
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import State
-from tomeval.domains.arena.solver import Bound
+from tomeval.games.game import Action
+from tomeval.games.solver import Bound
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import factorial, prod
 from typing import Any
 
-from tomeval.domains.arena.game import Action, Ask, Event, Probe, View
 from tomeval.domains.arena.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.domains.arena.games.codenames.playing_on import (
     OPEN,
@@ -25,8 +24,9 @@ from tomeval.domains.arena.games.codenames.playing_on import (
 from tomeval.domains.arena.games.codenames.probes import Words, best_set
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import GUESS, CodenamesView, State
-from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Bound, Follower, Values
+from tomeval.games.game import Action, Ask, Event, Probe, View
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Bound, Follower, Values
 
 MOST_BOARDS = 12_000
 """Boards times clues that a belief is made from, at most."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tomeval.domains.arena.game import Action
 from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import State
-from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Bound
+from tomeval.games.game import Action
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Bound
 
 States = dict[State, float]
 

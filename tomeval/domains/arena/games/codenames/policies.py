@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.codenames.board import members
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CLUE, CodenamesView
@@ -29,7 +28,8 @@ from tomeval.domains.arena.games.codenames.worths import (
     rough_worth,
     worth,
 )
-from tomeval.domains.arena.policy import Choices, Memory, Policy
+from tomeval.games.game import Action, Ask, Probe
+from tomeval.games.policy import Choices, Memory, Policy
 
 
 def _number(name: str, value: object) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tomeval.domains.arena.game import Action, Broken, Probe, Stage
 from tomeval.domains.arena.games.codenames.board import ASSASSIN
 from tomeval.domains.arena.games.codenames.state import CodenamesView, State
+from tomeval.games.game import Action, Broken, Probe, Stage
 
 Words = tuple[str, ...]
 

@@ -10,16 +10,6 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import ascii_signs
-from tomeval.domains.arena.game import (
-    Action,
-    ArenaGame,
-    Ask,
-    Broken,
-    Event,
-    Form,
-    Probe,
-    Stage,
-)
 from tomeval.domains.arena.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.domains.arena.games.codenames.clues import OWN, TEXTARENA, Bank, clue_fault
 from tomeval.domains.arena.games.codenames.probes import (
@@ -39,6 +29,19 @@ from tomeval.domains.arena.games.codenames.state import (
     team,
 )
 from tomeval.domains.arena.games.codenames.worths import Scores
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Broken,
+    Event,
+    Form,
+    Probe,
+    Stage,
+    What,
+)
 from tomeval.lexicon.words import WordLists, read_lists, read_words
 
 _DIGITS = 9
@@ -86,8 +89,8 @@ class Codenames(ArenaGame[State]):
         self.bank = Bank(self.lists.hints, rules.rules)
         self._key = np.repeat(np.arange(len(COLOURS)), self.counts)
         self._scores: dict[str, Scores] = {}
-        self.forms = {CLUE: Form(CLUE, str, 2)}
-        self.probe_forms = {name: Form(name, str, 0) for name in ("meant", "takes")}
+        words = {name: Form(name, str, 0) for name in ("meant", "takes")}
+        self.forms = {CLUE: Form(CLUE, str, 2), **words}
 
     def scores(self, embedding: str) -> Scores:
         """Return what scripted players compute with an embedding; made once per game."""
@@ -154,9 +157,11 @@ class Codenames(ArenaGame[State]):
         """Return how many of a team's words are still covered."""
         return (state.covered & state.board.masks[side]).bit_count()
 
-    def options(self, view: CodenamesView, ask: Ask) -> Sequence[Action]:
-        """Return the covered words and the pass; clues have no list."""
-        return () if ask.kind == CLUE else (*view.covered, None)
+    def options(self, view: CodenamesView, what: What) -> Sequence[Action]:
+        """Return the covered words, and the pass; of clues and lists there are too many."""
+        if what.kind == GUESS:
+            return (*view.covered, None)
+        return view.covered if what.kind == "assassin" else ()
 
     def fault(self, view: CodenamesView, ask: Ask, action: Action) -> Broken | None:
         """Judge a clue, a guess or a pass."""
@@ -236,10 +241,14 @@ class Codenames(ArenaGame[State]):
 
     # Questions and answers
 
-    def meant(self, view: CodenamesView, ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Read a clue, a word and a number in digits, or a guess."""
-        if ask.kind != CLUE:
-            return super().meant(view, ask, items)
+    def meant(self, view: CodenamesView, what: What, items: Sequence[Any]) -> Action | Broken:
+        """Read a clue, a word and a number in digits; a guess; or covered words, each once."""
+        if isinstance(what, Probe):
+            words = tuple(_on_board(view, item) for item in items)
+            wrong = probe_fault(view, what, words)
+            return wrong or (words[0] if what.name == "assassin" else words)
+        if what.kind != CLUE:
+            return super().meant(view, what, items)
         word, number = (str(item).strip() for item in items)
         if not (number.isascii() and number.isdigit()):
             return Broken("format", "a clue is one word and a number in digits")
@@ -247,35 +256,30 @@ class Codenames(ArenaGame[State]):
             return Broken("format", "the number of the clue is too long")
         return word, int(number)
 
-    def written(self, view: CodenamesView, ask: Ask, action: Action) -> list[Any]:
-        """Return the items of a clue or a guess; the words that a clue means stay hidden."""
-        if ask.kind == CLUE:
+    def written(self, view: CodenamesView, what: What, action: Action) -> list[Any]:
+        """Return the items of a clue, a guess or words; those that a clue means stay hidden."""
+        if what.kind == CLUE:
             return [action[0], str(action[1])]
-        return [PASS if action is None else action]
+        return [PASS] if action is None else super().written(view, what, action)
 
-    def probes(self, view: CodenamesView, ask: Ask) -> tuple[Probe, ...]:
-        """Ask an operative, before the first guess of a turn, what was meant, and the assassin."""
-        if ask.kind == CLUE or view.guessed:
+    def probes(
+        self,
+        state: State,
+        ask: Ask,
+        done: Action = UNDECIDED,
+        said: Mapping[Probe, Action] = NOTHING,
+    ) -> tuple[Probe, ...]:
+        """Ask a spymaster with a clue what the operative will take; an operative what was meant.
+
+        The operative is asked before the first guess of a turn, also for the assassin.
+        """
+        if ask.kind == CLUE:
+            made = done is not UNDECIDED and done is not None
+            return (Probe("takes", ask.seat + 1, done),) if made else ()
+        if done is not UNDECIDED or self.view(state, ask.seat).guessed:
             return ()
-        meant = (Probe("meant", view.seat - 1),)
+        meant = (Probe("meant", ask.seat - 1),)
         return (*meant, Probe("assassin")) if self.parameters.assassin else meant
-
-    def probes_after(self, view: CodenamesView, ask: Ask, action: Action) -> tuple[Probe, ...]:
-        """Ask a spymaster what the operative will take, once the clue is chosen."""
-        if ask.kind != CLUE or action is None:
-            return ()
-        return (Probe("takes", view.seat + 1, action),)
-
-    def answers(self, view: CodenamesView, probe: Probe) -> tuple[Action, ...]:
-        """Return the words that can be the assassin; of other questions there are too many."""
-        return view.covered if probe.name == "assassin" else ()
-
-    def stated(self, view: CodenamesView, probe: Probe, items: Sequence[Any]) -> Any:
-        """Read words of the board that are still covered, each once."""
-        words = tuple(_on_board(view, item) for item in items)
-        if broken := probe_fault(view, probe, words):
-            return broken
-        return words[0] if probe.name == "assassin" else words
 
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State

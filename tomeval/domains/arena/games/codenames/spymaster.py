@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from tomeval.domains.arena.game import Action, Ask, Probe, View
 from tomeval.domains.arena.games.codenames.bank_outcomes import greedy_outcomes, softmax_values
 from tomeval.domains.arena.games.codenames.board import COLOURS, Board
 from tomeval.domains.arena.games.codenames.playing_on import (
@@ -31,8 +30,9 @@ from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
 from tomeval.domains.arena.games.codenames.probes import Words, best_sequence
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CLUE, CodenamesView, State
-from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Bound, Follower, Values
+from tomeval.games.game import Action, Ask, Probe, View
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Bound, Follower, Values
 
 WHOLE = 10
 """With at most so many covered words every clue is tried."""

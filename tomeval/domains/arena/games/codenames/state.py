@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tomeval.domains.arena.game import Event, Public, View
 from tomeval.domains.arena.games.codenames.board import COLOURS, Board
+from tomeval.games.game import Event, Public, View
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.codenames.rules import Codenames

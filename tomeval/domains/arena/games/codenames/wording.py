@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.games.codenames.board import COLOURS, Board
 from tomeval.domains.arena.wording import Reading, Wording, whole
+from tomeval.games.game import Action, Ask, Broken
 
 _CLUE = re.compile(r"\[(\w+)\s+(\d+)\]")
 _GUESS = re.compile(r"\[(\w+)\]")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.domains.arena.game import Action
 from tomeval.domains.arena.games.codenames.board import members
+from tomeval.games.game import Action
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer

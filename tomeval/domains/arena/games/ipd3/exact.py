@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 
-from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.ipd3.machine import Automaton
 from tomeval.domains.arena.games.ipd3.plan import Plan, Point
 from tomeval.domains.arena.games.ipd3.product import Branch, Pair, Product
@@ -25,8 +24,9 @@ from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.games.ipd3.states import DECIDE, OPPONENTS, PAIRS, PLACE, Ipd3View
 from tomeval.domains.arena.games.ipd3.tables import ACT_PAIRS, Draws
 from tomeval.domains.arena.games.ipd3.talk import SILENT, Acts, acts_of, kept, sentence_of
-from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
+from tomeval.games.game import Action, Ask, Probe
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Bound, Follower, Solver, Values
 
 _KEPT = 30_000_000
 """Values of all plans but that of the whole game that are kept at once."""

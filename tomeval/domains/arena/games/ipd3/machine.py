@@ -12,12 +12,12 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Ask
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS, Ipd3View
 from tomeval.domains.arena.games.ipd3.tables import ACT_PAIRS, Draws, Table
 from tomeval.domains.arena.games.ipd3.talk import SILENT, acts_of, sentence_of
-from tomeval.domains.arena.policy import Choices, Policy
+from tomeval.games.game import Ask
+from tomeval.games.policy import Choices, Policy
 
 
 class Automaton(Policy):

@@ -14,15 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import (
-    Action,
-    ArenaGame,
-    Ask,
-    Event,
-    Form,
-    Probe,
-    Stage,
-)
 from tomeval.domains.arena.games.ipd3.states import (
     DECIDE,
     MOVES,
@@ -34,7 +25,20 @@ from tomeval.domains.arena.games.ipd3.states import (
     State,
     check_dilemma,
 )
-from tomeval.domains.arena.games.ipd3.talk import NOTHING, SILENT, kept
+from tomeval.domains.arena.games.ipd3.talk import NOTHING as NO_WORDS
+from tomeval.domains.arena.games.ipd3.talk import SILENT, kept
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Event,
+    Form,
+    Probe,
+    Stage,
+    What,
+)
 
 _MOST_UNITS = 2**40
 
@@ -84,9 +88,9 @@ class Ipd3(ArenaGame[State]):
         self.usual = rules.rounds
         self._first = 0 if rules.talk else DECIDE
         move, limit = Form("move", str, 1, MOVES), rules.message_limit
-        self.forms = {"talk": Form("message", str, limit=limit if rules.rules == "own" else 0)}
         word = Form("answer", str, 1, ("yes", "no"))
-        self.probe_forms = {"move": move, "other": move, "word": word}
+        talk = Form("message", str, limit=limit if rules.rules == "own" else 0)
+        self.forms = {"talk": talk, "move": move, "other": move, "word": word}
 
     # Rules
 
@@ -128,13 +132,13 @@ class Ipd3(ArenaGame[State]):
                 units[j] += self.pay[b, a]
         return units[0], units[1], units[2]
 
-    def options(self, view: Ipd3View, ask: Ask) -> Sequence[Action]:
+    def options(self, view: Ipd3View, what: What) -> Sequence[Action]:
         """Return the four pairs of moves; messages have no list."""
-        return PAIRS if ask.kind == "moves" else ()
+        return PAIRS if what.kind == "moves" else super().options(view, what)
 
     def random(self, view: Ipd3View, ask: Ask, rng: np.random.Generator) -> Action:
         """Say nothing, or draw one of the four actions."""
-        return NOTHING if ask.kind == "talk" else PAIRS[int(rng.random() * 4)]
+        return NO_WORDS if ask.kind == "talk" else PAIRS[int(rng.random() * 4)]
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Take a seat out, or end the game."""
@@ -224,23 +228,26 @@ class Ipd3(ArenaGame[State]):
 
     # Questions and answers
 
-    def probes(self, view: Ipd3View, ask: Ask) -> tuple[Probe, ...]:
+    def probes(
+        self,
+        state: State,
+        ask: Ask,
+        done: Action = UNDECIDED,
+        said: Mapping[Probe, Action] = NOTHING,
+    ) -> tuple[Probe, ...]:
         """Ask, beside a decision, for every opponent's moves and whether it keeps its word.
 
         ``move``: its move toward the seat; ``other``: its move toward the third; ``word``: whether
         it does all that it announced in this round, if it announced anything.
         """
-        if ask.kind == "talk":
+        if ask.kind == "talk" or done is not UNDECIDED:
             return ()
+        view = self.view(state, ask.seat)
         left = [seat for seat in OPPONENTS[ask.seat] if seat not in view.out]
         names = ("move", "other") if len(left) == 2 else ("move",)
         probes = [Probe(name, seat) for seat in left for name in names]
         acts = view.acts
         return (*probes, *(Probe("word", s) for s in left if acts.get(s, SILENT) != SILENT))
-
-    def answers(self, view: Ipd3View, probe: Probe) -> tuple[Action, ...]:
-        """Return the moves; whether a word is kept follows from them."""
-        return () if probe.name == "word" else MOVES
 
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from tomeval.domains.arena.game import Event, Public, View
 from tomeval.domains.arena.games.ipd3.talk import Acts, acts_of
+from tomeval.games.game import Event, Public, View
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.ipd3.rules import Ipd3

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.wording import Reading, Wording, whole
+from tomeval.games.game import Action, Ask, Broken
 
 _TOKEN = re.compile(r"\[\s*(\d+)\s+(cooperate|defect)\s*\]", re.IGNORECASE)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Broken, Event, Probe, Stage
 from tomeval.domains.arena.games.mafia.state import (
     DETECTIVE,
     DOCTOR,
@@ -16,6 +15,18 @@ from tomeval.domains.arena.games.mafia.state import (
     State,
 )
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, label, parse
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Broken,
+    Event,
+    Probe,
+    Stage,
+    What,
+)
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.mafia.rules import MafiaRules
@@ -76,11 +87,15 @@ class MafiaAnswers(ArenaGame[State]):
 
     # Decisions
 
-    def options(self, view: MafiaView, ask: Ask) -> Sequence[Action]:
-        """Return all legal seats or acts; messages have no list."""
-        if ask.kind in SEATS:
-            return view.targets(ask.kind)
-        return acts(view.others) if ask.kind == "act" else ()
+    def options(self, view: MafiaView, what: What) -> Sequence[Action]:
+        """Return all seats or acts that can be said; of messages, and of several Mafia, none."""
+        if what.kind in SEATS:
+            return view.targets(what.kind)
+        if isinstance(what, Ask):
+            return acts(view.others) if what.kind == "act" else ()
+        if what.kind == "mafia":
+            return [(seat,) for seat in self._possible(view, what)] if self.mafia == 1 else ()
+        return self._possible(view, what)
 
     def fault(self, view: MafiaView, ask: Ask, action: Action) -> Broken | None:
         """Return how an action breaks the rules."""
@@ -105,16 +120,26 @@ class MafiaAnswers(ArenaGame[State]):
         targets = view.targets(ask.kind)
         return next((seat for seat in targets if seat > view.seat), targets[0])
 
-    def meant(self, view: MafiaView, ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Return the seat, the act, whoever it is about, or the message."""
-        (item,) = items
-        if ask.kind != "act":
-            return item
-        return parse(item) or Broken("format", f"{item!r} is not a speech act")
+    def meant(self, view: MafiaView, what: What, items: Sequence[Any]) -> Action | Broken:
+        """Return the seat, the act, whoever it is about, or the message.
 
-    def written(self, view: MafiaView, ask: Ask, action: Action) -> list[Any]:
-        """Return a seat, an act such as ``accuse 3``, or a message."""
-        return [label(action) if ask.kind == "act" else action]
+        For the probe ``mafia`` all seats, ascending, as a tuple.
+        """
+        if isinstance(what, Ask):
+            (item,) = items
+            if what.kind != "act":
+                return item
+            return parse(item) or Broken("format", f"{item!r} is not a speech act")
+        for item in items:
+            if item not in self._possible(view, what):
+                return Broken("target", f"Player {item} is not a possible answer")
+        if len(set(items)) < len(items):
+            return Broken("target", "a player is named twice")
+        return tuple(sorted(items)) if what.name == "mafia" else items[0]
+
+    def written(self, view: MafiaView, what: What, action: Action) -> list[Any]:
+        """Return seats, an act such as ``accuse 3``, or a message."""
+        return [label(action)] if what.kind == "act" else super().written(view, what, action)
 
     # In words for readers
 
@@ -147,25 +172,24 @@ class MafiaAnswers(ArenaGame[State]):
 
     # Literal questions
 
-    def probes(self, view: MafiaView, ask: Ask) -> tuple[Probe, ...]:
-        """Return the questions that are asked before a decision, in the order of `PROBES`."""
-        asked = set()
-        if ask.kind not in NIGHT.values() and view.role != MAFIA:
+    def probes(
+        self,
+        state: State,
+        ask: Ask,
+        done: Action = UNDECIDED,
+        said: Mapping[Probe, Action] = NOTHING,
+    ) -> tuple[Probe, ...]:
+        """Return the questions before a decision, in the order of `PROBES`, or the one after it."""
+        night = ask.kind in NIGHT.values()
+        if done is not UNDECIDED:
+            name = "voted_out" if ask.kind == "vote" else "dies" if night else ""
+            return (Probe(name, given=done),) if name in self.rules.probes else ()
+        role, asked = state.roles[ask.seat], set[str]()
+        if not night and role != MAFIA:
             asked.add("mafia")
         if ask.kind == "vote":
-            asked |= {DOCTOR, DETECTIVE} - {view.role}
+            asked |= {DOCTOR, DETECTIVE} - {role}
         return tuple(Probe(n) for n in PROBES if n in asked and n in self.rules.probes)
-
-    def probes_after(self, view: MafiaView, ask: Ask, action: Action) -> tuple[Probe, ...]:
-        """Return the question after a decision, or nothing after talk."""
-        name = "voted_out" if ask.kind == "vote" else "dies" if ask.kind in NIGHT.values() else ""
-        return (Probe(name, given=action),) if name in self.rules.probes else ()
-
-    def answers(self, view: MafiaView, probe: Probe) -> tuple[Action, ...]:
-        """Return the seats that may be named; of several Mafia there are too many sets."""
-        if probe.name == "mafia":
-            return tuple((seat,) for seat in self._possible(view, probe)) if self.mafia == 1 else ()
-        return self._possible(view, probe)
 
     def _possible(self, view: MafiaView, probe: Probe) -> tuple[int, ...]:
         if probe.name == "dies":
@@ -174,15 +198,6 @@ class MafiaAnswers(ArenaGame[State]):
             return view.alive
         known = (view.seat, *view.fellows)
         return tuple(seat for seat in range(self.seats) if seat not in known)
-
-    def stated(self, view: MafiaView, probe: Probe, items: Sequence[Any]) -> Action | Broken:
-        """Return what the items say: a seat; for ``mafia`` all seats, ascending, as a tuple."""
-        for item in items:
-            if item not in self._possible(view, probe):
-                return Broken("target", f"Player {item} is not a possible answer")
-        if len(set(items)) < len(items):
-            return Broken("target", "a player is named twice")
-        return tuple(sorted(items)) if probe.name == "mafia" else items[0]
 
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from tomeval.domains.arena.game import Action
 from tomeval.domains.arena.games.mafia.positions import Positions, TooMany
 from tomeval.domains.arena.games.mafia.scripts import Script
-from tomeval.domains.arena.solver import Bound
+from tomeval.games.game import Action
+from tomeval.games.solver import Bound
 
 Belief = tuple[tuple[int, float], ...]
 """Positions, ascending, and their probabilities."""

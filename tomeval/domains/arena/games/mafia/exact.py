@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Event, Probe, View
 from tomeval.domains.arena.games.mafia.answers import AFTER, truth
 from tomeval.domains.arena.games.mafia.beliefs import Belief, Beliefs, belief, best
 from tomeval.domains.arena.games.mafia.policies import MODELS
@@ -14,8 +13,9 @@ from tomeval.domains.arena.games.mafia.positions import Positions
 from tomeval.domains.arena.games.mafia.rules import Mafia
 from tomeval.domains.arena.games.mafia.scripts import Script
 from tomeval.domains.arena.games.mafia.state import MAFIA, NOBODY, MafiaView
-from tomeval.domains.arena.policy import Policy
-from tomeval.domains.arena.solver import Bound, Follower, Solver, Values
+from tomeval.games.game import Action, ArenaGame, Ask, Event, Probe, View
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Bound, Follower, Solver, Values
 
 PLAYERS = 8
 """With more there are no values: the deals alone are too many."""

@@ -21,7 +21,7 @@ from tomeval.domains.arena.games.mafia.scripts import (
     strangers,
 )
 from tomeval.domains.arena.games.mafia.state import DETECTIVE, MAFIA, NOBODY, MafiaView
-from tomeval.domains.arena.policy import Policy
+from tomeval.games.policy import Policy
 
 By = Literal["most", "last"]
 Seats = tuple[int, ...]

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tomeval.domains.arena.game import Action, Ask, Event
 from tomeval.domains.arena.games.mafia.rules import Mafia
 from tomeval.domains.arena.games.mafia.scripts import Script
 from tomeval.domains.arena.games.mafia.state import DETECTIVE, MAFIA, NOBODY, MafiaView, State, poll
 from tomeval.domains.arena.games.mafia.talk import acts, heard, say
-from tomeval.domains.arena.policy import Choices
+from tomeval.games.game import Action, Ask, Event
+from tomeval.games.policy import Choices
 
 Seen = tuple[Event, ...]
 

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.game import Action, Ask, Event, Form
 from tomeval.domains.arena.games.mafia.answers import DEFAULT, PROBES, MafiaAnswers
 from tomeval.domains.arena.games.mafia.state import (
     DETECTIVE,
@@ -22,6 +21,7 @@ from tomeval.domains.arena.games.mafia.state import (
     most_voted,
 )
 from tomeval.domains.arena.games.mafia.talk import SILENT, Act, heard
+from tomeval.games.game import Action, Ask, Event, Form
 
 ENDINGS = {
     "village": "no Mafia was left",
@@ -116,9 +116,9 @@ class Mafia(MafiaAnswers):
         self._pack += (VILLAGER,) * (n - len(self._pack))
         self._mute = (NOBODY,) * n
         limit = 0 if self.textarena else rules.message_limit
-        self.forms = {"talk": Form("message", str, limit=limit)}
+        self.forms: dict[str, Form] = {"talk": Form("message", str, limit=limit)}
         if self.mafia > 1:
-            self.probe_forms = {"mafia": Form("mafia", int, self.mafia)}
+            self.forms["mafia"] = Form("mafia", int, self.mafia)
 
     # Rules
 

@@ -10,10 +10,10 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.game import Action, Ask, Probe
 from tomeval.domains.arena.games.mafia.state import NOBODY, MafiaView
 from tomeval.domains.arena.games.mafia.talk import SILENT, Act, say
-from tomeval.domains.arena.policy import Choices, Memory, Policy
+from tomeval.games.game import Action, Ask, Probe
+from tomeval.games.policy import Choices, Memory, Policy
 
 Pick = Literal["lowest", "next", "random"]
 Said = tuple[tuple[float, Act], ...]

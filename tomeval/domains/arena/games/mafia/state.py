@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tomeval.domains.arena.game import Event, Public, View
+from tomeval.games.game import Event, Public, View
 
 if TYPE_CHECKING:
     from tomeval.domains.arena.games.mafia.rules import Mafia
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tomeval.domains.arena.policy import Choices
+from tomeval.games.policy import Choices
 
 MAFIA, DOCTOR, DETECTIVE, VILLAGER = "mafia", "doctor", "detective", "villager"
 ROLES = (MAFIA, DOCTOR, DETECTIVE, VILLAGER)

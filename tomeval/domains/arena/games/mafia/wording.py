@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tomeval.domains.arena.game import Action, Ask, Broken
 from tomeval.domains.arena.games.mafia.state import DETECTIVE
 from tomeval.domains.arena.wording import Reading, Wording, whole
+from tomeval.games.game import Action, Ask, Broken
 
 _SEAT = re.compile(r"\[(?:player\s*)?(\d+)\]", re.IGNORECASE)
 _ROLE = re.compile(r"Your role: (\w+)")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tomeval.domains.arena.game import Action, Ask, Probe
+from tomeval.games.game import Action, Ask, Probe
 
 Memory = Any
 """What a policy remembers: hashable."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, VALID
-from tomeval.domains.arena.game import Action, Ask, Broken, Probe, View
-from tomeval.domains.arena.policy import Memory, Policy
-from tomeval.domains.arena.solver import Values
-from tomeval.domains.seated.seats import Chair
+from tomeval.games.chairs import Chair
+from tomeval.games.game import Action, Ask, Broken, Probe, View
+from tomeval.games.policy import Memory, Policy
+from tomeval.games.solver import Values
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,15 @@ class Answer:
 
 
 class Seat(ABC):
-    """A player in one game; made anew for each."""
+    """A player in one game; made anew for each.
+
+    Attributes
+    ----------
+    asked_first : bool
+        Whether literal questions come before a decision, and not beside it.
+    """
+
+    asked_first: bool = False
 
     def begin(self, view: View[Any]) -> None:  # noqa: B027 (most learn it with the first decision)
         """Learn what the seat was dealt."""
@@ -131,11 +139,11 @@ class ScriptedSeat(Seat):
     async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
         """Say what the policy predicts, if it predicts; or draw one of the labels of the probe."""
         if self.guesses:
-            form = view.game.probe_form(view, probe)
+            form = view.game.form(view, probe)
             if not form.labels:
                 return None
             drawn = form.labels[int(self.chair.rng.integers(len(form.labels)))]
-            return Answer(view.game.read_probe(view, probe, form.items(drawn)))
+            return Answer(view.game.read(view, probe, form.items(drawn)))
         assert self.policy is not None
         said = self.policy.predict(view, ask, probe, self.memory, self.chair.rng)
         return None if said is None else Answer(said)

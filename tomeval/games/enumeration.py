@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Event, Probe, View
-from tomeval.domains.arena.policy import Choices, Memory, Policy
-from tomeval.domains.arena.solver import Bound, Follower, ListedValues, Solver
+from tomeval.games.game import Action, ArenaGame, Ask, Event, Probe, View
+from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Bound, Follower, ListedValues, Solver
 
 MOST = 100_000
 """Outcomes of stages that are looked at, in some ten seconds; games with more have no values."""

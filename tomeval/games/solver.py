@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tomeval.domains.arena.game import Action, Ask, Probe
+from tomeval.games.game import Action, Ask, Probe
 
 
 class Bound(NamedTuple):

@@ -22,6 +22,10 @@ tuples, which JSON knows as lists (see `ArenaGame.read`)."""
 S = TypeVar("S")
 T = TypeVar("T")
 
+NOTHING: Mapping[Any, Any] = {}
+UNDECIDED: Any = object()
+"""Stands for a decision that was not made yet, as an action can be None."""
+
 ERRORS = ("format", "rule", "target", "truncated", "empty", "refusal", "backend")
 """How an answer can break the rules: it has not the form that was asked for; it has, but is
 forbidden; it names nobody, or somebody who cannot be meant; it was cut off; it says nothing; the
@@ -115,8 +119,8 @@ class Probe(NamedTuple):
     about : int or None
         The seat that it is about; None if it is about none, or about all.
     given : Action
-        What the seat has just decided, where the question is about what follows from that; see
-        `ArenaGame.probes_after`.
+        What the question itself tells, such as what the seat has just decided, where it is about
+        what follows from that.
     """
 
     name: str
@@ -124,9 +128,18 @@ class Probe(NamedTuple):
     given: Action = None
 
     @property
+    def kind(self) -> str:
+        """Its name, as `Ask` has a kind: what forms, options and templates are found by."""
+        return self.name
+
+    @property
     def question(self) -> str:
         """Its name in the store, unique beside one decision."""
         return self.name if self.about is None else f"{self.name}_{self.about}"
+
+
+What = Ask | Probe
+"""What is to be answered: a decision or a literal question."""
 
 
 class Stage(NamedTuple, Generic[S]):
@@ -196,9 +209,9 @@ class ArenaGame(ABC, Generic[S]):
     """A game with its parameters; states are immutable, so any can be cloned by keeping it.
 
     What a game must say is abstract. All else has a default, from what the game declares: class
-    attributes, `options` of its decisions, `answers` to its probes, and the fields ``log``
-    (events), ``round`` (rounds begun), ``ending`` (empty while the game goes on) and ``lost``
-    (seats that forfeited) of its states, which are named tuples.
+    attributes, `options` of its decisions and probes, and the fields ``log`` (events), ``round``
+    (rounds begun), ``ending`` (empty while the game goes on) and ``lost`` (seats that forfeited) of
+    its states, which are named tuples.
 
     Attributes
     ----------
@@ -222,9 +235,9 @@ class ArenaGame(ABC, Generic[S]):
         The role of all seats, or of each.
     sides : tuple of tuple of int
         The seats by team; empty: every seat is one of its own.
-    forms, probe_forms : mapping of str to Form
-        How decisions (by kind) and answers to probes (by name) are written that are not one of a
-        list of `options` or `answers`, or that are written under another key.
+    forms : mapping of str to Form
+        How decisions (by kind) and answers to probes (by name) are written that are not one of
+        their `options`, or that are written under another key.
     questions : mapping of str to str
         What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
     templates : Path or None
@@ -241,7 +254,6 @@ class ArenaGame(ABC, Generic[S]):
     role: ClassVar[str | tuple[str, ...]] = "player"
     sides: ClassVar[tuple[tuple[int, ...], ...]] = ()
     forms: Mapping[str, Form] = {}
-    probe_forms: Mapping[str, Form] = {}
     questions: ClassVar[Mapping[str, str]] = {}
     lines: ClassVar[Mapping[str, str]] = {}
     templates: ClassVar[Path | None] = None
@@ -297,9 +309,13 @@ class ArenaGame(ABC, Generic[S]):
         index = min(int((rng.random() * bounds[-1] >= bounds).sum()), len(outcomes) - 1)
         return index, outcomes[index][1]
 
-    def options(self, view: Any, ask: Ask) -> Sequence[Action]:
-        """Return all legal actions, in the order that breaks ties; empty: they are not listed."""
-        return ()
+    def options(self, view: Any, what: What) -> Sequence[Action]:
+        """Return all that can be answered, in the order that breaks ties; empty: it is not listed.
+
+        Of a decision these are the legal actions. Default: the labels of its form in `forms`.
+        """
+        form = self.forms.get(what.kind)
+        return tuple(form.items(label)[0] for label in form.labels) if form else ()
 
     def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
         """Return how an action, of the right type, breaks the rules; None if it is legal.
@@ -432,82 +448,47 @@ class ArenaGame(ABC, Generic[S]):
 
     # Questions and answers
 
-    def form(self, view: Any, ask: Ask) -> Form:
-        """Return how a decision is written. Default: as `forms` says, or as one of its options."""
-        return self.forms.get(ask.kind) or _form_of(
-            ask.kind, [self.written(view, ask, action) for action in self.options(view, ask)]
+    def form(self, view: Any, what: What) -> Form:
+        """Return how an answer is written. Default: as `forms` says, or as one of its options."""
+        return self.forms.get(what.kind) or _form_of(
+            what.kind, [self.written(view, what, one) for one in self.options(view, what)]
         )
 
-    def read(self, view: Any, ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Return the action that the items of a `Form` stand for, if it is legal."""
-        action = self.form(view, ask).fault(items) or self.meant(view, ask, items)
-        return action if isinstance(action, Broken) else self.fault(view, ask, action) or action
+    def read(self, view: Any, what: What, items: Sequence[Any]) -> Action | Broken:
+        """Return what the items of a `Form` stand for, if it is legal, or can be true."""
+        action = self.form(view, what).fault(items) or self.meant(view, what, items)
+        if isinstance(action, Broken) or isinstance(what, Probe):
+            return action
+        return self.fault(view, what, action) or action
 
-    def meant(self, view: Any, ask: Ask, items: Sequence[Any]) -> Action | Broken:
-        """Return the action that items of the right number and type stand for, legal or not.
+    def meant(self, view: Any, what: What, items: Sequence[Any]) -> Action | Broken:
+        """Return what items of the right number and type stand for.
 
-        Default: the option that is written so, whatever the case; else the item, or all of them.
+        A decision may be illegal, an answer to a probe must be one that can be true. Default: the
+        option that is written so, whatever the case; else, of a decision, the item, or all of them.
         """
-        for action in self.options(view, ask):
-            if _folded(self.written(view, ask, action)) == _folded(items):
-                return action
+        options = self.options(view, what)
+        for option in options:
+            if _folded(self.written(view, what, option)) == _folded(items):
+                return option
+        if isinstance(what, Probe):
+            return Broken("format", f"{words(tuple(items))!r} is not one of {_shown(options)}")
         return items[0] if len(items) == 1 else tuple(items)
 
-    def written(self, view: Any, ask: Ask, action: Action) -> list[Any]:
-        """Return the items that `read` reads as an action."""
+    def written(self, view: Any, what: What, action: Action) -> list[Any]:
+        """Return the items that `read` reads as an answer; oracles are told the truth in them."""
         return list(action) if isinstance(action, tuple) else [action]
 
-    def probes(self, view: Any, ask: Ask) -> tuple[Probe, ...]:
-        """Return the literal questions of a decision, if any."""
-        return ()
+    def probes(
+        self, state: S, ask: Ask, done: Action = UNDECIDED, said: Mapping[Probe, Action] = NOTHING
+    ) -> tuple[Probe, ...]:
+        """Return the literal questions beside a decision; asked again until none is new.
 
-    def probes_after(self, view: Any, ask: Ask, action: Action) -> tuple[Probe, ...]:
-        """Return the literal questions on what follows from a decision, asked once it is made.
-
-        They are asked of what the seat saw before the decision, and say in `Probe.given` what it
-        decided. Default: none.
+        Before a decision (`done` is `UNDECIDED`), and after it of what follows from what was
+        `done`: these are asked of what the seat saw before, and have it in `Probe.given`. Some
+        follow from what was `said` so far (None: nothing that could be read). Default: none.
         """
         return ()
-
-    def answers(self, view: Any, probe: Probe) -> tuple[Action, ...]:
-        """Return all that a probe's answer can be.
-
-        Empty if there are too many answers, or they follow from others.
-        Default: the labels of its form in `probe_forms`.
-        """
-        form = self.probe_forms.get(probe.name)
-        return tuple(form.items(label)[0] for label in form.labels) if form else ()
-
-    def probe_form(self, view: Any, probe: Probe) -> Form:
-        """Return how an answer is written. Default: as `probe_forms` or `answers` say."""
-        return self.probe_forms.get(probe.name) or _form_of(
-            probe.name,
-            [self.written_probe(view, probe, answer) for answer in self.answers(view, probe)],
-        )
-
-    def read_probe(self, view: Any, probe: Probe, items: Sequence[Any]) -> Action | Broken:
-        """Return what the items of a `Form` say, if it can be true."""
-        wrong = self.probe_form(view, probe).fault(items)
-        return wrong or self.stated(view, probe, items)
-
-    def stated(self, view: Any, probe: Probe, items: Sequence[Any]) -> Action | Broken:
-        """Return what items of the right number and type say, if it can be true.
-
-        Default: the answer, or label, that is written so, whatever the case.
-        """
-        form = self.probe_form(view, probe)
-        known = self.answers(view, probe) or [form.items(label)[0] for label in form.labels]
-        for answer in known:
-            if _folded(self.written_probe(view, probe, answer)) == _folded(items):
-                return answer
-        return Broken("format", f"{words(tuple(items))!r} is not one of {_shown(known)}")
-
-    def written_probe(self, view: Any, probe: Probe, action: Action) -> list[Any]:
-        """Return the items that `read_probe` reads as an answer, in which an oracle gets the truth.
-
-        Default: the items of a tuple, or the answer itself.
-        """
-        return list(action) if isinstance(action, tuple) else [action]
 
     def truth(self, probe: Probe, seat: int, trail: Sequence[Stage[S]], at: int, end: S) -> Action:
         """Return the true answer to a probe that `seat` was asked in stage `at` of a whole game.

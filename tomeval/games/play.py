@@ -1,22 +1,24 @@
-"""One game: one loop for scripted players, language models and people."""
+"""One game: one loop for scripted players, language models, people, and records played again."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
-from tomeval.domains.arena.game import Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.domains.arena.played import Decision, PlayedGame, Probed, Worth
-from tomeval.domains.arena.seats import Answer, PlannerSeat, Seat
-from tomeval.domains.arena.solver import Follower, Solver, Values
-from tomeval.domains.seated.play import together
-from tomeval.domains.seated.seats import Door
+from tomeval.games.chairs import Door
+from tomeval.games.game import UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
+from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed
+from tomeval.games.replays import RECORDED, Replay
+from tomeval.games.running import together
+from tomeval.games.seats import Answer, PlannerSeat, Seat
+from tomeval.games.solver import Follower, Solver
+from tomeval.games.worths import judge, value, weigh
 
 SUBJECT_SLOT = 0
 
@@ -28,8 +30,8 @@ class Table:
     Attributes
     ----------
     game : ArenaGame
-    players : sequence of Seat
-        By slot; the subject first.
+    players : sequence of Seat or None
+        By slot; the subject first. None answers as recorded.
     seats : tuple of int
         The seat of every slot.
     door : Door
@@ -40,16 +42,20 @@ class Table:
         See `experiment.POLICIES`.
     solver : Solver or None
         Of the subject's seat.
-    probes : bool
-        Whether the subject is asked the literal questions.
+    measured : tuple of int
+        The slots that are asked the literal questions.
     side_by_side : bool
         Ask seats of one stage, and probes, at once: worth its cost if models answer.
     on_step : callable
         Called after every decision.
+    start
+        The state after the deal, where that is known already.
+    record : sequence of Stage
+        Of a game that is played again, see `replays.Replay`.
     """
 
     game: ArenaGame[Any]
-    players: Sequence[Seat]
+    players: Sequence[Seat | None]
     seats: tuple[int, ...]
     deal: np.random.Generator
     chance: np.random.Generator
@@ -57,9 +63,11 @@ class Table:
     on_invalid: str = "ask_again"
     door: Door = field(default_factory=Door)
     solver: Solver | None = None
-    probes: bool = True
+    measured: tuple[int, ...] = (SUBJECT_SLOT,)
     side_by_side: bool = False
-    on_step: Callable[[], None] = lambda: None
+    on_step: Callable[[Decision], None] = lambda decision: None
+    start: Any = None
+    record: Sequence[Stage[Any]] = ()
 
 
 class _Over(Exception):
@@ -72,8 +80,8 @@ async def play_game(
     """Play a game.
 
     It is ``failed`` if a model gave no reply, ``void`` if an answer was refused for good and the
-    policy says so; else it is played to its end. A `played` of the caller's own holds the decisions
-    as they are made.
+    policy says so; else it is played to its end, or to that of the record. A `played` of the
+    caller's own holds the decisions as they are made.
     """
     return await _Play(table, played or PlayedGame(index, deal, table.seats)).play()
 
@@ -89,18 +97,22 @@ class _Play:
         self.trail: list[Stage[Any]] = []
         self.follower: Follower | None = None
         self.open: dict[Ask, Decision] = {}  # decisions of the stage that is not over yet
-        self.beliefs: list[tuple[Decision, Probed, Values | None]] = []
+        self.ahead: dict[tuple[Any, Ask], Answer] = {}  # what was asked before it was due
+        seated = zip(table.seats, table.players, strict=True)
+        given = [seat for seat, player in seated if player is None]
+        self.replay = Replay(self.game, table.record, given) if table.record else None
 
     async def play(self) -> PlayedGame:
         """Play to the end."""
         table, game, played = self.table, self.game, self.played
-        self.state = game.deal(table.deal)
+        self.state = game.deal(table.deal) if table.start is None else table.start
         for slot, player in enumerate(table.players):
-            player.begin(game.view(self.state, table.seats[slot]))
+            if player is not None:
+                player.begin(game.view(self.state, table.seats[slot]))
         if table.solver is not None:
             self.follower = table.solver.follow(game.view(self.state, self.subject))
         try:
-            while due := game.due(self.state):
+            while due := self._due():
                 await self._stage(due)
         except _Over as over:
             played.status = str(over)
@@ -109,8 +121,14 @@ class _Play:
             played.ending = game.ending(self.state)
         played.roles, played.teams = game.roles(self.state), game.teams(self.state)
         played.rounds = game.rounds(self.state)
-        self._truths()
+        judge(game, played.decisions, self.trail, self.state)
         return played
+
+    def _due(self) -> tuple[Ask, ...]:
+        """Return who decides now; nobody once the game, or the record, is over."""
+        if self.replay is not None:
+            return self.replay.due(len(self.trail))
+        return self.game.due(self.state)
 
     async def _stage(self, due: tuple[Ask, ...]) -> None:
         """Ask all who are due, and go on to the next state, or put out who broke the rules."""
@@ -121,13 +139,17 @@ class _Play:
             return
         before = self.state
         actions = {ask.seat: self.open[ask].action for ask in due}
-        outcome, self.state = self.game.after(before, actions, self.table.chance)
-        self._weigh(before, actions)
+        outcome, after = self.game.after(before, actions, self.table.chance)
         for decision in self.open.values():
             decision.at = len(self.trail)
         self.trail.append(Stage(before, actions))
+        weigh(self.game, self.open.values(), self.trail[-1])
         self.played.record.append(outcome)
         self.open.clear()
+        self.ahead = {at: answer for at, answer in self.ahead.items() if at[0] == after}
+        self.state = after
+        if self.replay is not None:
+            self.state = self.replay.following(len(self.trail), after)
         await self._observe()
 
     async def _ask(self, asks: list[Ask]) -> None:
@@ -153,33 +175,72 @@ class _Play:
             decisions = dict(zip([*others, *mine], results, strict=True))
         else:
             decisions = {ask: await self._decide(ask, numbered[ask]) for ask in [*others, *mine]}
+        for ask in (*others, *mine):  # in one order, whoever answered first
+            self._settle(decisions[ask], ask)
+        asked = self.table.measured
+        measured = [d for d in decisions.values() if d.slot in asked]
+        await together(
+            *(self._question_after(decision) for decision in measured),
+            at_once=self.table.side_by_side,
+        )
+        for decision in decisions.values():
+            if decision.slot in (SUBJECT_SLOT, *asked):
+                value(self.game, self.game.view(self.state, decision.seat), decision)
         for ask in asks:
-            decision = decisions[ask]
-            self.open[ask] = decision
+            self.open[ask] = decision = decisions[ask]
             self.played.decisions.append(decision)
             self._log(decision)
-            self.table.on_step()
+            self.table.on_step(decision)
 
     def _set_door(self, mine: list[Ask], theirs: asyncio.Future[list[Any]]) -> None:
-        """Put behind the subject's door what is true of this stage, as far as it is settled."""
+        """Put behind the subject's door what others decide: now, or after an action of its own."""
         if not mine:
             return
-        view = self.game.view(self.state, self.subject)
 
-        async def look() -> Mapping[Probe, Action]:
-            decided = [d for d in await theirs if isinstance(d, Decision)]
-            actions = {d.seat: d.action for d in decided if d.answer.outcome == VALID}
-            trail = [*self.trail, Stage(self.state, actions)]
-            true = {
-                probe: self.game.truth(probe, self.subject, trail, len(self.trail), self.state)
-                for probe in self.game.probes(view, mine[0])
-            }
-            return {probe: what for probe, what in true.items() if what is not None}
+        async def look(*drafts: Action) -> Any:
+            return await (self._after(mine[0], *drafts) if drafts else self._now(mine[0], theirs))
 
         self.table.door.set(look)
 
+    async def _now(self, ask: Ask, theirs: asyncio.Future[list[Any]]) -> Mapping[Probe, Action]:
+        """Return what is true of the probes of a decision, as far as this stage settles it."""
+        decided = [d for d in await theirs if isinstance(d, Decision)]
+        actions = {d.seat: d.answer.action for d in decided if d.answer.outcome == VALID}
+        trail = [*self.trail, Stage(self.state, actions)]
+        true = {
+            probe: self.game.truth(probe, self.subject, trail, len(self.trail), self.state)
+            for probe in self.game.probes(self.state, ask)
+        }
+        return {probe: what for probe, what in true.items() if what is not None}
+
+    async def _after(self, ask: Ask, action: Action) -> Mapping[int, Answer]:
+        """Return what others answer after an action, by seat; if it comes to that, they do so."""
+        [(_, state)] = self.game.outcomes(self.state, {ask.seat: action})
+        due = self.game.due(state)
+        new = [one for one in due if (state, one) not in self.ahead]
+        views = (self.game.view(state, one.seat) for one in new)
+        answers = await together(
+            *(self._answer(one, view) for one, view in zip(new, views, strict=True)),
+            at_once=self.table.side_by_side,
+        )
+        for one, answer in zip(new, answers, strict=True):
+            where = len(self.played.decisions) + 1, self.slot[one.seat], one.kind
+            self.played.calls += [(*where, call) for call in answer.calls]
+            self.ahead[state, one] = replace(answer, calls=())
+        return {one.seat: self.ahead[state, one] for one in due}
+
+    async def _answer(self, ask: Ask, view: View[Any]) -> Answer:
+        """Ask one seat for its decision, unless it is known; without a player by the record."""
+        if self.ahead and (known := self.ahead.get((self.state, ask))) is not None:
+            return known
+        player = self.table.players[self.slot[ask.seat]]
+        if player is not None:
+            return await player.answer(view, ask)
+        assert self.replay is not None, "a seat without a player needs a record"
+        return self.replay.answer(len(self.trail), ask.seat)
+
     async def _decide(self, ask: Ask, number: int) -> Decision:
-        """Ask one seat, and the subject its probes."""
+        """Ask one seat, and beside that the literal questions, if it is measured."""
         slot = self.slot[ask.seat]
         player = self.table.players[slot]
         view = self.game.view(self.state, ask.seat)
@@ -187,42 +248,56 @@ class _Play:
             number, len(self.played.record), self.game.rounds(self.state), ask.seat, slot, ask.kind,
             Answer(None),
         )  # fmt: skip
-        values = None
-        if slot == SUBJECT_SLOT:
-            values = self.follower.values(view, ask) if self.follower is not None else None
-            if isinstance(player, PlannerSeat):
-                player.values = values
-        probes = self.game.probes(view, ask) if slot == SUBJECT_SLOT and self.table.probes else ()
-        decision.answer, *said = await together(
-            player.answer(view, ask),
-            *(player.probe(view, ask, probe) for probe in probes),
-            at_once=self.table.side_by_side and bool(probes),
-        )
-        decision.probed = [
-            Probed(probe, answered)
-            for probe, answered in zip(probes, said, strict=True)
-            if answered is not None
-        ]
-        self._settle(decision, view, ask)
-        if slot == SUBJECT_SLOT:
-            await self._probe_after(decision, view, ask)
-            self._value(decision, values, view)
+        if slot == SUBJECT_SLOT and self.follower is not None:
+            decision.values = self.follower.values(view, ask)
+        if isinstance(player, PlannerSeat):
+            player.values = decision.values
+        asked = player is not None and slot in self.table.measured
+        if player is not None and asked and player.asked_first:
+            await self._question(decision, ask)
+            asked = False
+        answering = self._answer(ask, view)
+        if asked:
+            at_once = self.table.side_by_side
+            beside = self._question(decision, ask)
+            decision.answer, _ = await together(answering, beside, at_once=at_once)
+        else:
+            decision.answer = await answering
+        decision.told = slot == SUBJECT_SLOT and self.table.door.used
         return decision
 
-    async def _probe_after(self, decision: Decision, view: View[Any], ask: Ask) -> None:
-        """Ask what follows from a decision, now that it is made."""
-        if decision.verdict != "valid" or not self.table.probes:
-            return
+    async def _question(self, decision: Decision, ask: Ask, done: Action = UNDECIDED) -> None:
+        """Ask literal questions before a decision, or after what was `done`, until none is new."""
         player = self.table.players[decision.slot]
-        for probe in self.game.probes_after(view, ask, decision.action):
-            if (answered := await player.probe(view, ask, probe)) is not None:
-                decision.probed.append(Probed(probe, answered))
+        assert player is not None
+        view, asked = self.game.view(self.state, ask.seat), set[Probe]()
+        while True:
+            said = {one.probe: one.answer.action for one in decision.probed}
+            new = [one for one in self.game.probes(self.state, ask, done, said) if one not in asked]
+            asked.update(new)
+            answers = await together(
+                *(player.probe(view, ask, probe) for probe in new), at_once=self.table.side_by_side
+            )
+            heard = zip(new, answers, strict=True)
+            decision.probed += [Probed(one, said) for one, said in heard if said is not None]
+            if not any(answer is not None for answer in answers):
+                return
 
-    def _settle(self, decision: Decision, view: View[Any], ask: Ask) -> None:
+    async def _question_after(self, decision: Decision) -> None:
+        """Ask of what follows from a decision that counts, if it was asked for."""
+        if decision.verdict in COUNTED and RECORDED not in (decision.answer.details or {}):
+            done = decision.action
+            if self.replay is not None:
+                done = self.replay.heard(len(self.trail), decision.seat, done)
+            await self._question(decision, Ask(decision.seat, decision.kind), done)
+
+    def _settle(self, decision: Decision, ask: Ask) -> None:
         """Decide what counts as a seat's action."""
         answer, policy = decision.answer, self.table.on_invalid
+        view = self.game.view(self.state, ask.seat)
         if answer.outcome == VALID:
-            if (wrong := self.game.fault(view, ask, answer.action)) is not None:
+            given = RECORDED in (answer.details or {})  # by whatever rules it was played
+            if not given and (wrong := self.game.fault(view, ask, answer.action)) is not None:
                 raise TomevalError(
                     f"{self.game.seat_name(ask.seat)}, {ask.kind}: the player's own action "
                     f"{answer.action!r} is not legal: {wrong.text}"
@@ -276,73 +351,16 @@ class _Play:
         number = len(self.played.decisions)
         if self.follower is not None:
             self.follower.observe(self.game.view(self.state, self.subject))
-        for slot, player in enumerate(self.table.players):
-            seat = self.table.seats[slot]
-            for call in await player.observe(self.game.view(self.state, seat)):
-                self.played.calls.append((number, slot, "observe", call))
-
-    # What it was worth
-
-    def _value(self, decision: Decision, values: Values | None, view: View[Any]) -> None:
-        """Record V* and Q* of a decision, and the regret of acting on its predictions."""
-        decision.worth = worth = Worth()
-        for probed in decision.probed:
-            self.beliefs.append((decision, probed, values))
-            if values is not None:
-                probed.attainable = values.attainable(probed.probe)
-        said = {p.probe: p.answer.action for p in decision.probed if p.answer.outcome == VALID}
-        worth.step_reply = self.game.step_reply(view, said) if said else None
-        if values is None:
+        if self.replay is not None and not self._due():
             return
-        worth.best = values.best
-        if decision.verdict in ("valid", "default"):
-            worth.counted = values.regret(decision.action)
-        if decision.verdict == "valid":
-            worth.chosen, worth.regret = values.of(decision.action), worth.counted
-        worth.reply = values.reply(said) if said else None
-        if worth.reply is not None:
-            worth.tom_regret = values.regret(worth.reply)
-
-    def _weigh(self, before: Any, actions: Mapping[int, Action]) -> None:
-        """Note one-step payoffs, now that the others' actions are known."""
-        for decision in self.open.values():
-            if decision.worth is not None and decision.verdict == "valid":
-                decision.worth.step = self.game.stepwise(
-                    before, decision.seat, actions, decision.worth.step_reply
-                )
-
-    def _truths(self) -> None:
-        """Compare answers to probes with the truth."""
-        for decision, probed, values in self.beliefs:
-            if decision.at is None:
-                continue
-            truth = self.game.truth(
-                probed.probe, decision.seat, self.trail, decision.at, self.state
-            )
-            if truth is None:
-                continue
-            probed.truth = truth
-            if values is not None and (seen := values.observer(probed.probe)) is not None:
-                probed.observer, probed.observer_brier = _scored(seen, truth)
-            if probed.answer.outcome == VALID:
-                said = probed.answer.action
-                probed.hit = self.game.hit(probed.probe, said, truth)
-                if probed.answer.probs is not None:
-                    given = self._given(decision, probed, probed.answer.probs)
-                    probed.probability, probed.brier = _scored(given, truth)
-
-    def _given(
-        self, decision: Decision, probed: Probed, probs: Sequence[float]
-    ) -> Mapping[Action, float]:
-        """Return the probabilities that the subject gave, by what its labels mean."""
-        assert decision.at is not None
-        view = self.game.view(self.trail[decision.at].state, decision.seat)
-        form = self.game.probe_form(view, probed.probe)
-        meant = [self.game.read_probe(view, probed.probe, form.items(x)) for x in form.labels]
-        given: dict[Action, float] = {}
-        for what, p in zip(meant, probs, strict=True):
-            given[what] = given.get(what, 0.0) + float(p)
-        return given
+        players = [(slot, one) for slot, one in enumerate(self.table.players) if one is not None]
+        views = (self.game.view(self.state, self.table.seats[slot]) for slot, _ in players)
+        made = await together(
+            *(player.observe(view) for (_, player), view in zip(players, views, strict=True)),
+            at_once=self.table.side_by_side,
+        )
+        for (slot, _), calls in zip(players, made, strict=True):
+            self.played.calls += [(number, slot, "observe", call) for call in calls]
 
     def _log(self, decision: Decision) -> None:
         """Keep the calls of a decision and of its probes."""
@@ -351,9 +369,3 @@ class _Play:
         for probed in decision.probed:
             form = probed.probe.question
             self.played.calls += [(*where, form, call) for call in probed.answer.calls]
-
-
-def _scored(given: Mapping[Action, float], truth: Action) -> tuple[float, float]:
-    """Return the probability of the truth, and the Brier score of all probabilities."""
-    hit = float(given.get(truth, 0.0))
-    return hit, 1.0 - 2.0 * hit + sum(float(p) ** 2 for p in given.values())
