@@ -121,17 +121,15 @@ class Network(nn.Module):  # type: ignore[misc, name-defined]
         """Return the embedding of words."""
         return self.words
 
-    def forward(
-        self, input_ids: Any, attention_mask: Any, position_ids: Any, use_cache: bool = False
-    ) -> Any:
+    def forward(self, input_ids: Any, use_cache: bool = False) -> Any:
         """Return logits, shape (rows, tokens, words)."""
         hidden = self.words(input_ids).clone()
-        angles = position_ids[..., None] * self.rates
-        hidden[..., _PLACE:_BACK] = torch.stack([angles.cos(), angles.sin()], -1).flatten(-2)
         width = input_ids.shape[1]
+        angles = torch.arange(width, device=hidden.device)[:, None] * self.rates
+        hidden[..., _PLACE:_BACK] = torch.stack([angles.cos(), angles.sin()], -1).flatten(-2)
         seen = torch.ones(width, width, dtype=torch.bool, device=hidden.device).tril()
         mask = torch.zeros(len(input_ids), width, width, device=hidden.device)
-        mask = mask.masked_fill(~(seen & (attention_mask[:, None] > 0)), -1e9)
+        mask = mask.masked_fill(~seen, -1e9)
         for block in self.blocks:
             hidden = block(hidden, mask)
         return SimpleNamespace(logits=hidden @ self.head)

@@ -217,10 +217,7 @@ QUICK: dict[str, tuple[str, ...]] = {
 
 Of each domain and of each table one is left; `make slow` checks every command of every experiment.
 """
-COMPARISONS = (
-    *("differences", "shares"),
-    "sensitivity",
-)
+COMPARISONS = (*("differences", "shares"),)
 
 
 def printed(*arguments: str) -> str:

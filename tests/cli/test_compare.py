@@ -38,11 +38,6 @@ def call(*arguments):
     return done.out + done.errors
 
 
-def test_tables_of_wordings_need_a_sweep_of_them(folder) -> None:
-    done = CliRunner().invoke(app, ["compare", str(folder), "--what", "sensitivity"])
-    assert "no language model's player was asked in two wordings" in str(done.exception)
-
-
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_table_in_every_format(folder, kind) -> None:
     options = ["--resamples", 99]

@@ -75,7 +75,7 @@ def test_a_table_goes_to_a_file_in_the_format_of_its_name(tomeval, folder, tmp_p
 def test_status_says_n_of_n_for_every_cell_also_those_not_begun(tomeval, folder, tmp_path) -> None:
     from tomeval.domains.matrix.domain import MATRIX
     from tomeval.runs.experiment import make_experiment
-    from tomeval.runs.folder import begin_or_resume, make_folder
+    from tomeval.runs.folder import make_folder
     from tomeval.runs.writing import WritableStore
 
     lines = tomeval("status", folder)[1].splitlines()
@@ -90,7 +90,7 @@ def test_status_says_n_of_n_for_every_cell_also_those_not_begun(tomeval, folder,
     made = tmp_path / "begun"
     make_folder(made)
     store = WritableStore(made, MATRIX)
-    begin_or_resume(store, made, experiment.identity(), experiment.episodes)
+    store.begin(experiment.identity(), experiment.episodes)
     store.close()
     rows = json.loads(tomeval("status", made, "--format", "json")[1])
     assert [(row["cell"], row["complete"], row["wanted"]) for row in rows] == [(0, 0, 7), (1, 0, 7)]

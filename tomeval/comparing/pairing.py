@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.sides import Side, task_names
+from tomeval.comparing.sides import Side, held_name, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
@@ -114,9 +114,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
         raise TomevalError(f"only one {by} was played ({baseline!r}): nothing to compare it with")
     domain = sides[0].cell.domain
     base = [side for side in sides if side.level == baseline]
-    table = _Table(
-        domain, by, baseline, levels, (*sides[0].task, domain.compare.held_name(by)), base
-    )
+    table = _Table(domain, by, baseline, levels, (*sides[0].task, held_name(domain, by)), base)
     for side in sides:
         if side.level != baseline:
             table.add(side)

@@ -20,6 +20,9 @@ from tomeval.statistics.paired import FloatArray, IntArray
 
 Runs = Run | str | Path | Sequence[Run | str | Path]
 
+WORDING = "wording"
+"""What levels differ in that are one player of one model, asked in other words."""
+
 
 class Overlapping(TomevalError):
     """Several runs have a cell with the same player, task and seed."""
@@ -119,7 +122,7 @@ def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> t
 
 def known_by(domain: Domain) -> tuple[str, ...]:
     """Return what levels can differ in."""
-    return (*domain.compare.by, "run")
+    return (*domain.compare.by, WORDING, "run")
 
 
 def check_by(runs: Sequence[Run], by: str | None) -> str:
@@ -138,7 +141,7 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     cells = [cell for run in runs for cell in run.cells]
     # The default is always possible: a domain's `level` replaces an empty column. What is no
     # column, such as the team of two seats, has levels of its own.
-    if by not in ("run", domain.compare.by[0]) and not any(
+    if by not in ("run", WORDING, domain.compare.by[0]) and not any(
         (cell.columns[by] if by in cell.columns else domain.compare.level(cell, by)) != ""
         for cell in cells
     ):
@@ -149,7 +152,14 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
 
 def has_level(cell: RunCell, by: str | None) -> bool:
     """Tell whether a cell takes part if levels differ in `by`: one without a model has no model."""
+    if by == WORDING:
+        return cell.domain.compare.worded(cell) is not None
     return by != "model" or cell.columns.get(by) != ""
+
+
+def held_name(domain: Domain, by: str) -> str:
+    """Return what tables call that which compared cells share besides their task."""
+    return "player" if by == WORDING else domain.compare.held_name(by)
 
 
 def left_out(runs: Sequence[Run], by: str) -> list[str]:
@@ -207,15 +217,19 @@ def _side(
     cell: RunCell, by: str | None, metrics: Sequence[str], reference: str | None, run: str, own: str
 ) -> Side:
     """Read one cell of the folder `run`, whose name as a level is `own`."""
-    task = dict(cell.task) if by is None else cell.domain.compare.task_of(cell, by)
+    compare = cell.domain.compare
+    task = dict(cell.task) if by is None else compare.task_of(cell, by)
     if reference and "reference" in task:
         task["reference"] = reference
     if by is None:
         # the title tells players of one name in runs that are joined apart
         level, held = "", ", ".join(map(str, (*cell.columns.values(), cell.title)))
+    elif by == WORDING and (asked := compare.worded(cell)) is not None:
+        level, held = asked.words, f"{asked.player}, {asked.model}"
+        task = {k: v for k, v in task.items() if k not in (compare.by[0], *asked.options)}
     else:
-        level = own if by == "run" else cell.domain.compare.level(cell, by)
-        held = cell.domain.compare.held(cell, by)
+        level = own if by == "run" else compare.level(cell, by)
+        held = compare.held(cell, by)
     values = [cell.totals(metric, reference).parts for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)

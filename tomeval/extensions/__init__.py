@@ -125,13 +125,6 @@ EXTENSIONS = {
             "games that TextArena played elsewhere, as runs of the arena",
             commands={"import arena": f"{_HERE}trajectories.command:IMPORT"},
         ),
-        Extension(
-            "wording",
-            "sensitivity to wording: range of the measures by option",
-            data={"matrix": "wordings"},
-            tables={"matrix": f"{_HERE}wording.tables:TABLES"},
-            comparisons={"sensitivity": f"{_HERE}wording.tables:SENSITIVITY"},
-        ),
     )
 }
 """The extensions that ship, by name."""

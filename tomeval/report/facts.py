@@ -10,7 +10,6 @@ from tomeval.plots.drawing import CUT, INTERVAL_WORDS
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import INVALID, LENIENT, RATES, REASK, heading
-from tomeval.runs.folder import SESSIONS, read_json
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import SEQUENCE
@@ -68,7 +67,7 @@ def sessions(run: Run) -> list[dict[str, str]]:
             "versions": ", ".join(f"{name} {v}" for name, v in entry.get("versions", {}).items()),
             "commit": str(entry.get("tomeval_commit") or ""),
         }
-        for entry in read_json(run.folder / SESSIONS) or ()
+        for entry in run.store.sessions()
     ]
 
 

@@ -36,8 +36,6 @@ def notices(run: Run, interval: str, left_out: str = "") -> list[Notice]:
         for name, revision in facts.revisions(run).items()
         if not revision
     ]
-    if not run.plan:
-        notes.append("the folder holds no readable experiment.json")
     serious = [left_out] * bool(left_out) + list(_serious(run))
     return [
         Notice(level, f"{text[0].upper()}{text[1:].rstrip('.')}.")

@@ -66,12 +66,20 @@ class Worded(NamedTuple):
     """How the measured player of a cell is asked.
 
     `player` is who is asked, apart from wording and model, such as the strategy; `options` are what
-    is wording only, by name: the set of templates, labels, the order of options.
+    is wording only, by name: the set of templates, labels, the order of options; `usual` are their
+    defaults.
     """
 
     player: str
     model: str
     options: Mapping[str, str]
+    usual: Mapping[str, str]
+
+    @property
+    def words(self) -> str:
+        """The options that are not as usual."""
+        said = (f"{k} {v}" for k, v in self.options.items() if v != self.usual.get(k))
+        return ", ".join(said) or "as usual"
 
 
 def _none(*given: Any) -> None:

@@ -217,13 +217,6 @@ class RunCell:
         """Return the domain's columns of an episode as exports show them."""
         return typed
 
-    def moves(self, episode: int) -> dict[str, list[Any]]:
-        """Return an episode's moves by name, one per step, JSON-ready; the measured player's first.
-
-        Default: the domain's columns of the step table.
-        """
-        return self.store.steps(self.number, episode)
-
     # What follows from these
 
     @property

@@ -21,13 +21,12 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import ANSWER, INVALID, REASK, filled, flat, in_order
-from tomeval.runs.folder import LIMIT, limited, located, raised, read_json
-from tomeval.runs.index import EXPERIMENT
+from tomeval.runs.folder import located, raised
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
-from tomeval.runs.store import Store
+from tomeval.runs.store import Store, limited
 from tomeval.statistics import AUTO, RESAMPLES
 from tomeval.statistics.estimates import SEQUENCE
 
@@ -129,7 +128,7 @@ class Run:
     @cached_property
     def raised(self) -> tuple[int, ...]:
         """The numbers of episodes that cells were to have, if they were raised after a session."""
-        return raised(self.folder)
+        return raised(self.store.sessions())
 
     @cached_property
     def sequential(self) -> bool:
@@ -149,8 +148,7 @@ class Run:
         """Return how many episodes of a cell the folder is to hold; None if it does not say."""
         if told := self._stopping.get(str(cell.number)):
             return cell.wanted(told["episodes"])
-        planned = self.plan.get("episodes")
-        return limited(cell.wanted(planned), self.plan.get(LIMIT)) if planned else None
+        return limited(cell.wanted(self._planned), self._limit) if self._planned else None
 
     @cached_property
     def until(self) -> Mapping[str, Any]:
@@ -167,10 +165,12 @@ class Run:
         return str(self._stopping.get(str(cell.number), {}).get("stopped", ""))
 
     @cached_property
-    def plan(self) -> Mapping[str, Any]:
-        """What its experiment's file says; empty if it cannot be read."""
-        said = read_json(self.folder / EXPERIMENT)
-        return said if isinstance(said, dict) else {}
+    def _planned(self) -> int | None:
+        return self.store.planned()
+
+    @cached_property
+    def _limit(self) -> int | None:
+        return self.store.planned("limit")
 
     @cached_property
     def public_names(self) -> dict[str, str]:

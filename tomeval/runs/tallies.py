@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from tomeval.core.outcomes import (
     BACKEND_ERROR,
@@ -226,56 +226,6 @@ def _replied(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
             if not failed:
                 yield (cell, seat), part
     yield from _waiting(store)
-
-
-class Asked(NamedTuple):
-    """What a language model was asked, in sums.
-
-    Attributes
-    ----------
-    calls, prompt, completion : int
-        Replies that came, and their tokens.
-    cost : float or None
-        In the currency of the price file; None without a price.
-    answers, unreadable : int
-        Replies that were to hold an answer, and those of them that could not be read.
-    again : int
-        Attempts beyond the first at a question.
-    """
-
-    calls: int = 0
-    prompt: int = 0
-    completion: int = 0
-    cost: float | None = None
-    answers: int = 0
-    unreadable: int = 0
-    again: int = 0
-
-    def plus(self, more: Asked, sign: int = 1) -> Asked:
-        """Return the sums with more, or, with the sign -1, without what was counted before.
-
-        Examples
-        --------
-        >>> Asked(3, 30, 12, 0.5, 2, 1).plus(Asked(1, 10, 5, None, 1, 1), -1)
-        Asked(calls=2, prompt=20, completion=7, cost=0.5, answers=1, unreadable=0, again=0)
-        """
-        pairs = zip(self, more, strict=True)
-        sums = (None if a is b is None else (a or 0) + sign * (b or 0) for a, b in pairs)
-        return Asked(*sums)  # type: ignore[arg-type]
-
-
-def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
-    """Return what was asked by cell and seat; replies of failed and unfinished episodes included.
-
-    Answers, and attempts beyond the first, are of finished episodes.
-    """
-    return {key: asked_of(said) for key, said in _by(_replied(store)).items()}
-
-
-def asked_of(said: Spent) -> Asked:
-    """Return what calls came to as what a display shows."""
-    tokens = said.prompt or 0, said.completion or 0
-    return Asked(said.replies, *tokens, said.cost, said.answers, said.unreadable, said.again)
 
 
 def unfinished(store: Store) -> dict[int, int]:

@@ -20,8 +20,8 @@ from tomeval.domains.matrix.experiment import MatrixExperiment  # noqa: E402
 from tomeval.models import model_name, open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
 from tomeval.models.local.llama import Llama  # noqa: E402
-from tomeval.models.local.load import POCKET, load, pocket_folder  # noqa: E402
-from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
+from tomeval.models.local.load import POCKET, LocalOptions, load, pocket_folder  # noqa: E402
+from tomeval.models.local.prefix import Prefixes  # noqa: E402
 from tomeval.runs.results import Run  # noqa: E402
 from tomeval.runs.runner import run_experiment  # noqa: E402
 
@@ -47,7 +47,7 @@ def test_it_goes_through_the_transformers_backend(name) -> None:
     model = open_model(name)
     assert model.name == name
     assert model.revision.startswith("sha256:")
-    assert isinstance(model.engine, PrefixEngine)
+    assert isinstance(model.engine.reader, Prefixes)
     assert model.model.dtype == torch.float32
     assert 0.5e6 < sum(weights.numel() for weights in model.model.parameters()) < 3e6
     assert model.context_length() >= 8192
@@ -90,11 +90,10 @@ def test_options_that_do_not_fit_are_clear_errors(option, value) -> None:
 
 def test_models_that_load_at_the_same_time_have_the_same_weights() -> None:
     folder = str(ROOT / "tomeval" / "models" / "pocket" / POCKET["pocket"])
-    options = {"dtype": "float32", "device": "cpu", "device_map": None, "quantization": None}
+    options = LocalOptions(dtype="float32", device="cpu")
 
     def loaded(_: int) -> Any:
-        found = load(folder, None, **options, local_files_only=True, trust_remote_code=False)
-        return found.model.state_dict()
+        return load(folder, None, options).model.state_dict()
 
     alone = loaded(0)
     with ThreadPoolExecutor(4) as threads:

@@ -1,8 +1,9 @@
-"""Prefix reuse against the plain engine, which the other tests check against naive forwards."""
+"""Prefix reuse against whole prompts, which the other tests check against naive forwards."""
 
-import logging
+import asyncio
 import random
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the transformers backend needs torch")
@@ -15,25 +16,18 @@ from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
 from tomeval.core.prefixes import common_prefix  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
     BackendError,
-    GenerateRequest,
     Message,
     Prompt,
     Sampling,
     ScoreRequest,
 )
-from tomeval.models.local.cache import SlotCache  # noqa: E402
-from tomeval.models.local.control import splits_at_lines  # noqa: E402
-from tomeval.models.local.forward import PlainEngine  # noqa: E402
-from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
-from tomeval.models.local.tasks import (  # noqa: E402
-    LabelQuery,
-    Task,
-    choose,
-    uniforms,
-)
+from tomeval.models.batching import Batcher  # noqa: E402
+from tomeval.models.local.cache import LEAST, Cache, usual_memory  # noqa: E402
+from tomeval.models.local.engine import Engine  # noqa: E402
+from tomeval.models.local.prefix import Prefixes, Tree  # noqa: E402
+from tomeval.models.local.tasks import LabelQuery, Path, Text, choose  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
-from tomeval.models.local.tree import Tree  # noqa: E402
-from tomeval.models.local.trials import prefix_engine, trial  # noqa: E402
+from tomeval.models.local.trials import attention  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -50,6 +44,23 @@ def models(tmp_path_factory):
         return made[key]
 
     return get
+
+
+def engines(model, memory=10**9):
+    """Return an engine that keeps prefixes of a model, and one that reads every prompt whole."""
+    keeping, whole = (Engine(model.model, 8192, None) for _ in range(2))
+    keeping.reader = Prefixes(keeping, *attention(model.model.config), memory)
+    return keeping, whole
+
+
+def write(engine, texts):
+    engine.write(texts)
+    return [(text.tokens, text.ended) for text in texts]
+
+
+def fed(items):
+    """Return how many tokens were run for texts that were written, but for the prompts' own."""
+    return sum(text.fed + len(text.tokens) - 1 for text in items)
 
 
 class Play:
@@ -84,169 +95,185 @@ class Play:
         group = name if self.rng.random() < 0.9 else ""
         return LabelQuery(self.start(name) + self.tokens(0, 5), tuple(labels), 0, group)
 
-    def task(self, name):
-        sampling = Sampling(
-            temperature=self.rng.choice([0.0, 1.0]), max_tokens=self.rng.randrange(1, 12)
-        )
-        ids = self.start(name) + self.tokens(0, 5)
-        ends = frozenset([3, 4, 5])
-        return Task(ids, sampling, self.rng.randrange(10**6), ends, lambda _: False, name)
+    def texts(self, names):
+        """Return two equal texts to write for each name."""
+        made = []
+        for name in names:
+            sampling = Sampling(
+                temperature=self.rng.choice([0.0, 1.0]), max_tokens=self.rng.randrange(1, 12)
+            )
+            ids, seed = self.start(name) + self.tokens(0, 5), self.rng.randrange(10**6)
+            ends = frozenset([3, 4, 5])
+            made.append([Text(ids, sampling, seed, ends, group=name) for _ in range(2)])
+        return [list(texts) for texts in zip(*made, strict=True)]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(
     max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(seed=st.integers(0, 10**9), memory=st.sampled_from([None, 0, 300_000, 2_000_000]))
+@given(seed=st.integers(0, 10**9), memory=st.sampled_from([10**9, 0, 300_000, 2_000_000]))
 def test_reuse_gives_what_plain_encoding_gives(models, family, seed, memory):
     """Within 1e-4 nats, and the same texts, over growing, branching, rewritten, evicted chains."""
     model = models(family)
-    plain = PlainEngine(model.model, 8192, None)
-    engine = PrefixEngine(plain, memory)
+    engine, whole = engines(model, memory)
     play = Play(random.Random(seed), model.model.config.get_text_config().vocab_size)
     for _ in range(5):
         play.grow()
         queries = [play.query(name) for name in play.some()]
-        for mine, other in zip(engine.score(queries), plain.score(queries), strict=True):
+        for mine, other in zip(engine.score(queries), whole.score(queries), strict=True):
             assert mine.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-        tasks = [play.task(name) for name in play.some()]
-        for task, text, other in zip(
-            tasks, engine.generate(tasks), plain.generate(tasks), strict=True
-        ):
-            same = (text.tokens, text.ended) == (other.tokens, other.ended)
-            assert same or near_tie(model.model, task, text.tokens, other.tokens)
+        texts, others = play.texts(play.some())
+        write(engine, texts)
+        write(whole, others)
+        for text, other in zip(texts, others, strict=True):
+            same = (text.ids, text.ended) == (other.ids, other.ended)
+            assert same or near_tie(model.model, text, other)
 
 
-def near_tie(model, task, tokens, others):
+def near_tie(model, text, other):
     """Tell whether two texts part where rounding decides: at the edge between two tokens."""
-    at = common_prefix(tokens, others)
+    at = common_prefix(text.ids, other.ids)
     with torch.no_grad():
-        logits = model(torch.tensor([[*task.ids, *tokens[:at]]])).logits[:, -1]
-    if task.sampling.temperature == 0:
+        logits = model(torch.tensor([text.ids[:at]])).logits[:, -1]
+    if text.sampling.temperature == 0:
         first, second = logits[0].topk(2).values.tolist()
         return first - second < 1e-5
-    draw = uniforms(task.seed).random(at + 1)[-1]
-    return len({choose(logits, [task.sampling], [draw + d])[0] for d in (-1e-6, 1e-6)}) == 2
+    draw = Text((0,), text.sampling, text.seed).uniforms.random(at - text.prompt + 1)[-1]
+    return len({choose(logits, [text.sampling], [draw + d])[0] for d in (-1e-6, 1e-6)}) == 2
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_is_reused_after_its_trial(models, family):
-    assert isinstance(models(family).engine, PrefixEngine)
-    assert isinstance(models(family, prefix_reuse=False).engine, PlainEngine)
-
-
-def test_the_trial_finds_a_wrong_mask(models, monkeypatch, caplog):
-    """A sliding layer that sees beyond its window must be found and plain encoding used."""
-    plain = PlainEngine(models("mistral").model, 8192, None)
-    engine = PrefixEngine(plain)
-    assert trial(engine, plain) < 1e-4
-    monkeypatch.setattr(engine._forward, "_window", 10_000)
-    assert trial(engine, plain) > 1e-4
-    monkeypatch.setattr("tomeval.models.local.trials.trial", lambda *_: 0.5)
-    with caplog.at_level(logging.WARNING):
-        assert prefix_engine(plain) is plain
-    assert "encoded whole" in caplog.text
-
-
-def test_a_stateful_model_is_encoded_whole(models, monkeypatch, caplog):
-    model = models("llama").model
-    monkeypatch.setattr(type(model), "_is_stateful", True, raising=False)
-    plain = PlainEngine(model, 8192, None)
-    with caplog.at_level(logging.WARNING):
-        assert prefix_engine(plain) is plain
-    assert "rolled back" in caplog.text
+    assert isinstance(models(family).engine.reader, Prefixes)
+    without = models(family, prefix_reuse=False).engine
+    assert without.reader is without.whole
 
 
 def test_each_token_is_encoded_once(models):
     """Ten rounds of one line and two questions with two-token labels: no token is fed twice."""
-    plain = PlainEngine(models("llama").model, 8192, None)
-    engine = PrefixEngine(plain)
+    engine, _ = engines(models("llama"))
     rng = random.Random(0)
 
     def tokens(count):
         return tuple(rng.randrange(5, 200) for _ in range(count))
 
-    chain, unique = tokens(50), 50
+    chain, unique, processed = tokens(50), 50, 0
     for _ in range(10):
         labels = tuple((first, *tokens(1)) for first in (1, 2))
         for _ in range(2):
             question = tokens(6)
-            engine.score([LabelQuery(chain + question, labels, 0, "one")])
+            [scored] = engine.score([LabelQuery(chain + question, labels, 0, "one")])
+            processed += scored.processed
             unique += len(question) + len(labels)  # the last token of a label is never fed
         line = tokens(9)
         chain, unique = chain + line, unique + len(line)
     unique -= len(line)  # the last line was not asked about
     # A question that begins like the cached one may be fed again from the token that is wanted.
-    assert unique <= engine.processed <= 1.02 * unique
+    assert unique <= processed <= 1.02 * unique
 
 
 def test_texts_of_one_group_share_the_prompt_and_do_not_see_each_other(models):
-    plain = PlainEngine(models("llama").model, 8192, None)
-    engine = PrefixEngine(plain)
+    engine, whole = engines(models("llama"))
     prompt = tuple(range(10, 60))
-    tasks = [
-        Task((*prompt, i), Sampling(max_tokens=8), i, frozenset(), lambda _: False, "one")
-        for i in range(5)
-    ]
-    expected = [text.tokens for text in plain.generate(tasks)]
-    assert [text.tokens for text in engine.generate(tasks)] == expected
-    assert engine.processed == 50 + 5 + 5 * 7  # prompt, five questions, all but the last tokens
+    texts, others = (
+        [Text((*prompt, i), Sampling(max_tokens=8), i, group="one") for i in range(5)]
+        for _ in range(2)
+    )
+    assert write(engine, texts) == write(whole, others)
+    assert fed(texts) == 50 + 5 + 5 * 7  # prompt, five questions, all but the last tokens
 
 
-def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
+@pytest.mark.parametrize("reuse", [True, False])
+def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch, reuse):
     model = models("llama")
-    plain = PlainEngine(model.model, 8192, None)
-    engine = PrefixEngine(plain)
-    play = Play(random.Random(3), 200)
-    tasks = [play.task(name) for name in "abcde"]
-    queries = [play.query(name) for name in "abcde"]
-    texts = [text.tokens for text in plain.generate(tasks)]
-    numbers = [scored.logprobs for scored in plain.score(queries)]
-    run, refused = engine._forward.run, []
+    engine, whole = engines(model)
+    engine.reader = engine.reader if reuse else engine.whole
+    asked = [((*range(5, 20), 30 + n), f"{n}") for n in range(5)]  # of one length
+    texts, others = (
+        [Text(ids, Sampling(max_tokens=6), 7, group=group) for ids, group in asked]
+        for _ in range(2)
+    )
+    queries = [LabelQuery(ids, ((7,), (8, 9)), group=group) for ids, group in asked]
+    expected = write(whole, others)
+    numbers = [scored.logprobs for scored in whole.score(queries)]
+    run, refused, calls = engine.run, [], []
 
-    def small(cache, slots, parts, wanted):
-        if len(parts) > 2:
-            refused.append(len(parts))
+    def small(ids, *parts, **more):
+        calls.append(len(ids))
+        if len(ids) > 3 or (len(ids) > 1 and len(calls) == 6):  # also amid texts
+            refused.append(len(ids))
             raise torch.OutOfMemoryError("no room")
-        return run(cache, slots, parts, wanted)
+        return run(ids, *parts, **more)
 
-    monkeypatch.setattr(engine._forward, "run", small)
-    before = engine.cache.memory
-    assert [text.tokens for text in engine.generate(tasks)] == texts
+    monkeypatch.setattr(engine, "run", small)
+    assert write(engine, texts) == expected
     for scored, values in zip(engine.score(queries), numbers, strict=True):
         assert scored.logprobs == pytest.approx(values, abs=1e-4)
     assert refused
-    assert engine.cache.memory < before
+    assert engine.reader.cache.memory < 10**9 if reuse else engine.whole.batch_tokens < 8192
 
-    def never(*_):
+    def never(*_, **__):
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(engine._forward, "run", never)
-    with pytest.raises(BackendError, match="single episode"):
+    monkeypatch.setattr(engine, "run", never)
+    with pytest.raises(BackendError, match="single prompt"):
         engine.score(queries[:1])
 
 
+# --- caches ---------------------------------------------------------------------------------------
+
+
+def claimed(cache, groups, places):
+    """Claim chains as a pass does, whose keys and values are of 2 heads x 3 numbers x 4 bytes."""
+    cache.claim(groups, places)
+    for kind in ("keys", "values"):
+        rows, at = torch.zeros(1, 1).long(), torch.full((1, 1), cache.places - 1)
+        cache.write(0, kind, torch.zeros(1, 2, 1, 3), rows, at, slice(0, 1), 1)
+    return [cache.chains[name] for name in groups]
+
+
 def test_caches_stay_within_their_memory():
-    """Slots of 256 places at 4 bytes x 2 heads x (3 + 3) = 48 bytes a place."""
-    cache = SlotCache([(2, 3, torch.float32, torch.device("cpu"))] * 2, memory=5 * 256 * 48)
+    """Rows of 256 places at 48 bytes a place."""
+    cache = Cache(5 * 256 * 48)
     for number in range(40):
-        cache.claim([f"group {number}"], 200)
-        held = sum(b.numel() * b.element_size() for b in cache.buffers)
-        assert held <= 5 * 256 * 48
-    assert cache.slots == 5
-    entries = cache.claim(["group 39", "group 38"], 200)  # the most recent ones are still there
-    assert len({entry.slot for entry in entries}) == 2
+        claimed(cache, [f"group {number}"], 200)
+        assert sum(buffer.nbytes for buffer in cache.buffers.values()) <= 5 * 256 * 48
+    assert cache.rows == 5
+    chains = claimed(cache, ["group 39", "group 38"], 200)  # the most recent ones are still there
+    assert len({chain.row for chain in chains}) == 2
 
 
 def test_growing_keeps_what_is_cached():
-    cache = SlotCache([(1, 2, torch.float32, torch.device("cpu"))] * 2, memory=10**8)
-    (one,) = cache.claim(["one"], 10)
-    cache.buffers[0][one.slot, 0, :3] = torch.tensor([[1.0, 2], [3, 4], [5, 6]])
-    one.tokens = (7, 8, 9)
-    one, _ = cache.claim(["one", "two"], 5000)
-    assert cache.get("one") == (7, 8, 9)
-    assert cache.buffers[0][one.slot, 0, :3].tolist() == [[1, 2], [3, 4], [5, 6]]
+    cache = Cache(10**8)
+    (one,) = claimed(cache, ["one"], 10)
+    cache.buffers[0, "keys"][one.row, 0, :2] = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
+    one.tokens = (7, 8)
+    one, _ = claimed(cache, ["one", "two"], 5000)
+    assert one.tokens == (7, 8)
+    assert cache.buffers[0, "keys"][one.row, 0, :2].tolist() == [[1, 2, 3], [4, 5, 6]]
     assert cache.places >= 5000
+
+
+def test_caches_of_a_small_model_are_bounded_and_let_go_of_episodes_that_are_over(models):
+    model = models("llama")
+    cache = model.engine.reader.cache
+    assert cache.memory <= LEAST
+    assert usual_memory(model.model) == cache.memory
+
+    async def play(batcher, name):
+        with batcher.episode() as line:
+            request = ScoreRequest(Prompt((Message("user", "Round 1: J or F?"),)), ("J", "F"), name)
+            await line.score(request)
+
+    async def several(batcher, names):
+        await asyncio.gather(*(play(batcher, name) for name in names))
+
+    batcher = Batcher(model)
+    for batch in range(6):
+        asyncio.run(several(batcher, [f"{batch} {episode}" for episode in range(4)]))
+    assert cache.rows == 4
+    assert not cache.chains
 
 
 @given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=12))
@@ -258,19 +285,29 @@ def test_common_counts_leading_equal_tokens(a, b):
 
 
 def test_a_tree_feeds_shared_nodes_once_and_keeps_the_chain():
-    tree = Tree((1, 2, 3, 4), [(1, 2, 3, 9, 8), (1, 2, 3, 9, 7), (1, 5)], [4, 4, 1])
-    assert tree.kept == 3
-    assert tree.tokens == [9, 8, 7, 5]
-    assert tree.depths == [3, 4, 4, 1]
-    assert tree.chain == (1, 2, 3, 9, 8)
+    paths = [Path((1, 2, 3, 9, 8), 4, ""), Path((1, 2, 3, 9, 7), 4, ""), Path((1, 5), 1, "")]
+    tree = Tree((1, 2, 3, 4), paths)
+    assert (tree.kept, tree.tokens, tree.chain) == (3, [9, 8, 7, 5], (1, 2, 3, 9, 8))
+    assert tree.depths == [0, 1, 2, 3, 4, 4, 1]
     expected = ["111 1000", "111 1100", "111 1010", "100 0001"]
-    rows = ["".join(map(str, row)) for row in tree.part.seen.astype(int).tolist()]
-    assert [f"{row[:3]} {row[3:]}" for row in rows] == expected
+
+    def seen():
+        first, sees = tree.take()
+        rows = ["".join(map(str, row)) for row in np.array(sees).astype(int).tolist()]
+        return first, [f"{row[:3]} {row[3:]}" for row in rows]
+
+    assert seen() == (0, expected)
+    for path in paths[1:]:
+        path.nodes = [tree.add(path.nodes[-1], 6, len(path.ids))]
+    assert seen() == (4, ["111 101010", "100 000101"])
 
 
 def test_a_wanted_token_is_fed_even_where_it_is_cached():
-    tree = Tree((1, 2, 3), [(1, 2, 3)], [2])
+    tree = Tree((1, 2, 3), [Path((1, 2, 3), 2, "")])
     assert (tree.kept, tree.tokens) == (2, [3])
+
+
+# --- what episodes have in common -----------------------------------------------------------------
 
 
 def episodes(rng, shared):
@@ -282,52 +319,34 @@ def episodes(rng, shared):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_episodes_have_in_common_is_read_once(models, family):
-    """By the first of each kind; later ones take it from those that play."""
-    plain = PlainEngine(models(family).model, 8192, None)
-    engine, texts = PrefixEngine(plain), episodes(random.Random(1), 100)
+    """Of all by one, of each kind by one; later ones take it from those that play."""
+    (engine, whole), texts = engines(models(family)), episodes(random.Random(1), 100)
     queries = [LabelQuery(ids, ((7,), (8, 9)), group=f"{n}") for n, ids in enumerate(texts)]
     mine = engine.score(queries[:4]) + engine.score(queries[4:])
-    for one, other in zip(mine, plain.score(queries), strict=True):
+    for one, other in zip(mine, whole.score(queries), strict=True):
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-    assert engine.processed == 2 * 140 + 6 * 21 == sum(one.processed for one in mine)
+    assert sum(one.processed for one in mine) == 100 + 2 * 40 + 6 * 21
+
+
+def test_a_new_episode_takes_its_beginning_from_one_that_asks_at_the_same_time(models):
+    engine, _ = engines(models("llama"))
+    start = tuple(range(10, 110))
+    engine.score([LabelQuery(start, ((7,), (8, 9)), group="old")])
+    asked = [LabelQuery((*start, n, n), ((7,), (8, 9)), group=g) for n, g in ((5, "old"), (6, "b"))]
+    assert sum(one.processed for one in engine.score(asked)) == 2 * 3
 
 
 def test_texts_of_episodes_that_begin_alike_are_what_they_were(models):
-    plain = PlainEngine(models("llama").model, 8192, None)
-    engine = PrefixEngine(plain)
-    tasks = [
-        Task(ids, Sampling(max_tokens=5), n, frozenset(), lambda _: False, f"{n}")
-        for n, ids in enumerate(episodes(random.Random(2), 100))
-    ]
-    expected = [text.tokens for text in plain.generate(tasks)]
-    assert [text.tokens for text in engine.generate(tasks)] == expected
-    assert engine.processed == 2 * 140 + 6 * 20 + 6 * 4
-
-
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_growing_plays_score_and_answer_alike_through_the_whole_backend(models, family):
-    """Texts, not tokens: rendering, line-wise tokenising, labels and drawing included."""
-    reusing, plain = models(family), models(family, prefix_reuse=False)
-    assert splits_at_lines(reusing.tokenizer)
-    history = "You play a game with a partner.\n"
-    for number in range(1, 7):
-        requests = []
-        for episode in range(3):
-            text = f"{history}\nEpisode {episode}.\n\nRound {number} comes now."
-            prompt = Prompt((Message("user", text),), f"Round {number}: you chose")
-            requests.append(ScoreRequest(prompt, ("J", "F", "Scissors"), f"e{episode}"))
-        for one, other in zip(
-            reusing.score_batch(requests), plain.score_batch(requests), strict=True
-        ):
-            assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-            assert one.method == other.method
-        asked = [
-            GenerateRequest(r.prompt, Sampling(max_tokens=6), 7 + i, r.group)
-            for i, r in enumerate(requests)
+    engine, whole = engines(models("llama"))
+    texts, others = (
+        [
+            Text(ids, Sampling(max_tokens=5), n, group=f"{n}")
+            for n, ids in enumerate(episodes(random.Random(2), 100))
         ]
-        texts = [reply.text for reply in reusing.generate_batch(asked)]
-        assert texts == [reply.text for reply in plain.generate_batch(asked)]
-        history += f"Round {number}: you chose J, the partner chose F.\n"
+        for _ in range(2)
+    )
+    assert write(engine, texts) == write(whole, others)
+    assert fed(texts) == 100 + 2 * 40 + 6 * 20 + 6 * 4
 
 
 LINES = st.lists(
@@ -341,20 +360,3 @@ def test_line_wise_tokens_are_the_whole_text_s_tokens(models, text):
     model = models("llama")
     whole = model.tokenizer(text, add_special_tokens=False)["input_ids"]
     assert model.codec.control.encode([text])[0] == whole
-
-
-@given(text=LINES, every=st.booleans())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_text_cut_at_its_last_line_keeps_its_tokens(models, text, every):
-    control = models("llama").codec.control
-    marked = control.mark(text + "</s>", every=every)
-    cut = control.last_line(marked)
-    head, tail = control.encode([marked[:cut], marked[cut:]])
-    assert head + tail == control.encode([marked])[0]
-
-
-def test_a_cut_is_found_where_lines_end_plainly(models):
-    control = models("llama").codec.control
-    assert control.last_line("one\ntwo\nthree") == len("one\ntwo\n")
-    assert control.last_line("one\n\ntwo\n") == 0
-    assert control.last_line("") == 0

@@ -12,11 +12,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="the transformers backend needs torch")
 hf = pytest.importorskip("transformers", reason="the transformers backend needs transformers")
 
-from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
+from tiny import FAMILIES, make_model  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
-    BackendError,
     ContextExceeded,
     GenerateRequest,
     Message,
@@ -27,7 +26,7 @@ from tomeval.models.base import (  # noqa: E402
 )
 from tomeval.models.batching import Batcher  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
-from tomeval.models.served.requests import load_tokenizer  # noqa: E402
+from tomeval.models.served.start import load_tokenizer  # noqa: E402
 
 LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
 
@@ -97,7 +96,7 @@ def naive_tokens(model, text, sampling, seed):
             scaled = logits.double().numpy() / sampling.temperature
             steps = np.exp(scaled - scaled.max()).cumsum()
             token = int(np.searchsorted(steps, draw * steps[-1], side="right"))
-        if token in model.describe()["end_tokens"]:
+        if token in model.ends:
             break
         tokens.append(token)
     return tokens
@@ -133,15 +132,9 @@ def test_a_small_budget_changes_nothing(models, monkeypatch):
     model = models(prefix_reuse=False)
     requests = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
     together = model.score_batch(requests)
-    monkeypatch.setattr(model.engine, "batch_tokens", 1)
+    monkeypatch.setattr(model.engine.whole, "batch_tokens", 1)
     for one, other in zip(together, model.score_batch(requests), strict=True):
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-
-
-def test_the_window_is_shorter_than_the_prompts_and_matters(models):
-    model = models("mistral")
-    assert min(model.count_tokens(prompt) for prompt in prompts()) > WINDOW
-    assert model.model.config.sliding_window == WINDOW
 
 
 # --- generation ----------------------------------------------------------------------------------
@@ -168,7 +161,7 @@ def test_a_draw_does_not_depend_on_its_batch(models, family):
         Sampling(max_tokens=3),
         Sampling(temperature=0.0, max_tokens=12),
         Sampling(temperature=0.7, top_p=0.8, max_tokens=20),
-        Sampling(top_k=20, max_tokens=9, stop=("a", "e")),
+        Sampling(top_k=20, max_tokens=9),
         Sampling(min_p=0.05, max_tokens=16),
     ]
     requests = [
@@ -185,45 +178,10 @@ def test_a_draw_does_not_depend_on_its_batch(models, family):
     assert mixed[-1].text == together[1].text
 
 
-def test_equal_seeds_repeat_and_other_seeds_differ(models):
-    model = models()
-    requests = [GenerateRequest(prompts(1)[0], Sampling(max_tokens=8), seed=s) for s in (3, 3, 4)]
-    first, second, third = (reply.text for reply in model.generate_batch(requests))
-    assert first == second != third
-
-
-def test_drawn_frequencies_follow_the_softmax(models):
-    """Chi-square over the 12 likeliest first tokens and the rest, 2,000 seeds."""
-    model = models()
-    prompt, n = prompts(1)[0], 2000
-    ids = model.tokenizer(plain_text(prompt))["input_ids"]
-    with torch.no_grad():
-        logits = model.model(torch.tensor([ids])).logits[0, -1].double()
-    probs = torch.softmax(logits / 0.5, -1)
-    sampling = Sampling(temperature=0.5, max_tokens=1)
-    replies = model.generate_batch([GenerateRequest(prompt, sampling, seed=s) for s in range(n)])
-    texts = [reply.text for reply in replies]
-    likely = probs.argsort(descending=True).tolist()
-    words = {t: model.tokenizer.decode([t]) for t in likely}
-    top = [t for t in likely if t > 4 and "\ufffd" not in words[t]][:12]
-    counts = np.array([texts.count(words[t]) for t in top])
-    expected = probs[top].numpy() * n
-    observed, wanted = np.append(counts, n - counts.sum()), np.append(expected, n - expected.sum())
-    assert ((observed - wanted) ** 2 / wanted).sum() < 32.9  # 99.9 % point of 12 degrees
-
-
-def test_stop_texts_end_the_reply_and_are_not_part_of_it(models):
-    model = models()
-    prompt = prompts(1)[0]
-    request = GenerateRequest(prompt, Sampling(max_tokens=60), seed=9)
-    whole = model.generate_batch([request])[0].text
-    stop = whole[20:23]
-    stopped = GenerateRequest(prompt, Sampling(max_tokens=60, stop=("never", stop)), seed=9)
-    reply = model.generate_batch([stopped])[0]
-    assert reply.text == whole[: whole.index(stop)]
-    assert reply.finish == "stop"
-    assert reply.details["ended"] == "stop"
-    assert reply.usage.completion < 60
+def test_stop_texts_are_refused(models):
+    request = GenerateRequest(prompts(1)[0], Sampling(stop=("never",)), seed=9)
+    with pytest.raises(TomevalError, match="local models take no stop texts"):
+        models().generate_batch([request])
 
 
 def test_a_cut_off_reply_says_so(models):
@@ -242,7 +200,7 @@ def test_all_end_tokens_of_the_model_end_a_reply(tmp_path):
     config.save_pretrained(folder)
     model = TransformersModel(str(folder))
     end_of_turn = model.tokenizer.convert_tokens_to_ids("<|im_end|>")
-    assert set(model.describe()["end_tokens"]) == {1, 300, end_of_turn}
+    assert model.ends == {1, 300, end_of_turn}
     # Its sampling defaults take no part: two seeds still differ at temperature 1.
     requests = [GenerateRequest(prompts(1)[0], Sampling(max_tokens=8), seed=s) for s in (1, 2)]
     one, two = model.generate_batch(requests)
@@ -258,51 +216,6 @@ def test_generation_ends_at_the_context(models, monkeypatch):
     monkeypatch.setattr(model.engine, "context", room - 3)
     with pytest.raises(ContextExceeded, match="context is"):
         model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])
-
-
-@pytest.mark.parametrize(
-    "bad", [{"temperature": -1}, {"top_p": 0}, {"max_tokens": 0}, {"stop": ("",)}]
-)
-def test_sampling_values_out_of_range_are_refused(models, bad):
-    with pytest.raises(TomevalError, match=next(iter(bad))):
-        models().generate_batch([GenerateRequest(prompts(1)[0], Sampling(**bad), seed=1)])
-
-
-# --- memory --------------------------------------------------------------------------------------
-
-
-def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
-    model = models(prefix_reuse=False)
-    asked = [Prompt((Message("user", f"Round {n}: J or F?"),)) for n in range(5)]  # of one length
-    requests = [GenerateRequest(p, Sampling(max_tokens=6), seed=i) for i, p in enumerate(asked)]
-    expected = [reply.text for reply in model.generate_batch(requests)]
-    scored = [ScoreRequest(prompt, LABELS) for prompt in asked]
-    numbers = [scores.logprobs for scores in model.score_batch(scored)]
-    run, refused = model.engine.run, []
-
-    def small(ids, *parts, **more):
-        if len(ids) > 2:
-            refused.append(len(ids))
-            raise torch.OutOfMemoryError("no room")
-        return run(ids, *parts, **more)
-
-    monkeypatch.setattr(model.engine, "batch_tokens", 8192)
-    monkeypatch.setattr(model.engine, "run", small)
-    assert [reply.text for reply in model.generate_batch(requests)] == expected
-    for result, values in zip(model.score_batch(scored), numbers, strict=True):
-        assert result.logprobs == pytest.approx(values, abs=1e-4)
-    assert refused
-    assert model.engine.batch_tokens < 8192
-
-
-def test_a_single_prompt_that_does_not_fit_is_a_backend_error(models, monkeypatch):
-    def never(*_, **__):
-        raise torch.OutOfMemoryError("no room")
-
-    model = models(prefix_reuse=False)
-    monkeypatch.setattr(model.engine, "run", never)
-    with pytest.raises(BackendError, match="single prompt"):
-        model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])
 
 
 # --- loading -------------------------------------------------------------------------------------
@@ -335,7 +248,7 @@ def test_a_folder_without_a_model_and_an_unknown_dtype_are_clear_errors(tmp_path
     with pytest.raises(TomevalError, match=r"no config\.json"):
         TransformersModel(str(tmp_path))
     folder = models().name.removeprefix("hf:")
-    with pytest.raises(TomevalError, match="unknown dtype 'float31'"):
+    with pytest.raises(TomevalError, match=r"dtype: Input should be 'auto'.*, is 'float31'"):
         TransformersModel(folder, dtype="float31")
 
 
@@ -372,11 +285,44 @@ def test_the_revision_of_a_hub_model_is_its_commit(tmp_path, monkeypatch):
 
 def test_options_reach_the_model(models):
     folder = models().name.removeprefix("hf:")
-    model = TransformersModel(folder, dtype="bfloat16", device="cpu", batch_tokens=77)
-    assert model.describe()["dtype"] == "bfloat16"
-    assert model.engine.plain.batch_tokens == 77
+    model = TransformersModel(folder, dtype="bfloat16", device="cpu", batch_tokens=77, threads=2)
+    assert model.model.dtype == torch.bfloat16
+    assert model.engine.whole.batch_tokens == 77
+    seen = []
+    model.model.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
     result = model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])[0]
     assert all(math.isfinite(value) for value in result.logprobs)
+    assert set(seen) == {2}
+
+
+def test_a_small_model_takes_one_thread_and_gives_the_others_back(models, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    model = TransformersModel(models().name.removeprefix("hf:"))
+    seen, before = [], torch.get_num_threads()
+    model.model.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
+    torch.set_num_threads(before + 1)
+    try:
+        model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])
+        assert (set(seen), torch.get_num_threads()) == ({1}, before + 1)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_half_precision_is_computed_in_single_on_a_cpu_unless_asked(models, tmp_path):
+    folder = models().name.removeprefix("hf:")
+    wide = TransformersModel(folder)
+    half = hf.AutoModelForCausalLM.from_pretrained(folder).half()
+    half.save_pretrained(tmp_path)
+    wide.tokenizer.save_pretrained(tmp_path)
+    model = TransformersModel(str(tmp_path))
+    assert model.model.dtype == torch.float32
+    # Exact: what a float32 model of the same, once rounded, weights says.
+    wide.model.load_state_dict(half.float().state_dict())
+    request = ScoreRequest(prompts(1)[0], LABELS)
+    [mine], [other] = model.score_batch([request]), wide.score_batch([request])
+    assert mine.logprobs == pytest.approx(other.logprobs, abs=1e-6)
+    asked = TransformersModel(str(tmp_path), dtype="float16", prefix_reuse=False)
+    assert asked.model.dtype == torch.float16
 
 
 @pytest.mark.parametrize(
@@ -390,6 +336,7 @@ def test_options_reach_the_model(models):
         ("thinking", "off", "valid boolean"),
         ("chat", "no", "valid boolean"),
         ("quantization", 4, "valid dictionary"),
+        ("threads", 0, "greater than or equal to 1"),
     ],
 )
 def test_an_option_of_another_kind_is_refused_before_anything_loads(option, value, needs):
@@ -446,11 +393,6 @@ def test_a_prompt_beyond_the_context_fails_alone(models, monkeypatch):
     assert all(isinstance(reply, Reply) for i, reply in enumerate(replies) if i != 1)
 
 
-def test_the_context_length_is_that_of_the_configuration(models):
-    model = models("gpt2")
-    assert model.context_length() == model.model.config.n_positions
-
-
 ROOM = [
     ("chatml", {}, 0),
     ("chatml", {"thinking_budget": 5}, 5),
@@ -466,7 +408,7 @@ def test_a_model_that_thinks_gets_room_on_top_of_the_answer(models, template, op
     model = models(template=template, **options)
     if room == "auto":
         room = min(8192, model.context_length() // 2)
-    assert model.thinking_budget == room == model.describe()["thinking_budget"]
+    assert model.thinking_budget == room
     if 0 < room < 100:
         request = GenerateRequest(prompts(1)[0], Sampling(max_tokens=4), seed=2)
         reply = model.generate_batch([request])[0]

@@ -1,7 +1,6 @@
 """Rendering, start tokens, control tokens, system role, thinking and label boundaries."""
 
 import math
-import random
 from itertools import product
 
 import pytest
@@ -10,7 +9,7 @@ pytest.importorskip("torch", reason="the transformers backend needs torch")
 pytest.importorskip("transformers", reason="the transformers backend needs transformers")
 
 import torch
-from tiny import TEMPLATES, make_model, make_tokenizer
+from tiny import CHATML, TEMPLATES, make_model, make_tokenizer
 from tokenizers import (
     AddedToken,
     Regex,
@@ -24,13 +23,13 @@ from transformers import PreTrainedTokenizerFast
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import (
+    BackendError,
     GenerateRequest,
     Message,
     Prompt,
     Sampling,
     ScoreRequest,
 )
-from tomeval.models.local.control import SmuggledControlToken
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import exclusive, split_labels
 from tomeval.models.local.transformers import TransformersModel
@@ -65,7 +64,6 @@ def test_there_is_exactly_one_start_token(template, bos):
     ids = made.encode(user("hello"))[0]
     writes = template == "nosystem"
     assert ids.count(made.tokenizer.bos_token_id) == int(bos or writes)
-    assert made.bos == ("template" if writes else "added" if bos else "none")
     if bos or writes:
         assert ids[0] == made.tokenizer.bos_token_id
 
@@ -101,30 +99,32 @@ def test_unusable_templates_are_clear_errors():
         codec(chat=True)
     with pytest.raises(TomevalError, match="unknown role 'partner'"):
         codec("chatml").encode(Prompt((Message("partner", "x"),)))
-    with pytest.raises(TomevalError, match="no system role"):
-        codec("nosystem", system="native").encode(user("x", system="y"))
+    for silent in ("hello", "{{ m.image }}"):
+        with pytest.raises(TomevalError, match=r"template of .* leaves out the text of messages"):
+            made_of(silent)
+    with pytest.raises(TomevalError, match="cannot render this prompt: not today"):
+        made_of("{{ raise_exception('not today') }}")
+
+
+def made_of(content):
+    """Return a codec whose template writes something in place of what a message says."""
+    tokenizer = make_tokenizer("chatml")
+    tokenizer.chat_template = CHATML.replace("{{ m.content }}", content)
+    return PromptCodec(tokenizer)
 
 
 # --- system role ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("template", "policy"), [("chatml", "native"), ("nosystem", "merge"), ("silent", "merge")]
+    ("template", "merges"), [("chatml", False), ("nosystem", True), ("silent", True)]
 )
-def test_a_missing_system_role_is_found_and_merged(template, policy):
-    made = codec(template)
-    assert made.system_policy == policy
-    text = text_of(made, user("Question", system="Rules"))
+def test_a_missing_system_role_is_found_and_merged(template, merges):
+    text = text_of(codec(template), user("Question", system="Rules"))
     assert "Rules" in text
-    assert ("Rules\n\nQuestion" in text) == (policy == "merge")
-
-
-def test_system_messages_can_be_dropped_or_stand_alone():
-    assert "Rules" not in text_of(codec("chatml", system="drop"), user("x", system="Rules"))
+    assert ("Rules\n\nQuestion" in text) == merges
     alone = Prompt((Message("system", "Rules"),))
     assert "[INST] Rules [/INST]" in text_of(codec("nosystem"), alone)
-    with pytest.raises(TomevalError, match=r"unknown system policy 'merg' \(did you mean 'merge'"):
-        codec("chatml", system="merg")
 
 
 # --- thinking ------------------------------------------------------------------------------------
@@ -135,7 +135,6 @@ def test_the_thinking_switch_reaches_the_template():
     assert text_of(off, user("x")).endswith("<think>\n\n</think>\n\n")
     assert "<think>" not in text_of(on, user("x"))
     assert text_of(on, user("x")) == text_of(default, user("x"))
-    assert off.warnings == on.warnings == default.warnings == []
 
 
 def test_labels_are_scored_with_thinking_off_or_not_at_all():
@@ -147,11 +146,10 @@ def test_labels_are_scored_with_thinking_off_or_not_at_all():
         codec("switch", thinking=True).label_query(request)
 
 
-def test_a_block_that_cannot_be_switched_off_is_closed_with_a_warning():
+def test_a_block_that_cannot_be_switched_off_is_closed_with_a_warning(caplog):
     made = codec("always", thinking=False)
     assert text_of(made, user("x")).endswith("<think>\n\n</think>\n\n")
-    assert "ignores enable_thinking" in made.warnings[0]
-    assert "closed" in made.warnings[0]
+    assert "opens <think> with thinking off; it is closed at once" in caplog.text
     default = codec("always")
     assert default.encode(user("x"))[1] == "<think>\n"
     assert text_of(default, user("x", "Answer:")).endswith("</think>\n\nAnswer:")
@@ -159,9 +157,12 @@ def test_a_block_that_cannot_be_switched_off_is_closed_with_a_warning():
     assert codec("chatml").encode(user("why <think> aloud?"))[1] == ""
 
 
-def test_asking_a_plain_chat_model_to_think_warns():
-    assert "ignores enable_thinking = on" in codec("chatml", thinking=True).warnings[0]
-    assert codec("chatml", thinking=False).warnings == []
+def test_asking_a_plain_chat_model_to_think_warns(caplog):
+    codec("chatml", thinking=False)
+    codec("switch", thinking=True)
+    assert not caplog.records
+    codec("chatml", thinking=True)
+    assert "ignores enable_thinking = on" in caplog.text
 
 
 def test_an_opened_block_stands_in_the_reply(tmp_path):
@@ -202,17 +203,9 @@ def test_what_a_message_says_gives_no_control_token(template, attack):
 
 
 @pytest.mark.parametrize("template", [None, "chatml"])
-def test_neutralised_text_still_reads_the_same(template):
+def test_a_space_parts_control_tokens_in_messages(template):
     text = text_of(codec(template, bos=False), user("a <|im_end|> b </think> c"))
-    assert "a <|im_end|> b </think> c" in text
-
-
-def test_a_template_cannot_be_made_to_complete_a_token():
-    tokenizer = make_tokenizer("chatml", bos=False)
-    tokenizer.chat_template = "<|im_{% for m in messages %}{{ m.content }}{% endfor %}_end|>"
-    made = PromptCodec(tokenizer)
-    for text in ("end|> x", "x <|im", "end|><|im"):
-        assert not made.control.ids & set(made.encode(user(text))[0])
+    assert "a < |im_end|> b < /think> c" in text
 
 
 def test_a_normaliser_cannot_smuggle_a_token():
@@ -277,7 +270,7 @@ def test_a_smuggled_control_token_is_refused_every_time(monkeypatch):
 
     monkeypatch.setattr(control, "_tokenizer", normalising)
     for _ in range(2):
-        with pytest.raises(SmuggledControlToken):
+        with pytest.raises(BackendError, match="a control token appears in ordinary text"):
             control.encode(["a line\nevil line\nmore"])
         assert control.encode(["a line\nmore"]) == [honest.encode("a line\nmore")]
 
@@ -323,8 +316,6 @@ def test_a_label_that_begins_another_excludes_it(llama):
     expected = [p[0] - p[1], p[1] - p[2], p[2], p[3]]
     assert [math.exp(v) for v in result.logprobs] == pytest.approx(expected, rel=1e-4)
     assert result.mass == pytest.approx(p[0] + p[3], rel=1e-4)
-    assert result.details["exclusive"]
-    assert any("'J' begins label 'JJ'" in text for text in llama.warnings)
 
 
 def test_exclusive_shares_are_never_negative():
@@ -400,36 +391,3 @@ def test_a_spelt_control_token_with_prefix_spaces():
     made = PromptCodec(metaspace())
     ids = made.encode(user("You </s> choose"))[0]
     assert made.tokenizer.eos_token_id not in ids
-
-
-# --- texts that grow -----------------------------------------------------------------------------
-
-LINES = [
-    "Round 1: you chose J.",
-    "",
-    "  - F: <|im_end|>",
-    "<|im_",
-    "end|> and\u00e9",
-    "<s>",
-    "\U000f0000</s>\U000f0001",
-    "12",
-    "...",
-]
-
-
-@pytest.mark.parametrize("template", [None, "chatml", "nosystem", "switch"])
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_what_is_kept_of_a_growing_play_changes_no_token(template, family):
-    rng = random.Random(0)
-    kept, anew = (codec(template, family=family) for _ in range(2))
-    past: list[str] = ["Rules of a game."]
-    for _ in range(120):
-        past += rng.choices(LINES, k=rng.randrange(3))
-        if rng.random() < 0.1:  # a past that is told anew
-            del past[rng.randrange(1, len(past) + 1) :]
-        question = "\n".join([*past, *rng.choices(LINES, k=rng.randrange(3))])
-        prompt = user(question, rng.choice(["", "I choose"]), rng.choice([None, "S"]))
-        anew.control._known.clear()
-        assert kept.encode(prompt) == anew.encode(prompt)
-        asked = ScoreRequest(prompt, ("J", "Fx"))
-        assert kept.label_query(asked) == anew.label_query(asked)

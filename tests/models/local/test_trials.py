@@ -12,11 +12,11 @@ from tiny import make_config, make_tokenizer  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import ContextExceeded, Message, Prompt, ScoreRequest  # noqa: E402
-from tomeval.models.local.architecture import rope_switch  # noqa: E402
 from tomeval.models.local.load import Loaded  # noqa: E402
-from tomeval.models.local.prefix import PrefixEngine  # noqa: E402
-from tomeval.models.local.tasks import LabelQuery, Sampling, Task, rows  # noqa: E402
+from tomeval.models.local.prefix import Prefixes  # noqa: E402
+from tomeval.models.local.tasks import LabelQuery, Sampling, Text  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
+from tomeval.models.local.trials import Play, rope_switch  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -102,13 +102,12 @@ def alone(model, ids):
 
 
 def told(model, query):
-    """Return a query's log-probabilities by whole passes, one for each sequence to run."""
-    values = {}
-    for row in rows(0, query):
-        table, at = alone(model, row.ids), len(query.prefix) - 1
-        for label, ids in zip(row.labels, row.sequences, strict=True):
-            values[label] = sum(table[at + n, token].item() for n, token in enumerate(ids))
-    return [values[n] for n in range(len(query.sequences))]
+    """Return a query's log-probabilities by whole passes, one for each label."""
+    values, at = [], len(query.prefix) - 1
+    for sequence in query.sequences:
+        table = alone(model, query.prefix + sequence[:-1])
+        values.append(sum(table[at + n, token].item() for n, token in enumerate(sequence)))
+    return values
 
 
 def written(model, ids, count):
@@ -132,30 +131,46 @@ def check(model, lengths, *, count=4):
         for query, scored in zip(queries, model.engine.score(queries), strict=True):
             assert scored.logprobs == pytest.approx(told(model, query), abs=1e-4)
         how = Sampling(temperature=0, max_tokens=count)
-        tasks = [Task(q.prefix, how, 1, frozenset(), lambda _: False, q.group) for q in queries]
-        for task, text in zip(tasks, model.engine.generate(tasks), strict=True):
-            assert text.tokens == written(model, task.ids, count)
+        texts = [Text(query.prefix, how, 1, group=query.group) for query in queries]
+        model.engine.write(texts)
+        for query, text in zip(queries, texts, strict=True):
+            assert list(text.tokens) == written(model, query.prefix, count)
 
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_models_of_other_builds_are_read_whole(build, name, caplog):
     with caplog.at_level(logging.WARNING, "tomeval"):
         model = build(name)
-    assert not isinstance(model.engine, PrefixEngine)
+    assert not isinstance(model.engine.reader, Prefixes)
     assert "prefixes are not reused; every prompt is encoded whole: " in caplog.text
     check(model, (9, 14, 25))
 
 
 def test_usual_models_lose_nothing():
     for family in ("llama", "gpt2", "gemma3"):
-        plain = opened(llama(family)).engine.plain
-        assert (plain.cached, plain.switch) == (True, math.inf)
+        engine = opened(llama(family)).engine
+        assert (engine.whole.cached, engine.switch) == (True, math.inf)
 
 
 def test_a_mask_for_each_head_takes_branches():
     model = opened(hf.DogeConfig(**{k: v for k, v in vars(llama()).items() if k in _SIZES}))
-    assert isinstance(model.engine, PrefixEngine)
+    assert isinstance(model.engine.reader, Prefixes)
     check(model, (9, 14, 25))
+
+
+def test_the_trial_finds_a_wrong_mask():
+    """A sliding layer that sees beyond its window."""
+    engine = opened(llama("mistral")).engine
+    assert Play(engine).fault(engine.reader, 0.25) == ""
+    engine.reader._window = 10_000
+    assert Play(engine).fault(engine.reader, 0.25).startswith("log-probabilities differ by")
+
+
+def test_layers_of_unknown_kinds_are_not_tried(caplog):
+    with caplog.at_level(logging.WARNING, "tomeval"):
+        model = opened(llama(layer_types=["chunked_attention", "full_attention"]))
+    assert model.engine.reader is model.engine.whole
+    assert "rolled back (chunked_attention, full_attention)" in caplog.text
 
 
 def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):
@@ -175,7 +190,7 @@ def test_no_prefix_is_kept_across_a_switch_of_rotary_factors(reuse, caplog):
     """Prompts below, across and beyond it, side by side; and texts that pass it."""
     with caplog.at_level(logging.WARNING, "tomeval"):
         model = opened(phi3(), prefix_reuse=reuse)
-    assert isinstance(model.engine, PrefixEngine) == reuse
+    assert isinstance(model.engine.reader, Prefixes) == reuse
     assert (f"prompts of more than {SWITCH} tokens are encoded whole" in caplog.text) == reuse
     check(model, (20, 30, SWITCH - 4, SWITCH - 1, SWITCH, SWITCH + 1, SWITCH + 9, 25), count=7)
 
@@ -185,14 +200,14 @@ def test_kinds_of_layers_may_have_ropes_of_their_own():
     ropes = {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
              "full_attention": dict(LONG)}  # fmt: skip
     model = opened(llama("gemma3", rope_parameters=ropes))
-    assert model.engine.plain.switch == SWITCH
+    assert model.engine.switch == SWITCH
     check(model, (30, SWITCH - 1, SWITCH + 3), count=5)
 
 
 def test_dynamic_factors_begin_where_no_prompt_gets():
     rope = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}
     model = opened(llama(max_position_embeddings=64, rope_parameters=rope))
-    assert isinstance(model.engine, PrefixEngine)
+    assert isinstance(model.engine.reader, Prefixes)
     check(model, (40, 58), count=3)
     text = Prompt((Message("user", "J or F? " * 40),))
     with pytest.raises(ContextExceeded, match="the model's context is 64"):

@@ -49,18 +49,5 @@ def worded(definition: Mapping[str, Any]) -> Worded | None:
     if definition["kind"] != LLM:
         return None
     player, said = split_wording(definition["options"], definition["strategy"], WORDING)
-    return Worded(player, str(definition["model"]), {LABELS: definition["labels"]["name"], **said})
-
-
-@once_each
-def has_wordings(store: Store) -> bool:
-    """Tell whether a run asks one model in one strategy and game in two wordings."""
-    seen: dict[tuple[Any, ...], Mapping[str, str]] = {}
-    for _, definition in store.cells():
-        said = worded(definition)
-        if said is not None:
-            same = (said.player, said.model, definition["game"]["name"])
-            where = (*same, definition["partners"]["name"], definition["horizon"])
-            if seen.setdefault(where, said.options) != said.options:
-                return True
-    return False
+    labels = {LABELS: str(definition["labels"]["name"])}
+    return Worded(player, str(definition["model"]), labels | said, WORDING)

@@ -16,7 +16,6 @@ from tomeval.domains.matrix.data import (
     has_changes,
     has_fresh_games,
     has_internal,
-    has_wordings,
     worded,
 )
 from tomeval.domains.matrix.duel import play_duel
@@ -235,7 +234,6 @@ MATRIX = Domain(
             "fresh games": has_fresh_games,
             "internal": has_internal,
             "probabilities": has_probabilities,
-            "wordings": has_wordings,
         },
     ),
     show=Show(

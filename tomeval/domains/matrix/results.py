@@ -35,7 +35,6 @@ from tomeval.domains.matrix.storing import (
     PARTNER,
     RECORDED,
     SEAT,
-    STATED,
     read_played,
     read_stated_probabilities,
 )
@@ -282,23 +281,6 @@ class MatrixRunCell(RunCell):
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""
         return [self.partner_names[typed[0]]]
-
-    def moves(self, episode: int) -> dict[str, list[Any]]:
-        """Return the actions as labels, what was stated to the subject if so, and the rewards."""
-        names = ("own_action", "partner_action", "predicted_action", STATED, "own_reward")
-        steps = list(self.store.read("steps", names, self.number, episode))
-
-        def said(labels: Sequence[str], place: int) -> list[str | None]:
-            return [None if step[place] is None else labels[step[place]] for step in steps]
-
-        stated = said(self.labels.partner, 3)
-        return {
-            "own": said(self.labels.own, 0),
-            "partner": said(self.labels.partner, 1),
-            "predicted": said(self.labels.partner, 2),
-            **({"stated": stated} if any(label is not None for label in stated) else {}),
-            "reward": [step[4] for step in steps],
-        }
 
     @property
     def as_planned(self) -> bool:

@@ -36,4 +36,4 @@ def worded(player: Mapping[str, Any]) -> Worded | None:
     strategy = player["options"].get("strategy", "QA")
     shown = strategy if isinstance(strategy, str) else json.dumps(strategy)
     name, wording = split_wording(player["options"], shown, WITH_MEMORY)
-    return Worded(name, player["model"], wording)
+    return Worded(name, player["model"], wording, WITH_MEMORY)

@@ -21,7 +21,7 @@ from tomeval.domains.matrix.played import IntArray, Played
 from tomeval.domains.matrix.results import MatrixRunCell
 from tomeval.domains.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
-from tomeval.models.local.forward import PlainEngine
+from tomeval.models.local.engine import Engine
 from tomeval.models.local.tasks import exclusive
 from tomeval.strategies.recording import Recording, overhearing
 
@@ -94,7 +94,7 @@ class Watched:
 
     def __init__(self, local: Any) -> None:
         self.local, self.blocks = local, _blocks(local.model)
-        self._plain = PlainEngine(local.model, _ONE_BATCH, local.context_length())
+        self._engine = Engine(local.model, _ONE_BATCH, local.context_length())
 
     def run(self, asked: ScoreRequest, put_in: tuple[int, FloatArray] | None = None) -> Ran:
         """Run one question; return its labels' log-probabilities, and the states.
@@ -115,7 +115,7 @@ class Watched:
             return changed
 
         with self._watching(seen):
-            [scored] = self._plain.score([query])
+            [scored] = self._engine.score([query])
         return Ran(list(exclusive(scored.logprobs, query.sequences)), np.stack(states))
 
     @contextmanager

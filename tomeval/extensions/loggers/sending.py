@@ -21,8 +21,7 @@ from tomeval.core.extras import installed, missing
 from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
 from tomeval.plots.output import distinct, safe_name
-from tomeval.runs.folder import read_json
-from tomeval.runs.index import EXPERIMENT
+from tomeval.runs.index import read_experiment
 from tomeval.runs.live import LONGEST, Live
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
@@ -48,7 +47,7 @@ def _logged(name: str, folder: Path) -> str:
     send = {"wandb": _to_wandb, "mlflow": _to_mlflow}[name]
     try:
         with Run(folder) as run:
-            said = json.dumps(renamed(read_json(folder / EXPERIMENT), run.public_names))
+            said = json.dumps(renamed(read_experiment(folder), run.public_names))
             return f"{name}: {send(run, json.loads(without_credentials(said)))}"
     except Exception as error:  # noqa: BLE001 - whatever a client raises, the run is played
         why = without_credentials(str(error)) or type(error).__name__

@@ -1,9 +1,10 @@
-"""Key-value caches of many episodes side by side."""
+"""Key-value caches of many episodes side by side, one row of a few buffers for each."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tomeval.models.local.load import require
@@ -15,103 +16,91 @@ so many bytes and so many times its weights."""
 _LEAST_PLACES = 256
 
 
-class Entry:
-    """One cached chain."""
+@dataclass
+class Chain:
+    """The tokens of one episode whose keys and values lie in a row, from its start on."""
 
-    def __init__(self, slot: int) -> None:
-        self.slot = slot  # row of the buffers
-        self.tokens: tuple[int, ...] = ()  # the chain; places beyond it hold nothing of value
+    row: int
+    tokens: tuple[int, ...] = ()
 
 
-class SlotCache:
-    """Buffers of shape (slots, heads, places, size) per layer, and which group has which slot.
+class Cache:
+    """Buffers of shape (rows, heads, places, size) for keys and values of each layer.
 
-    `shapes` holds (heads, size, dtype, device) of every buffer: keys and values of each layer in
-    turn. They take at most `memory` bytes; one slot is made even if it takes more.
+    They are made by the first pass and take at most `memory` bytes after it; one row is made even
+    if it takes more. The last place of a row holds nothing of value: padding is written there.
     """
 
-    def __init__(self, shapes: Sequence[tuple[int, int, Any, Any]], memory: int) -> None:
-        self.shapes, self.memory = shapes, memory
-        self.buffers: list[Any] = []
-        self.slots = self.places = 0
-        self._entries: dict[str, Entry] = {}  # least recently used first
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self.chains: dict[str, Chain] = {}  # by group, the least recently used first
+        self.buffers: dict[tuple[int, str], Any] = {}  # by layer, and keys or values
+        self.rows = self.places = 0
+        self._each = 0  # bytes of a place, once it is known
 
     def room(self, places: int) -> int:
-        """Return how many slots of `places` fit into memory, at least 1."""
-        each = sum(heads * size * dtype.itemsize for heads, size, dtype, _ in self.shapes)
-        return max(1, int(self.memory // (each * max(self.places, _rounded(places)))))
+        """Return how many rows of `places` fit into memory, at least 1."""
+        self._each = self._each or sum(one[0, :, 0].nbytes for one in self.buffers.values())
+        return max(1, self.memory // max(1, self._each * max(self.places, _rounded(places))))
 
-    def claim(self, groups: Sequence[str], places: int) -> list[Entry]:
-        """Return the entries of some groups, with room for `places` tokens each.
+    def claim(self, groups: Sequence[str], places: int) -> None:
+        """Have chains for some groups, with room for `places` tokens each.
 
-        Entries of other groups are dropped, least recently used first, if memory is short.
+        Those of other groups are dropped, least recently used first, if memory is short.
         """
         most = self.room(places)
-        others = [name for name in self._entries if name not in set(groups)]
+        others = [name for name in self.chains if name not in set(groups)]
         for name in others[: max(0, len(others) + len(groups) - most)]:
-            del self._entries[name]
-        count = len(self._entries | dict.fromkeys(groups))
-        if count > self.slots or places > self.places:
-            self._grow(min(most, max(count, 2 * self.slots if count > self.slots else 1)), places)
-        taken = {entry.slot for entry in self._entries.values()}
-        free = [slot for slot in reversed(range(self.slots)) if slot not in taken]
+            del self.chains[name]
+        count = len(self.chains | dict.fromkeys(groups))
+        if count > self.rows or places > self.places:
+            more = max(count, 2 * self.rows) if count > self.rows else count
+            self._grow(min(most, more), max(self.places, _rounded(places)))
+        taken = {chain.row for chain in self.chains.values()}
+        free = [row for row in reversed(range(self.rows)) if row not in taken]
         for name in groups:
-            entry = self._entries.pop(name) if name in self._entries else Entry(free.pop())
-            self._entries[name] = entry
-        return [self._entries[name] for name in groups]
+            chain = self.chains.pop(name) if name in self.chains else Chain(free.pop())
+            self.chains[name] = chain
 
-    def get(self, group: str) -> tuple[int, ...]:
-        """Return the tokens cached for a group."""
-        entry = self._entries.get(group)
-        return entry.tokens if entry else ()
-
-    def entries(self) -> list[Entry]:
-        """Return the entries of all groups."""
-        return list(self._entries.values())
-
-    def copy(self, source: Entry, target: Entry, count: int) -> None:
-        """Give an entry the first tokens of another, already read."""
-        for buffer in self.buffers:
-            buffer[target.slot, :, :count] = buffer[source.slot, :, :count]
+    def copy(self, source: Chain, target: Chain, count: int) -> None:
+        """Give a chain the first tokens of another, already read."""
+        for buffer in self.buffers.values():
+            buffer[target.row, :, :count] = buffer[source.row, :, :count]
         target.tokens = source.tokens[:count]
 
-    def forget(self, group: str) -> None:
-        """Free a group's slot."""
-        self._entries.pop(group, None)
+    def write(
+        self, layer: int, kind: str, states: Any, rows: Any, places: Any, window: Any, length: int
+    ) -> Any:
+        """Write new states, (B, heads, tokens, size); return what attention reads.
 
-    def packed(self, slots: Any, rows: Sequence[int]) -> SlotCache:
-        """Return a copy that holds some rows of a window and nothing else."""
-        torch = require("torch")
-        chosen = torch.arange(self.slots)[slots][torch.tensor(rows)]
-        copy = SlotCache(self.shapes, self.memory)
-        copy.buffers = [buffer[chosen.to(buffer.device)] for buffer in self.buffers]
-        copy.slots, copy.places = len(rows), self.places
-        return copy
+        That is `length` places of the rows of `window`, a slice or a tensor.
+        """
+        buffer = self.buffers.get((layer, kind))
+        if buffer is None:
+            # Zeros, not what memory holds: a masked place must not be NaN.
+            shape = (self.rows, states.shape[1], self.places, states.shape[3])
+            buffer = self.buffers[layer, kind] = states.new_zeros(shape)
+        device = buffer.device
+        buffer[rows.to(device), :, places.to(device)] = states.transpose(1, 2)
+        return buffer[window, :, :length]
 
     def clear(self) -> None:
         """Free everything."""
-        self._entries.clear()
-        self.buffers = []
-        self.slots = self.places = 0
+        self.chains, self.buffers = {}, {}
+        self.rows = self.places = 0
 
-    def _grow(self, slots: int, places: int) -> None:
-        """Make larger buffers and move the entries that stay."""
-        torch, places = require("torch"), max(self.places, _rounded(places))
-        entries = self.entries()
-        slots = max(slots, len(entries))
-        for number, (heads, size, dtype, device) in enumerate(self.shapes):
-            # Zeros, not what memory holds: a masked place must not be NaN.
-            new = torch.zeros(slots, heads, places, size, dtype=dtype, device=device)
-            if self.slots:
-                old = self.buffers[number]
-                moved = torch.tensor([entry.slot for entry in entries], device=device).long()
-                new[: len(entries), :, : self.places] = old[moved]
-                self.buffers[number] = new
-            else:
-                self.buffers.append(new)
-        for slot, entry in enumerate(entries):
-            entry.slot = slot
-        self.slots, self.places = slots, places
+    def _grow(self, rows: int, places: int) -> None:
+        """Make larger buffers and move the chains that stay."""
+        chains = list(self.chains.values())
+        self.rows = max(rows, len(chains))
+        for key, old in self.buffers.items():
+            new = old.new_zeros(self.rows, old.shape[1], places, old.shape[3])
+            moved = require("torch").tensor([chain.row for chain in chains], device=old.device)
+            new[: len(chains), :, : self.places] = old[moved.long()]
+            self.buffers[key] = new
+        for row, chain in enumerate(chains):
+            chain.row = row
+        self.places = places
 
 
 def _rounded(places: int) -> int:
@@ -124,74 +113,12 @@ def _rounded(places: int) -> int:
 
 def usual_memory(model: Any) -> int:
     """Return the default limit of a model's caches, in bytes."""
-    weights = sum(part.numel() * part.element_size() for part in model.parameters())
-    free = free_memory(model.get_input_embeddings().weight.device)
-    return int(min(SHARE_OF_FREE * free, max(LEAST, TIMES_MODEL * weights)))
-
-
-def free_memory(device: Any) -> int:
-    """Return the bytes free on a device."""
-    torch = require("torch")
+    weights = sum(part.nbytes for part in model.parameters())
+    device = model.get_input_embeddings().weight.device
     if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return 4 << 30
-
-
-class PassCache:
-    """What a pass of a transformers model asks of a cache, positions and masks being given."""
-
-    is_compileable = False
-    layers = ()
-
-    def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Return 0: positions are always given."""
-        return 0
-
-    def get_query_offset(self, layer_idx: int = 0) -> int:
-        """Return 0, as `get_seq_length`."""
-        return 0
-
-    def get_mask_sizes(self, query_length: int, layer_idx: int = 0) -> tuple[int, int]:
-        """Return the fed tokens: masks are always given, but for a single token."""
-        return query_length, 0
-
-
-class Probe(PassCache):
-    """Keeps the shape of what every layer would write."""
-
-    def __init__(self) -> None:
-        self.shapes: dict[int, list[tuple[int, int, Any, Any]]] = {}
-
-    def update(self, keys: Any, values: Any, layer_idx: int, *_: Any, **__: Any) -> tuple[Any, Any]:
-        """Return what a layer writes."""
-        self.shapes[layer_idx] = [
-            (states.shape[1], states.shape[3], states.dtype, states.device)
-            for states in (keys, values)
-        ]
-        return keys, values
-
-
-class Window(PassCache):
-    """Some slots of a cache, which a pass reads and writes.
-
-    `slots` are rows, a slice or a tensor of shape (B,); a slice is read without copying. `places`,
-    shape (B, q), are where each fed token's keys and values go. Attention reads `length` places.
-    """
-
-    def __init__(self, cache: SlotCache, slots: Any, places: Any, length: int) -> None:
-        self._cache, self._slots, self._places, self._length = cache, slots, places, length
-        every = require("torch").arange(cache.slots)
-        self._rows = every[slots][:, None]
-
-    def update(self, keys: Any, values: Any, layer_idx: int, *_: Any, **__: Any) -> tuple[Any, Any]:
-        """Write the new tokens of a layer; return what attention reads."""
-        result = []
-        for number, states in ((2 * layer_idx, keys), (2 * layer_idx + 1, values)):
-            buffer = self._cache.buffers[number]
-            rows, places = self._rows.to(buffer.device), self._places.to(buffer.device)
-            buffer[rows, :, places] = states.transpose(1, 2)
-            result.append(buffer[self._slots, :, : self._length])
-        return result[0], result[1]
+        free = int(require("torch").cuda.mem_get_info(device)[0])
+    elif hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    else:  # not told, as on macOS
+        free = 4 << 30
+    return int(min(SHARE_OF_FREE * free, max(LEAST, TIMES_MODEL * weights)))

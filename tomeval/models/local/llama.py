@@ -21,31 +21,26 @@ class Block(nn.Module):  # type: ignore[misc, name-defined]
 
     def __init__(self, config: Any, number: int, weights: dict[str, Any]) -> None:
         super().__init__()
-        self.config, self.number = config, number
+        self.number, self.size, self.epsilon = number, config.head_dim, config.rms_norm_eps
         for name, values in weights.items():
             if name.startswith(f"model.layers.{number}."):
                 self.register_parameter(name.split(".")[-2], nn.Parameter(values, False))
 
     def forward(self, hidden: Any, turns: tuple[Any, Any], mask: Any, cache: Any) -> Any:
         """Return the states after the block; without a mask tokens see all before them."""
-        normed = _normed(hidden, self.input_layernorm, self.config)
+        normed = _normed(hidden, self.input_layernorm, self.epsilon)
         query, key, value = (
-            functional.linear(normed, weight)
-            .unflatten(-1, (-1, self.config.head_dim))
-            .transpose(1, 2)
+            functional.linear(normed, weight).unflatten(-1, (-1, self.size)).transpose(1, 2)
             for weight in (self.q_proj, self.k_proj, self.v_proj)
         )
         query, key = _turned(query, *turns), _turned(key, *turns)
         if cache is not None:
             key, value = cache.update(key, value, self.number)
-        groups = query.shape[1] // key.shape[1]
-        if groups > 1:
-            key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
         attended = functional.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, is_causal=mask is None
         )
         hidden = hidden + functional.linear(attended.transpose(1, 2).flatten(-2), self.o_proj)
-        normed = _normed(hidden, self.post_attention_layernorm, self.config)
+        normed = _normed(hidden, self.post_attention_layernorm, self.epsilon)
         gate = functional.silu(functional.linear(normed, self.gate_proj))
         gated = gate * functional.linear(normed, self.up_proj)
         return hidden + functional.linear(gated, self.down_proj)
@@ -81,25 +76,21 @@ class Llama(nn.Module):  # type: ignore[misc, name-defined]
         hidden = self.embed_tokens(input_ids)
         if position_ids is None:
             position_ids = torch.arange(input_ids.shape[1], device=self.device)[None]
-        turns = self._turns(position_ids)
+        size, base = self.config.head_dim, self.config.rope_parameters["rope_theta"]
+        rates = 1.0 / base ** (torch.arange(0, size, 2, device=self.device).float() / size)
+        angles = (position_ids[..., None].float() * rates).repeat(1, 1, 2)[:, None]
+        turns = angles.cos().to(self.dtype), angles.sin().to(self.dtype)
         for block in self.layers:
             hidden = block(hidden, turns, attention_mask, past_key_values)
         if isinstance(logits_to_keep, int):
             logits_to_keep = slice(-logits_to_keep, None)
-        hidden = _normed(hidden, self.norm, self.config)[:, logits_to_keep]
+        hidden = _normed(hidden, self.norm, self.config.rms_norm_eps)[:, logits_to_keep]
         return SimpleNamespace(logits=functional.linear(hidden, self.embed_tokens.weight))
 
-    def _turns(self, places: Any) -> tuple[Any, Any]:
-        """Return cosines and sines of the angles by which positions turn pairs of numbers."""
-        size, base = self.config.head_dim, self.config.rope_parameters["rope_theta"]
-        rates = 1.0 / base ** (torch.arange(0, size, 2, device=self.device).float() / size)
-        angles = (places[..., None].float() * rates).repeat(1, 1, 2)[:, None]
-        return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
-
-def _normed(hidden: Any, weight: Any, config: Any) -> Any:
+def _normed(hidden: Any, weight: Any, epsilon: float) -> Any:
     wide = hidden.float()
-    wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + config.rms_norm_eps)
+    wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + epsilon)
     return weight * wide.to(hidden.dtype)
 
 

@@ -6,10 +6,11 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.credentials import check_code
 from tomeval.core.errors import TomevalError
@@ -17,18 +18,47 @@ from tomeval.core.extras import LOCAL, installed, need
 from tomeval.core.resources import read_text
 from tomeval.models import check_options
 from tomeval.models.base import LocalModel, Opening
-from tomeval.models.local.architecture import context_length
+
+POCKET = {"pocket": "main", "pocket-rational": "rational"}
+"""The embedded models, and the folders of `tomeval/models/pocket` that hold them."""
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 _TEXTS = (".json", ".txt", ".model", ".jinja", ".tiktoken", ".py")
 _BLOCK = 1 << 20  # bytes read at each of three places of a weights file
+_CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len")
+_FAULTS = (OSError, ValueError, KeyError, ImportError, RuntimeError)
 _LOADING = threading.Lock()
 """One model at a time: transformers switches settings of the whole process while it loads, and a
 second one that loads beside it fails or is left with weights that are drawn at random."""
 
 
-LOADED = ("dtype", "device", "device_map", "quantization", "local_files_only", "trust_remote_code")
-"""The options of `tomeval.models.local.transformers.LocalOptions` that say how to load."""
+class LocalOptions(BaseModel):
+    """What can be set for a model of this machine; unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    # By default as the weights are stored; float16 on a CPU becomes float32, which is exact.
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    device: str | None = None  # of torch; by default a GPU if there is one
+    device_map: Any = None  # for `from_pretrained`: spread over devices, in place of `device`
+    quantization: dict[str, Any] | None = None  # given to `from_pretrained`
+    chat: bool | Literal["auto"] = "auto"  # chat template or plain text; auto: if there is one
+    # The template's thinking switch for generated text; None leaves its default. Labels are always
+    # scored with thinking off, and not at all where it is switched on.
+    thinking: bool | None = None
+    # Tokens for thinking, on top of those that a request allows for the answer. By default 8,192,
+    # or half of a shorter context, if the chat template makes the model think, else 0.
+    thinking_budget: int | None = Field(None, ge=0)
+    batch_tokens: int | None = Field(None, ge=1)  # of a batch; 32,768 on a GPU, else 8,192
+    # Encode every token of an episode once where the model allows it; otherwise every prompt whole.
+    prefix_reuse: bool = True
+    # Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model no
+    # more than 512 MiB or eight times its weights, see `tomeval.models.local.cache`.
+    cache_memory: int | None = Field(None, ge=0)
+    # Threads of a pass on a CPU, see `tomeval.models.local.engine.Engine`.
+    threads: int | None = Field(None, ge=1)
+    local_files_only: bool = False  # this and the next as for `from_pretrained`
+    trust_remote_code: bool = False
 
 
 class Loaded(NamedTuple):
@@ -44,17 +74,8 @@ def require(name: str) -> Any:
     return need(name, LOCAL, "models on this machine")
 
 
-def load(
-    path_or_repo: str,
-    revision: str | None,
-    dtype: str,
-    device: str | None,
-    device_map: Any,
-    quantization: dict[str, Any] | None,
-    local_files_only: bool,
-    trust_remote_code: bool,
-) -> Loaded:
-    """Load a causal model and its tokenizer from a local folder or the Hub; options as `LOADED`.
+def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
+    """Load a causal model and its tokenizer from a local folder or the Hub.
 
     Weights are read from safetensors only: pickled ones (``.bin``, ``.pt``) can hold code.
 
@@ -65,42 +86,41 @@ def load(
     folder = local_folder(path_or_repo)
     source = str(folder) if folder else path_or_repo
     common: dict[str, Any] = {
-        "local_files_only": local_files_only or folder is not None,
-        "trust_remote_code": trust_remote_code,
+        "local_files_only": how.local_files_only or folder is not None,
+        "trust_remote_code": how.trust_remote_code,
     }
-    if device is None and device_map is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if quantization and device_map is None:
-        device_map = {"": device}  # quantised weights cannot be moved after loading
-    options: dict[str, Any] = {"dtype": _dtype(torch, dtype), "device_map": device_map}
-    if quantization:
-        options["quantization_config"] = dict(quantization)
+    device, spread = how.device or _usual_device(), how.device_map
+    options: dict[str, Any] = {"dtype": how.dtype, "device_map": spread}
+    if how.quantization:  # quantised weights cannot be moved after loading
+        options |= {"quantization_config": how.quantization, "device_map": spread or {"": device}}
     try:
         if folder is None:
             # The commit instead of the branch: all files come from one state of the repository.
-            revision = _commit(transformers, path_or_repo, revision, common["local_files_only"])
+            revision = _commit(path_or_repo, revision, common["local_files_only"])
         common["revision"] = revision
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
         with _LOADING:
             model = transformers.AutoModelForCausalLM.from_pretrained(
                 source, use_safetensors=True, **common, **options
             )
-        if device_map is None:
+        if options["device_map"] is None:
             model = model.to(device)
-        narrow = model.dtype == torch.float16 and not getattr(model, "is_quantized", False)
-        if dtype == "auto" and narrow and model.device.type == "cpu":
-            # CPUs have no arithmetic of this width: it is slow there, and rounds for nothing.
-            model = model.float()
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (*_FAULTS, require("safetensors").SafetensorError) as error:
         raise TomevalError(_load_message(path_or_repo, revision, error)) from error
-    except require("safetensors").SafetensorError as error:
-        raise TomevalError(_load_message(path_or_repo, revision, error)) from error
+    narrow = model.dtype == torch.float16 and not how.quantization
+    if how.dtype == "auto" and narrow and model.device.type == "cpu":
+        # CPUs have no arithmetic of this width: it is slow there, and rounds for nothing.
+        model = model.float()
     return Loaded(model.eval(), tokenizer, folder_revision(folder) if folder else revision or "")
 
 
-def _commit(transformers: Any, repo: str, revision: str | None, local: bool) -> str | None:
+def _usual_device() -> str:
+    return "cuda" if require("torch").cuda.is_available() else "cpu"
+
+
+def _commit(repo: str, revision: str | None, local: bool) -> str | None:
     """Return the commit that a revision stands for: its snapshot folder in the Hub cache."""
-    file = transformers.utils.cached_file(
+    file = require("transformers").utils.cached_file(
         repo, "config.json", revision=revision, local_files_only=local
     )
     folder = Path(file).parent.name if file else ""
@@ -119,21 +139,16 @@ def folder_revision(folder: Path) -> str:
         if not file.is_file() or name.startswith("."):
             continue
         if file.suffix in _WEIGHTS:
-            digest.update(f"{name}\0{file.stat().st_size}\0".encode())
-            for block in _sample(file):
-                digest.update(block)
+            size = file.stat().st_size
+            digest.update(f"{name}\0{size}\0".encode())
+            with file.open("rb") as stream:
+                for start in sorted({0, max(0, size // 2 - _BLOCK // 2), max(0, size - _BLOCK)}):
+                    stream.seek(start)
+                    digest.update(stream.read(_BLOCK))
         elif file.suffix in _TEXTS:
             data = file.read_bytes()
             digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return f"sha256:{digest.hexdigest()[:32]}"
-
-
-def _sample(file: Path) -> Iterable[bytes]:
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        for start in sorted({0, max(0, size // 2 - _BLOCK // 2), max(0, size - _BLOCK)}):
-            stream.seek(start)
-            yield stream.read(_BLOCK)
 
 
 def local_folder(path_or_repo: str) -> Path | None:
@@ -147,23 +162,6 @@ def local_folder(path_or_repo: str) -> Path | None:
     if looks_local or not path_or_repo:
         raise TomevalError(f"hf:{path_or_repo}: no such folder (and not a Hub name: ORG/MODEL)")
     return None
-
-
-def cached_config(repo: str, revision: str | None) -> Path | None:
-    """Return the configuration of a Hub model if it is in this machine's cache, else None."""
-    if not installed("huggingface_hub"):  # which keeps the cache
-        return None
-    file = require("huggingface_hub").try_to_load_from_cache(repo, "config.json", revision=revision)
-    return Path(file) if isinstance(file, str) else None
-
-
-def _dtype(torch: Any, name: str) -> Any:
-    if name == "auto":
-        return "auto"
-    dtype = getattr(torch, name, None)
-    if not isinstance(dtype, torch.dtype):
-        raise TomevalError(f"unknown dtype {name!r}; known: auto, float32, bfloat16, float16")
-    return dtype
 
 
 def _load_message(path_or_repo: str, revision: str | None, error: Exception) -> str:
@@ -191,65 +189,57 @@ def why_not_loaded(repo: str, error: Exception) -> str:
     return " ".join(lines[:2]) or type(error).__name__
 
 
-def configured_context(path: Path) -> int | None:
-    """Return the longest sequence that a ``config.json`` names, or None."""
-    try:
-        config = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise TomevalError(f"{path}: cannot be read: {error}") from None
-    return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
-
-
-POCKET = {"pocket": "main", "pocket-rational": "rational"}
-"""The embedded models, and the folders of `tomeval/models/pocket` that hold them."""
+def context_length(config: Any) -> int | None:
+    """Return the longest sequence that a configuration names, or None."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    values = [getattr(text, name, None) for name in _CONTEXT_NAMES]
+    return next((int(value) for value in values if isinstance(value, int) and value > 0), None)
 
 
 def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
     """Open an embedded model, stored in half precision to be small, in single precision."""
-    options = {"dtype": "float32", **options}
-    loading = {key: options[key] for key in LOADED if options.get(key)}
+    from tomeval.models.local.llama import read_llama
+
+    folder, options = pocket_folder(name), {"dtype": "float32", **options}
+    how = _checked(name, options)
     given = None
-    if set(loading) <= {"dtype", "device"} and isinstance(loading.get("dtype"), str):
-        given = _load_pocket(pocket_folder(name), loading["dtype"], loading.get("device"))
-    model = _open(name, str(pocket_folder(name)), None, options, opening, given)
+    if how.device_map is None and how.quantization is None:
+        # Without the parts of transformers that take seconds to import.
+        torch, device = require("torch"), how.device or _usual_device()
+        dtype = torch.float32 if how.dtype == "auto" else getattr(torch, how.dtype)
+        try:
+            network = read_llama(folder, dtype, device)
+        except RuntimeError as error:  # of devices that torch does not know
+            raise TomevalError(_load_message(name, None, error)) from error
+        tokenizer = require("transformers").PreTrainedTokenizerFast.from_pretrained(folder)
+        given = Loaded(network, tokenizer, folder_revision(folder))
+    model = _opened(str(folder), None, options, opening, given)
     model.name = name
     return model
 
 
-def _load_pocket(folder: Path, dtype: str, device: str | None) -> Loaded:
-    """Load an embedded model without the parts of transformers that take seconds to import."""
-    from tomeval.models.local.llama import read_llama
-
-    torch = require("torch")
-    kind = _dtype(torch, "float32" if dtype == "auto" else dtype)
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        model = read_llama(folder, kind, device)
-    except RuntimeError as error:  # of devices that torch does not know
-        raise TomevalError(_load_message(folder.name, None, error)) from error
-    tokenizer = require("transformers").PreTrainedTokenizerFast.from_pretrained(folder)
-    return Loaded(model, tokenizer, folder_revision(folder))
-
-
 def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
     """Open ``hf:REPO_OR_PATH[@revision]``; a folder may be relative to the experiment's."""
-    return _open(name, *source_of(name, opening.base), options, opening)
+    _checked(name, options)
+    return _opened(*source_of(name, opening.base), options, opening)
 
 
-def _open(
-    name: str,
+def _opened(
     source: str,
     revision: str | None,
     options: dict[str, Any],
     opening: Opening,
     given: Loaded | None = None,
 ) -> LocalModel:
-    from tomeval.models.local.transformers import LocalOptions, TransformersModel
+    from tomeval.models.local.transformers import TransformersModel
 
-    check_options(LocalOptions, options, f"model {name!r}")
+    options = options if opening.prefix_reuse else options | {"prefix_reuse": False}
+    return TransformersModel(source, revision, given=given, **options)
+
+
+def _checked(name: str, options: dict[str, Any]) -> LocalOptions:
     check_code(options, name)
-    reuse: dict[str, Any] = {} if opening.prefix_reuse else {"prefix_reuse": False}
-    return TransformersModel(source, revision, given=given, **options, **reuse)
+    return check_options(LocalOptions, options, f"model {name!r}")
 
 
 def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
@@ -257,12 +247,15 @@ def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
 
     None if the configuration does not say it, or is not on this machine.
     """
-    from tomeval.models.local.transformers import LocalOptions
-
-    check_options(LocalOptions, options, f"model {name!r}")
-    check_code(options, name)
-    config = config_file(name, opening.base)
-    return None if config is None else configured_context(config)
+    _checked(name, options)
+    path = config_file(name, opening.base)
+    if path is None:
+        return None
+    try:
+        config = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise TomevalError(f"{path}: cannot be read: {error}") from None
+    return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
 
 
 def config_file(name: str, base: Path | None) -> Path | None:
@@ -271,7 +264,14 @@ def config_file(name: str, base: Path | None) -> Path | None:
         return pocket_folder(name) / "config.json"
     source, revision = source_of(name, base)
     folder = local_folder(source)
-    return cached_config(source, revision) if folder is None else folder / "config.json"
+    if folder is not None:
+        return folder / "config.json"
+    if not installed("huggingface_hub"):  # which keeps the cache
+        return None
+    file = require("huggingface_hub").try_to_load_from_cache(
+        source, "config.json", revision=revision
+    )
+    return Path(file) if isinstance(file, str) else None
 
 
 def pocket_folder(name: str) -> Path:

@@ -1,22 +1,24 @@
-"""Encode every token once: an engine that keeps, per episode, a cache of what it has read."""
+"""Encode every token once: per episode a cache of what was read, its questions as branches."""
 
 from __future__ import annotations
 
 import itertools
-import time
-from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.prefixes import common_prefix
-from tomeval.models.local.cache import Entry, SlotCache, usual_memory
-from tomeval.models.local.forward import PlainEngine, halving, logprobs
+from tomeval.models.local.cache import Cache, Chain
 from tomeval.models.local.load import require
-from tomeval.models.local.tasks import Decoding, Generated, LabelQuery, Scored, Task
-from tomeval.models.local.tree import Tree, TreeForward
-from tomeval.models.local.writing import Branch, write
+from tomeval.models.local.tasks import AnyPath, Path, Text
+
+if TYPE_CHECKING:
+    from tomeval.models.local.engine import Engine
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 MAX_ROWS = 256
 """Episodes in one forward pass, at most."""
@@ -24,248 +26,275 @@ MAX_ROWS = 256
 _SHARED = 32  # tokens that episodes must have in common to be worth a copy
 
 
-@dataclass
-class Work:
-    """What one group has to run: the paths, each with the first depth that is wanted of it."""
+class Tree:
+    """The tokens to run for paths that share a cached chain, and for texts that go on from them.
 
-    group: str
-    asked: list[tuple[int, Any]] = field(default_factory=list)  # index and query or task
-    paths: list[tuple[int, ...]] = field(default_factory=list)
-    wanted: list[int] = field(default_factory=list)
-    new: int = 0  # places that texts take
-    read: int = 0  # tokens of it that were run for all
-    _tree: tuple[tuple[int, ...], Tree] | None = None  # the last, and the chain it was made over
-
-    def tree(self, cached: tuple[int, ...]) -> Tree:
-        """Return the tree of all paths over a cached chain."""
-        if self._tree is None or self._tree[0] is not cached:
-            self._tree = cached, Tree(cached, self.paths, self.wanted)
-        return self._tree[1]
-
-
-class PrefixEngine:
-    """Keeps a cache per group and feeds only what it lacks; branches share one forward pass.
-
-    What the first prompts of several groups have in common is read once and copied.
-    The limits of `plain` hold, an engine of the same model, which `supported` admits.
-    Caches take at most `memory` bytes; default: `usual_memory`.
+    What the cache holds of a path stays; the rest hangs off the chain as branches, and paths share
+    the nodes on which they agree. The one that reuses most stands first: it goes on from the chain
+    without a gap and becomes the new one. A node sees its ancestors, and lies at the place `kept`
+    plus its number.
     """
 
-    def __init__(self, plain: PlainEngine, memory: int | None = None) -> None:
-        self.plain = plain
-        self._forward = TreeForward(plain.model, plain.threads)
-        memory = usual_memory(plain.model) if memory is None else memory
-        self.cache = SlotCache(self._forward.shapes(), memory)
-        self._alone = itertools.count()
-        self.processed = 0  # tokens run so far
+    def __init__(self, cached: tuple[int, ...], paths: Sequence[Path]) -> None:
+        starts = [min(common_prefix(cached, path.ids), path.first) for path in paths]
+        self.cached, self.kept = cached, max(starts)
+        main = starts.index(self.kept)
+        self.chain = paths[main].ids  # what the cache holds as a chain afterwards
+        self.tokens: list[int] = []
+        self.depths: list[int] = [*range(self.kept)]  # of all places
+        self._parents: list[int] = []  # a node, or -1 and less: so many cached tokens less 1
+        self._ran, self._seen = 0, np.zeros((0, 0), dtype=bool)  # nodes, and what the last saw
+        known: dict[tuple[int, int], int] = {}
+        for number in (main, *(i for i in range(len(paths)) if i != main)):
+            path, start = paths[number], starts[number]
+            node, nodes = -1 - start, []
+            for depth in range(start, len(path.ids)):
+                key = node, path.ids[depth]
+                node = known[key] if key in known else self.add(*key, depth)
+                known[key] = node
+                nodes.append(node)
+            path.nodes = nodes[path.first - start :]
 
-    def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
-        """Score token sequences after prefixes; errors as for `PlainEngine.score`."""
-        longest = [len(q.prefix) + max(map(len, q.sequences)) - 1 for q in queries]
-        self.plain.check(longest)
-        far = [i for i, length in enumerate(longest) if length > self.plain.switch]
-        results: list[Any] = [None] * len(queries)
-        for index, scored in zip(far, self.plain.score([queries[i] for i in far]), strict=True):
-            results[index] = scored
-        works: dict[str, Work] = {}
-        for index, query in enumerate(queries):
-            if results[index] is None:
-                work = self._work(works, query.group)
-                work.asked.append((index, query))
-                work.paths += [query.prefix + sequence[:-1] for sequence in query.sequences]
-                work.wanted += [len(query.prefix) - 1] * len(query.sequences)
-        for index, scored in self._run(works, self._score):
-            results[index] = scored
-        return results
+    def add(self, parent: int, token: int, depth: int) -> int:
+        """Hang a token off a node; return its own."""
+        self.tokens.append(token)
+        self.depths.append(depth)
+        self._parents.append(parent)
+        return len(self.tokens) - 1
 
-    def generate(self, tasks: Sequence[Task]) -> list[Generated]:
-        """Generate texts; errors as for `PlainEngine.generate`."""
-        self.plain.check([len(task.ids) + 1 for task in tasks])
-        texts = [Decoding(task, self.plain.context) for task in tasks]
-        works: dict[str, Work] = {}
-        for index, task in enumerate(tasks):
-            if len(task.ids) <= self.plain.switch:
-                work = self._work(works, task.group)
-                work.asked.append((index, task))
-                work.paths.append(task.ids)
-                work.wanted.append(len(task.ids) - 1)
-                work.new += task.sampling.max_tokens
-        for index, text in self._run(works, self._generate):
-            texts[index] = text
-        self.plain.finish(texts)  # those that are or become longer than its `switch`
-        return [text.result for text in texts]
+    def take(self) -> tuple[int, BoolArray]:
+        """Return the first node that was not taken yet, and which places it and later ones see.
 
-    def slots(self) -> int:
-        """Return how many groups have room in the caches, at the length that they have now."""
-        return self.cache.room(1)
+        The parents of new ones are among those that were taken last.
+        """
+        before, ran, width = self._seen, self._ran, self.kept + len(self.tokens)
+        seen = np.zeros((len(self.tokens) - ran, width), dtype=bool)
+        for row, node in enumerate(range(ran, len(self.tokens))):
+            parent = self._parents[node]
+            if parent < 0:
+                seen[row, : -1 - parent] = True
+            elif parent >= ran:
+                seen[row] = seen[parent - ran]
+            else:
+                seen[row, : before.shape[1]] = before[parent - ran]  # which counts from its end
+            seen[row, self.kept + node] = True
+        self._seen, self._ran = seen, len(self.tokens)
+        return ran, seen
 
-    def forget(self, groups: Iterable[str]) -> None:
-        """Free the slots of groups that ask no more."""
-        for group in groups:
-            self.cache.forget(group)
 
-    def _work(self, works: dict[str, Work], group: str) -> Work:
-        name = group or f"alone {next(self._alone)}"
-        return works.setdefault(name, Work(name))
+class Pass:
+    """What a pass of a transformers model asks of a cache, positions and masks being given."""
 
-    def _run(self, works: dict[str, Work], run: Callable[[list[Work]], list[Any]]) -> Iterator[Any]:
-        """Yield the results of batches; free the slots of requests that belong to no group."""
-        for batch in self._batches(list(works.values())):
-            yield from halving(batch, run, self._shrink, "episode")
-            self.forget(work.group for work in batch if work.group.startswith("alone "))
+    is_compileable = False
+    layers = ()
 
-    def _batches(self, works: list[Work]) -> Iterator[list[Work]]:
-        """Yield groups with trees of similar size, within the budgets of tokens and memory."""
-        sized = []
-        for work in works:
-            tree = work.tree(self.cache.get(work.group))
-            sized.append((len(tree.tokens), tree.kept + len(tree.tokens) + work.new + 1, work))
-        sized.sort(key=lambda triple: -triple[0])
-        batch: list[Work] = []
+    def __init__(self, cache: Cache, window: Any, places: Any, length: int) -> None:
+        rows = require("torch").arange(cache.rows)[window][:, None]
+        self._cache, self._where = cache, (rows, places, window, length)
+
+    def update(self, keys: Any, values: Any, layer_idx: int, *_: Any, **__: Any) -> tuple[Any, Any]:
+        """Write the new tokens of a layer; return what attention reads."""
+        written = (("keys", keys), ("values", values))
+        keys, values = (self._cache.write(layer_idx, *one, *self._where) for one in written)
+        return keys, values
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        """Return 0: positions are always given."""
+        return 0
+
+    get_query_offset = get_seq_length
+
+    def get_mask_sizes(self, query_length: int, layer_idx: int = 0) -> tuple[int, int]:
+        """Return the fed tokens: masks are always given, but for a single token."""
+        return query_length, 0
+
+
+class Prefixes:
+    """Keeps a cache per group and runs only what it lacks; its branches share one forward pass.
+
+    What the prompts of several groups begin with is read by one of them, and copied.
+
+    Parameters
+    ----------
+    engine : Engine
+        Its passes are used, and its most tokens of one.
+    kinds : sequence of str
+        Of the model's attention layers: ``full_attention``, ``sliding_attention`` or both.
+    window : int or None
+        How far sliding layers see.
+    memory : int
+        The most bytes of the caches.
+    """
+
+    def __init__(
+        self, engine: Engine, kinds: Sequence[str], window: int | None, memory: int
+    ) -> None:
+        self._engine, self._kinds, self._window = engine, kinds, window
+        self.cache = Cache(memory)
+        self._trees: dict[str, Tree] = {}
+
+    def batches(self, paths: Iterable[AnyPath]) -> Iterator[list[list[AnyPath]]]:
+        """Yield paths by group, trees of similar size together, within tokens and memory."""
+        self._trees.clear()
+        groups: dict[str, list[AnyPath]] = {}
+        for path in paths:
+            groups.setdefault(path.group, []).append(path)
+        batch: list[list[AnyPath]] = []
         widest = places = 0
-        for size, need, work in sized:
-            places, widest = max(places, need), max(widest, size)
+        for group in sorted(groups.values(), key=lambda group: -len(self._tree(group).tokens)):
+            places = max(places, self._places(group))
+            widest = widest or len(self._tree(group).tokens)
             full = len(batch) >= min(MAX_ROWS, self.cache.room(places))
-            if batch and (full or widest * (len(batch) + 1) > self.plain.batch_tokens):
+            if batch and (full or widest * (len(batch) + 1) > self._engine.whole.batch_tokens):
                 yield batch
-                batch, widest, places = [], size, need
-            batch.append(work)
+                batch, widest, places = [], len(self._tree(group).tokens), self._places(group)
+            batch.append(group)
         if batch:
             yield batch
 
-    def _shrink(self) -> None:
+    def read(self, batch: Sequence[Sequence[Path]]) -> Any:
+        """Run what the caches lack of some groups; return the logits that their paths want."""
+        places = max(map(self._places, batch))
+        self.cache.claim([group[0].group for group in batch], places)
+        passes: list[Any] = []
+        while batch:
+            ready, batch = self._split(batch)
+            for group in ready:
+                chain = self.cache.chains[group[0].group]
+                source, count = (None, 0) if chain.tokens else self._nearest(group[0].ids)
+                if source is not None and count >= _SHARED:
+                    self.cache.copy(source, chain, count)
+            for group in ready:
+                group[0].fed += len(self._tree(group).tokens)
+                self.cache.chains[group[0].group].tokens = ()  # until the new one is in place
+            before = sum(map(len, passes))
+            passes.append(self._pass(ready))
+            for path in itertools.chain(*ready):
+                path.rows = [before + row for row in path.rows]
+                self.cache.chains[path.group].tokens = self._trees[path.group].chain
+        return passes[0] if len(passes) == 1 else require("torch").cat(passes)
+
+    def step(self, texts: Sequence[Text]) -> Any:
+        """Run the last tokens of texts that were read; return the logits of the next ones."""
+        groups: dict[str, list[Text]] = {}
+        for text in texts:
+            tree = self._trees[text.group]
+            text.nodes = [tree.add(text.nodes[-1], text.ids[-1], len(text.ids) - 1)]
+            groups.setdefault(text.group, []).append(text)
+        return self._pass(list(groups.values()))
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Let go of what is kept of groups."""
+        for group in groups:
+            self.cache.chains.pop(group, None)
+
+    def shrink(self) -> None:
+        """Free everything, and take half of the memory from now on."""
+        self._trees.clear()
         self.cache.clear()
         self.cache.memory //= 2
 
-    def _feed(
-        self, batch: list[Work], wanted: Callable[[Work, Tree], list[int]]
-    ) -> tuple[list[Work], list[Tree], Any, Any]:
-        """Feed what the caches lack.
+    def slots(self) -> int | None:
+        """Return how many groups have room in the caches, at the length that they have now."""
+        return self.cache.room(1)
 
-        Return the groups in order of slots, their trees, the slots, and the logits of their wanted
-        nodes one after another.
+    def _tree(self, group: Sequence[Path]) -> Tree:
+        """Return the tree of a group over what the cache holds of it."""
+        name = group[0].group
+        chain = self.cache.chains.get(name)
+        cached = chain.tokens if chain else ()
+        if name not in self._trees or self._trees[name].cached is not cached:
+            self._trees[name] = Tree(cached, group)
+        return self._trees[name]
+
+    def _places(self, group: Sequence[Path]) -> int:
+        """Return how many places a group needs, with one for padding."""
+        return len(self._tree(group).depths) + sum(path.new for path in group) + 1
+
+    def _split(self, batch: Sequence[Sequence[Path]]) -> tuple[list[Sequence[Path]], ...]:
+        """Return the groups to read now, and those that begin like one of them, to copy that."""
+        new = [group for group in batch if not self.cache.chains[group[0].group].tokens]
+        new.sort(key=lambda group: group[0].ids)
+        later = {
+            group[0].group
+            for before, group in itertools.pairwise(new)
+            if common_prefix(before[0].ids, group[0].ids)
+            >= self._nearest(group[0].ids)[1] + _SHARED
+        }
+        ready = [group for group in batch if group[0].group not in later]
+        return ready, [group for group in batch if group[0].group in later]
+
+    def _nearest(self, ids: tuple[int, ...]) -> tuple[Chain | None, int]:
+        """Return which chain begins most like a path, and for how many tokens."""
+        known = [chain for chain in self.cache.chains.values() if chain.tokens]
+        lengths = [common_prefix(chain.tokens, ids) for chain in known]
+        longest = max(lengths, default=0)
+        return (known[lengths.index(longest)] if known else None), longest
+
+    def _pass(self, groups: Sequence[Sequence[Path]]) -> Any:
+        """Run what was not run yet of trees; return the logits of the paths' nodes.
+
+        Rows side by side are read without a copy; those between them are fed padding. Parts end in
+        the last column, so that few columns hold all wanted logits.
         """
-        trees = [work.tree(self.cache.get(work.group)) for work in batch]
-        places = [
-            tree.kept + len(tree.tokens) + work.new + 1
-            for tree, work in zip(trees, batch, strict=True)
-        ]
-        entries = self.cache.claim([work.group for work in batch], max(places))
-        self._share(batch, entries)
-        rows = sorted(zip(batch, entries, strict=True), key=lambda pair: pair[1].slot)
-        batch, entries = [work for work, _ in rows], [entry for _, entry in rows]
-        trees = [work.tree(entry.tokens) for work, entry in rows]
-        nodes = [wanted(work, tree) for work, tree in zip(batch, trees, strict=True)]
-        slots, logits = self._put(entries, trees, nodes)
-        return batch, trees, slots, logits
-
-    def _put(self, entries: list[Entry], trees: list[Tree], nodes: list[list[int]]) -> Any:
-        """Run trees, one for each entry, in order of slots; return the slots and the logits."""
-        rows = [entry.slot for entry in entries]
-        side_by_side = slice(rows[0], rows[-1] + 1)  # which is read without copying
-        adjoin = rows[-1] - rows[0] < len(rows)
-        slots = side_by_side if adjoin else require("torch").tensor(rows)
-        for entry in entries:
-            entry.tokens = ()  # until the new chain is in place
-        pairs = [(row, node) for row, mine in enumerate(nodes) for node in mine]
-        logits = self._forward.run(self.cache, slots, [tree.part for tree in trees], pairs)
-        for entry, tree in zip(entries, trees, strict=True):
-            entry.tokens = tree.chain
-            self.processed += len(tree.tokens)
-        return slots, logits
-
-    def _share(self, batch: list[Work], entries: list[Entry]) -> None:
-        """Give groups without a chain what their prompt has in common with others.
-
-        Of those that begin alike the first in order of tokens reads it, before the others.
-        """
-        new = [pair for pair in zip(batch, entries, strict=True) if not pair[1].tokens]
-        new.sort(key=lambda pair: pair[0].paths[0])
-        paths = [work.paths[0] for work, _ in new]
-        alike = [0, *(common_prefix(a, b) for a, b in itertools.pairwise(paths)), 0]
-        chains = attrgetter("tokens")
-        known = sorted((e for e in self.cache.entries() if e.tokens), key=chains)
-        heads = []
-        for place, (work, entry) in enumerate(new):
-            count = alike[place + 1]
-            _, held = _nearest(known, work.paths[0])
-            if count >= max(alike[place], held) + _SHARED:
-                heads.append((entry, Tree((), [work.paths[0][:count]], [count - 1])))
-                work.read = count
-        if heads:
-            heads.sort(key=lambda pair: pair[0].slot)
-            readers, trees = [entry for entry, _ in heads], [tree for _, tree in heads]
-            self._put(readers, trees, [[len(tree.tokens) - 1] for tree in trees])
-            known = sorted((*known, *readers), key=chains)
-        for work, entry in new:
-            source, held = _nearest(known, work.paths[0])
-            if source is not None and not entry.tokens and held >= _SHARED:
-                self.cache.copy(source, entry, held)
-
-    def _score(self, batch: list[Work]) -> list[tuple[int, Scored]]:
-        """Return (index, scores) of a batch."""
-        torch = require("torch")
-        spots: list[dict[int, int]] = []  # by node, its place among the wanted
-
-        def wanted(work: Work, tree: Tree) -> list[int]:
-            pairs = enumerate(zip(work.paths, work.wanted, strict=True))
-            nodes = {
-                tree.node(number, depth)
-                for number, (path, first) in pairs
-                for depth in range(first, len(path))
-            }
-            before = sum(map(len, spots))
-            spots.append({node: before + place for place, node in enumerate(sorted(nodes))})
-            return sorted(nodes)
-
-        batch, trees, _, logits = self._feed(batch, wanted)
-        table, likeliest = logprobs(logits), logits.argmax(-1).tolist()
-        picked: list[tuple[int, int]] = []
-        scored = []
-        for work, tree, spot in zip(batch, trees, spots, strict=True):
-            path, read = 0, work.read + len(tree.tokens)
-            for index, query in work.asked:
-                first = len(query.prefix) - 1
-                argmax = likeliest[spot[tree.node(path, first)]]
-                scored.append((index, query, Scored([], read, argmax, time.perf_counter())))
-                read = 0
-                for sequence in query.sequences:
-                    picked += [
-                        (spot[tree.node(path, first + step)], token)
-                        for step, token in enumerate(sequence)
-                    ]
-                    path += 1
-        where = torch.tensor(picked, device=table.device)
-        values = iter(table[where[:, 0], where[:, 1]].tolist())
-        for _, query, result in scored:
-            result.logprobs = [sum(next(values) for _ in s) for s in query.sequences]
-        return [(index, result) for index, _, result in scored]
-
-    def _generate(self, batch: list[Work]) -> list[tuple[int, Decoding]]:
-        """Return (index, text) of a batch; one that passes the switch of `plain` is not ended."""
-
-        def wanted(work: Work, tree: Tree) -> list[int]:
-            return [tree.node(path, first) for path, first in enumerate(work.wanted)]
-
-        batch, trees, slots, logits = self._feed(batch, wanted)
-        lanes, branches, result = [], [], []
-        for row, (work, tree) in enumerate(zip(batch, trees, strict=True)):
-            lanes.append([*range(tree.kept), *tree.depths])
-            for (index, task), node in zip(work.asked, wanted(work, tree), strict=True):
-                text = Decoding(task, self.plain.context)
-                text.result.processed = (work.read + len(tree.tokens)) // len(work.asked)
-                branches.append(Branch(text, row, tree.part.seen[node]))
-                result.append((index, text))
-        self.processed += write(
-            self._forward, self.cache, slots, lanes, branches, logits, self.plain.switch
+        torch, device = require("torch"), self._engine.device
+        chains, parts = self.cache.chains, {}
+        for group in groups:
+            tree = self._trees[group[0].group]
+            parts[chains[group[0].group].row] = (tree, *tree.take())
+        first, end = min(parts), max(parts) + 1
+        dense = 2 * len(parts) > end - first
+        order = list(range(first, end)) if dense else sorted(parts)
+        window = slice(first, end) if dense else torch.tensor(order)
+        width, length = (
+            max(sizes) for sizes in zip(*(part[2].shape for part in parts.values()), strict=True)
         )
-        return result
+        # Padding writes to a place nobody reads and sees place 0: what sees nothing would be NaN.
+        ids, depths = np.zeros((2, len(order), width), np.int64)
+        places = np.full((len(order), width), self.cache.places - 1)
+        sees = np.zeros((len(order), width, length), dtype=bool)
+        sees[:, :, 0] = True
+        lying = np.zeros((len(order), length), np.int64)
+        for row, (tree, start, seen) in parts.items():
+            at, left, start = order.index(row), width - len(seen), start + tree.kept
+            ids[at, left:] = tree.tokens[start - tree.kept :]
+            depths[at, left:] = tree.depths[start:]
+            places[at, left:] = range(start, len(tree.depths))
+            sees[at, left:] = False
+            sees[at, left:, : seen.shape[1]] = seen
+            if self._window is not None:
+                lying[at, : len(tree.depths)] = tree.depths
+        spots: dict[tuple[int, int], int] = {}  # row and column of wanted logits, in order
+        for path in itertools.chain(*groups):
+            row = chains[path.group].row
+            at, last = order.index(row), len(parts[row][0].tokens)
+            columns = [width - last + node for node in path.nodes]
+            path.rows = [spots.setdefault((at, column), len(spots)) for column in columns]
+        columns = sorted({column for _, column in spots})
+        keep = torch.tensor(columns, device=device)
+        logits = self._engine.run(
+            torch.from_numpy(ids).to(device),
+            keep,
+            position_ids=torch.from_numpy(depths).to(device),
+            attention_mask=self._mask(sees, depths, lying),
+            past_key_values=Pass(self.cache, window, torch.from_numpy(places), length),
+            use_cache=True,
+        ).logits
+        if logits.shape[1] != len(columns):  # of a model that gives all
+            logits = logits[:, keep]
+        return logits[[at for at, _ in spots], [columns.index(column) for _, column in spots]]
 
+    def _mask(self, sees: BoolArray, depths: IntArray, lying: IntArray) -> Any:
+        """Return the attention mask, or one per kind of layer, shape (rows, 1, columns, places).
 
-def _nearest(known: list[Entry], path: tuple[int, ...]) -> tuple[Entry | None, int]:
-    """Return which of some entries, in order of tokens, begins most like a path, and how long."""
-    at = bisect(known, path, key=attrgetter("tokens"))
-    beside = known[max(0, at - 1) : at + 1]
-    lengths = [common_prefix(entry.tokens, path) for entry in beside]
-    longest = max(lengths, default=0)
-    return (beside[lengths.index(longest)] if beside else None), longest
+        Masks are additive: a boolean one would be turned into numbers again in every layer.
+        """
+        torch, masks = require("torch"), {}
+        for kind in self._kinds:
+            near = sees
+            if kind == "sliding_attention" and self._window is not None:
+                near = sees & (depths[:, :, None] - lying[:, None, :] < self._window)
+            hidden = torch.from_numpy(~near)[:, None].to(self._engine.device)
+            mask = torch.zeros(hidden.shape, dtype=self._engine.model.dtype, device=hidden.device)
+            masks[kind] = mask.masked_fill_(hidden, torch.finfo(mask.dtype).min)
+        return masks if len(masks) > 1 else next(iter(masks.values()))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.prefixes import common_prefix
 from tomeval.models.base import BackendError, Sampling
 from tomeval.models.local.load import require
+
+ALONE = "(alone)"
+"""Begins the names of groups that hold one request, and of no others."""
 
 _LEAST = 1e-12  # probability share below which the rest of a label is rounding noise
 
@@ -36,7 +39,6 @@ def split_labels(
     *,
     group: str = "",
     unknown: int | None = None,
-    head: Sequence[int] = (),
 ) -> LabelQuery:
     """Split the joint tokenisations of prompt and label where all of them still agree.
 
@@ -46,14 +48,13 @@ def split_labels(
     they differ from log P(label | prompt) by one constant for all labels.
 
     `prompt` holds the tokens of the prompt alone, `joint` those of prompt and label together, one
-    sequence per label, all of them after the tokens of `head`; `labels` is for messages, `unknown`
-    the id of the unknown token. Raises `TomevalError` for fewer than two labels, or labels that the
-    tokens cannot tell apart.
+    sequence per label; `labels` is for messages, `unknown` the id of the unknown token. Raises
+    `TomevalError` for fewer than two labels, or labels that the tokens cannot tell apart.
     """
     if len(labels) < 2 or len(set(labels)) != len(labels):
         raise TomevalError(f"labels to score must be two or more, all different: {labels!r}")
     cut = min(min(common_prefix(prompt, ids), len(ids) - 1) for ids in joint)
-    if cut < 1 and not head:
+    if cut < 1:
         raise TomevalError(f"the tokenizer leaves nothing of the prompt before labels {labels!r}")
     sequences = tuple(tuple(ids[cut:]) for ids in joint)
     for index, (label, sequence) in enumerate(zip(labels, sequences, strict=True)):
@@ -61,19 +62,7 @@ def split_labels(
             raise TomevalError(f"label {label!r} has a character that the tokenizer does not know")
         if sequence in sequences[:index] or sequence == tuple(prompt[cut:]):
             raise TomevalError(f"the tokenizer cannot tell label {label!r} apart: {labels!r}")
-    return LabelQuery((*head, *prompt[:cut]), sequences, len(prompt) - cut, group)
-
-
-def extensions(sequences: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return, for every sequence, the indices of those that begin with it and go on."""
-    return [
-        [
-            other
-            for other, long in enumerate(sequences)
-            if len(long) > len(short) and tuple(long[: len(short)]) == tuple(short)
-        ]
-        for short in sequences
-    ]
+    return LabelQuery(tuple(prompt[:cut]), sequences, len(prompt) - cut, group)
 
 
 def exclusive(logprobs: Sequence[float], sequences: Sequence[Sequence[int]]) -> list[float]:
@@ -87,33 +76,111 @@ def exclusive(logprobs: Sequence[float], sequences: Sequence[Sequence[int]]) -> 
     >>> [round(math.exp(value), 6) for value in values]
     [0.3, 0.2]
     """
-    longer = extensions(sequences)
     result = [float(value) for value in logprobs]
     # Longest first: subtracting exclusive probabilities never counts a nested label twice.
     for index in sorted(range(len(sequences)), key=lambda i: -len(sequences[i])):
-        if longer[index] and math.isfinite(result[index]):
-            share = sum(math.exp(result[other] - result[index]) for other in longer[index])
+        short, own = sequences[index], result[index]
+        longer = [
+            result[other]
+            for other, long in enumerate(sequences)
+            if len(long) > len(short) and tuple(long[: len(short)]) == tuple(short)
+        ]
+        if longer and math.isfinite(own):
+            share = sum(math.exp(value - own) for value in longer)
             result[index] += math.log(max(1.0 - share, _LEAST))
     return result
 
 
-def uniforms(seed: int) -> np.random.Generator:
-    """Return the source of a request's uniform numbers, one for each token."""
-    return np.random.Generator(np.random.Philox(key=seed))
+@dataclass
+class Scored:
+    """Result of a `LabelQuery`."""
+
+    logprobs: list[float]  # log P(sequence | prefix) in nats, one per sequence
+    processed: int = 0  # tokens that went through the model for it
+    argmax: int = 0  # the most probable token after the prefix
+    finished: float = 0.0  # `time.perf_counter` when it was ready
 
 
-def check_sampling(sampling: Sampling) -> None:
-    """Refuse values that mean nothing, with a `TomevalError`."""
-    for name, fine in (
-        ("temperature", sampling.temperature >= 0),
-        ("top_p", 0 < sampling.top_p <= 1),
-        ("top_k", sampling.top_k >= 0),
-        ("min_p", 0 <= sampling.min_p <= 1),
-        ("max_tokens", sampling.max_tokens >= 1),
-        ("stop", all(sampling.stop)),
-    ):
-        if not fine:
-            raise TomevalError(f"sampling: {name} cannot be {getattr(sampling, name)!r}")
+class Path:
+    """Tokens to read; the logits behind those from place `first` on are wanted.
+
+    Attributes
+    ----------
+    rows : list of int
+        Where they are, one for each place, among all logits of the last pass.
+    nodes : list of int
+        The same places in the `tomeval.models.local.prefix.Tree` that the path is part of.
+    fed : int
+        How many tokens of it went through the model, those that it shares with others once.
+    new : int
+        The most tokens that will be written behind it.
+    """
+
+    def __init__(self, ids: tuple[int, ...], first: int, group: str, new: int = 0) -> None:
+        self.ids, self.first, self.group, self.new = ids, first, group, new
+        self.rows: list[int] = []
+        self.nodes: list[int] = []
+        self.fed = 0
+
+
+AnyPath = TypeVar("AnyPath", bound=Path)
+
+
+class Context(Path):
+    """A query's prefix with all but the last token of labels, which are scored behind it."""
+
+    def __init__(self, query: int, asked: LabelQuery, tokens: tuple[int, ...]) -> None:
+        group = asked.group or f"{ALONE} {query}"
+        super().__init__(asked.prefix + tokens, len(asked.prefix) - 1, group)
+        self.query = query  # its number
+        self.labels = [
+            (label, sequence)
+            for label, sequence in enumerate(asked.sequences)
+            if sequence[:-1] == tokens
+        ]
+
+
+class Text(Path):
+    """A prompt and what is written behind it, one token at a time.
+
+    `ends` are tokens that end it, `context` is the longest sequence of the model. `ended` becomes
+    eos, length or context; an end token is not part of the text, but counted in `drawn`.
+    """
+
+    def __init__(
+        self,
+        ids: tuple[int, ...],
+        sampling: Sampling,
+        seed: int,
+        ends: frozenset[int] = frozenset(),
+        group: str = "",
+        context: int | None = None,
+    ) -> None:
+        room = math.inf if context is None else context - len(ids)
+        group = group or f"{ALONE} {id(self)}"
+        super().__init__(ids, len(ids) - 1, group, int(min(sampling.max_tokens, room)))
+        self.sampling, self.ends = sampling, ends
+        self.uniforms = np.random.Generator(np.random.Philox(key=seed))  # one number a token
+        self.prompt, self.drawn = len(ids), 0
+        self.full = "length" if sampling.max_tokens <= room else "context"
+        self.ended, self.finished = "", 0.0
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """What is written so far."""
+        return self.ids[self.prompt :]
+
+    def take(self, token: int) -> bool:
+        """Add a token; return whether the text has ended."""
+        self.drawn += 1
+        if token in self.ends:
+            self.ended = "eos"
+        else:
+            self.ids += (token,)
+            self.first, self.new = self.first + 1, self.new - 1
+            self.ended = "" if self.new else self.full
+        self.finished = time.perf_counter()
+        return bool(self.ended)
 
 
 def choose(logits: Any, samplings: Sequence[Sampling], draws: Sequence[float]) -> list[int]:
@@ -166,102 +233,3 @@ def _truncate(torch: Any, probs: Any, samplings: Sequence[Sampling], column: Any
     kept = kept & ((before < nucleus) | (nucleus >= 1) | (rank == 0))
     kept = kept & (ordered >= ordered[:, :1] * column([s.min_p for s in samplings]))
     return probs * torch.zeros_like(kept).scatter(-1, order, kept)
-
-
-@dataclass
-class Scored:
-    """Result of a `LabelQuery`."""
-
-    logprobs: list[float]  # log P(sequence | prefix) in nats, one per sequence
-    processed: int = 0  # tokens that went through the model for it
-    argmax: int = 0  # the most probable token after the prefix
-    finished: float = 0.0  # `time.perf_counter` when it was ready
-
-
-@dataclass(frozen=True)
-class Task:
-    """One text to generate."""
-
-    ids: tuple[int, ...]  # the prompt
-    sampling: Sampling
-    seed: int
-    ends: frozenset[int]  # tokens that end the text
-    # From the generated tokens to whether a stop text is complete.
-    stopped: Callable[[Sequence[int]], bool]
-    group: str = ""
-
-
-@dataclass
-class Generated:
-    """Generated tokens without the one that ended them; `ended`: eos, stop, length or context.
-
-    `processed` counts the prompt tokens that were run for it, 0 if that is not counted.
-    """
-
-    tokens: list[int] = field(default_factory=list)
-    sampled: int = 0
-    processed: int = 0
-    ended: str = ""
-    finished: float = 0.0
-
-
-@dataclass(frozen=True)
-class Row:
-    """One sequence to run: the labels of a query whose context it contains."""
-
-    query: int  # index of the query
-    ids: tuple[int, ...]
-    keep: int  # at how many last positions logits are needed
-    labels: tuple[int, ...]  # indices of the labels
-    sequences: tuple[tuple[int, ...], ...]  # their tokens
-
-
-def rows(index: int, query: LabelQuery) -> Iterator[Row]:
-    """Yield the sequences that contain every label's context.
-
-    The last token of a label is never run. Labels of one token share the run of the prefix.
-    """
-    labels: dict[tuple[int, ...], list[int]] = {}
-    for label, sequence in enumerate(query.sequences):
-        labels.setdefault(sequence[:-1], []).append(label)
-    for context, same in labels.items():
-        ids, sequences = query.prefix + context, tuple(query.sequences[label] for label in same)
-        yield Row(index, ids, len(context) + 1, tuple(same), sequences)
-
-
-class Decoding:
-    """A text while it is generated."""
-
-    def __init__(self, task: Task, context: int | None) -> None:
-        self.task = task
-        self.source = uniforms(task.seed)
-        self.result = Generated()
-        self._room = None if context is None else context - len(task.ids)
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """The prompt and what is written so far."""
-        return (*self.task.ids, *self.result.tokens)
-
-    @property
-    def length(self) -> int:
-        """The number of them."""
-        return len(self.task.ids) + len(self.result.tokens)
-
-    def take(self, token: int) -> bool:
-        """Add a token; return whether the text has ended."""
-        result = self.result
-        result.sampled += 1
-        if token in self.task.ends:
-            result.ended = "eos"
-        else:
-            result.tokens.append(token)
-            if self.task.sampling.stop and self.task.stopped(result.tokens):
-                result.ended = "stop"
-            elif len(result.tokens) >= self.task.sampling.max_tokens:
-                result.ended = "length"
-            elif self._room is not None and len(result.tokens) >= self._room:
-                result.ended = "context"
-        if result.ended:
-            result.finished = time.perf_counter()
-        return bool(result.ended)

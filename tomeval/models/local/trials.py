@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import random
@@ -12,142 +13,160 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Sampling
-from tomeval.models.local.architecture import attention_kinds, supported, text_config
-from tomeval.models.local.forward import PlainEngine
+from tomeval.models.local.cache import usual_memory
+from tomeval.models.local.engine import Engine, Whole, logprobs
 from tomeval.models.local.load import require
-from tomeval.models.local.prefix import PrefixEngine
-from tomeval.models.local.tasks import Decoding, LabelQuery, Task
+from tomeval.models.local.prefix import Prefixes
+from tomeval.models.local.tasks import Text
 
 logger = logging.getLogger(__name__)
 
 TOLERANCE = 1e-4
 """Largest difference of log-probabilities in float32; narrower types are allowed their rounding."""
 
-_NARROW_TOLERANCE, _NARROW_CACHE = 0.25, 1.0
-_LONGEST_TRIAL, _WINDOW = 600, re.compile("window(_size)?$")
+_NARROW_CACHE, _NARROW_PREFIXES = 1.0, 0.25
+_LONGEST_TRIAL, _WINDOW, _WANTED = 600, re.compile("window(_size)?$"), 3
 _FAULTS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a model's code raises where it is run in a way that it was not written for."""
 
 
-def settle(plain: PlainEngine) -> None:
-    """Find out whether a model's cache gives what a prompt alone gives; else one line in the log.
+def text_config(config: Any) -> Any:
+    """Return the part of a configuration that is about text."""
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
 
-    Raises `TomevalError` if the model does not even read a prompt alone.
+
+def rope_switch(config: Any) -> float:
+    """Return the longest sequence that is read with a model's short rotary factors; else infinity.
+
+    Such are 128k variants of Phi-3: beyond a length all tokens turn by the long factors. Of kinds
+    of layers with ropes of their own the first to switch counts. Dynamic scaling only begins beyond
+    `context_length`, where no prompt gets; other kinds do not depend on the length.
     """
+    text = text_config(config)
+    ropes = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    usual = getattr(text, "original_max_position_embeddings", None) or math.inf
+    return min(
+        (
+            rope.get("original_max_position_embeddings") or usual
+            for rope in (ropes, *ropes.values())
+            if isinstance(rope, dict) and "long_factor" in rope
+        ),
+        default=math.inf,
+    )
+
+
+def settle(engine: Engine, reuse: bool, memory: int | None = None) -> None:
+    """Find out how a model's prompts can be read; what it cannot do is one line in the log each.
+
+    With `reuse` prefixes are kept, in at most `memory` bytes, where the model gives what a prompt
+    alone gives. Raises `TomevalError` if the model does not even read a prompt alone.
+    """
+    play = Play(engine)
     try:
-        with require("torch").inference_mode():
-            _alone(plain, _tokens(plain, random.Random(0), 3))
+        play.alone(play.tokens(3))
     except _FAULTS as error:
-        raise TomevalError(f"this model does not work on text alone: {_said(error)}") from error
-    try:
-        reason = _too_far(plain, cache_trial(plain), _NARROW_CACHE)
-    except _FAULTS as error:
-        reason = _said(error)
-    if reason:
-        plain.cached = False
+        raise TomevalError(f"this model does not work on text alone: {_message(error)}") from error
+    if reason := play.fault(engine.whole, _NARROW_CACHE):
+        engine.whole.cached = False
         logger.warning("text is generated without a cache, which is slow: %s", reason)
+    if not reuse:
+        return
+    kinds, window = attention(engine.model.config)
+    most = usual_memory(engine.model) if memory is None else memory
+    reader = Prefixes(engine, kinds, window, most)
+    if set(kinds) - {"full_attention", "sliding_attention"}:
+        reason = f"its layers keep a state that cannot be rolled back ({', '.join(kinds)})"
+    elif "sliding_attention" in kinds and not isinstance(window, int):
+        reason = "its sliding window is not stated"
+    else:
+        reason = play.fault(reader, _NARROW_PREFIXES)
+    if reason:
+        logger.warning("prefixes are not reused; every prompt is encoded whole: %s", reason)
+        return
+    engine.reader = reader
+    if engine.switch < (engine.context or math.inf):
+        logger.warning(
+            "prompts of more than %d tokens are encoded whole, as the model's rotary factors "
+            "change there",
+            engine.switch,
+        )
 
 
-def cache_trial(plain: PlainEngine) -> float:
-    """Return the largest difference of log-probabilities between two texts and each alone.
+def attention(config: Any) -> tuple[list[str], int | None]:
+    """Return the kinds of attention layers, and how far sliding ones see."""
+    text = text_config(config)
+    window = getattr(text, "sliding_window", None)
+    kinds = getattr(text, "layer_types", None)
+    return sorted(set(kinds or ["sliding_attention" if window else "full_attention"])), window
 
-    The second then goes on by a token from the cache, as texts do that are written.
+
+class Play:
+    """A short made-up play of two episodes, with branches, a roll-back and texts in between.
+
+    It is longer than the windows that the configuration names, if those are short.
     """
-    torch, rng = require("torch"), random.Random(0)
-    some = list(_tokens(plain, rng, 16))
-    texts = [Decoding(_task(_tokens(plain, rng, 5), 1), None) for _ in range(2)]
-    apart = []
-    with torch.inference_mode():
-        output = None
-        for kept in ([0, 1], [1]):
-            texts = [texts[number] for number in kept]
-            output = plain.next(output, texts, kept)
-            together = output.logits[:, -1].float().log_softmax(-1)[:, some]
-            alone = torch.stack([_alone(plain, text.ids)[some] for text in texts])
-            apart.append(float((together - alone).abs().max()))
-            texts[-1].take(*_tokens(plain, rng, 1))
-    return float(np.max(apart))  # also of what is no number
 
+    def __init__(self, engine: Engine) -> None:
+        config = text_config(engine.model.config)
+        embedded = engine.model.get_input_embeddings().weight.shape[0]
+        self._engine, self._random = engine, random.Random(0)
+        self._vocabulary = int(getattr(config, "vocab_size", embedded))
+        windows = [value for name, value in vars(config).items() if _WINDOW.search(name)]
+        length = min(max(w for w in (0, *windows) if isinstance(w, int)) + 16, _LONGEST_TRIAL)
+        self._length = max(4, min(length, (engine.context or length + 24) - 24))
 
-def prefix_engine(plain: PlainEngine, memory: int | None = None) -> PlainEngine | PrefixEngine:
-    """Return an engine that reuses prefixes, or the plain one and a line in the log that says why.
+    def tokens(self, count: int) -> tuple[int, ...]:
+        """Return random tokens."""
+        return tuple(self._random.randrange(self._vocabulary) for _ in range(count))
 
-    `memory` is as for `PrefixEngine`.
-    """
-    reason = supported(plain.model)
-    if not reason:
+    def alone(self, ids: tuple[int, ...]) -> Any:
+        """Return log-probabilities behind the last tokens of a text that is read for itself."""
+        read = require("torch").tensor([ids], device=self._engine.device)
+        with self._engine.running():
+            return logprobs(self._engine.run(read, _WANTED, use_cache=False).logits[0, -_WANTED:])
+
+    def fault(self, reader: Whole | Prefixes, narrow: float) -> str:
+        """Return why a reader is not to be used, or an empty text."""
+        torch = require("torch")
+        wide = self._engine.model.dtype in (torch.float32, torch.float64)
         try:
-            engine = PrefixEngine(plain, memory)
-            reason = _too_far(plain, trial(engine, plain), _NARROW_TOLERANCE)
+            with self._engine.running():
+                apart = self.trial(reader)
         except _FAULTS as error:
-            reason = f"its code does not take branches of one: {_said(error)}"
-        if not reason:
-            if plain.switch < (plain.context or math.inf):
-                logger.warning(
-                    "prompts of more than %d tokens are encoded whole, as the model's rotary "
-                    "factors change there",
-                    plain.switch,
-                )
-            return engine
-    logger.warning("prefixes are not reused; every prompt is encoded whole: %s", reason)
-    return plain
+            return _message(error)
+        if apart <= (TOLERANCE if wide else narrow):  # not so where it is no number
+            return ""
+        return f"log-probabilities differ by {apart:.2g} nats"
+
+    def trial(self, reader: Whole | Prefixes) -> float:
+        """Return the largest difference of log-probabilities between the play and texts alone."""
+        apart: list[float] = []
+
+        def compare(logits: Any, texts: list[Text]) -> None:
+            for text in texts:
+                mine, other = logprobs(logits[text.rows]), self.alone(text.ids)
+                apart.append(float((mine - other[-len(mine) :]).abs().max()))
+
+        chains = {"one": self.tokens(self._length), "two": self.tokens(self._length - 1)}
+        for _ in range(2):
+            texts = [
+                Text(chain + self.tokens(more), Sampling(max_tokens=2), 1, group=group)
+                for group, chain in chains.items()
+                for more in (2, 3)
+            ]
+            for text in texts:
+                text.first -= _WANTED - 1
+            for batch in reader.batches(texts):
+                live = list(itertools.chain(*batch))
+                compare(reader.read(batch), live)
+                live = live[len(live) > 1 :]  # one has ended, the others go on
+                for text in live:
+                    text.take(*self.tokens(1))
+                compare(reader.step(live), live)
+            chains = {group: chain + self.tokens(3) for group, chain in chains.items()}
+        reader.forget(chains)
+        return float(np.max(apart))  # also of what is no number
 
 
-def trial(engine: PrefixEngine, plain: PlainEngine) -> float:
-    """Return the largest difference of log-probabilities over a short made-up play.
-
-    Two episodes of different length, longer than the windows that the configuration names if those
-    are short, with branches, a roll-back and a text in between; the caches are empty afterwards.
-    """
-    config = plain.model.config
-    named = vars(text_config(config)).items()
-    windows = [attention_kinds(config)[1], *(v for k, v in named if _WINDOW.search(k))]
-    length = min(max(w for w in (0, *windows) if isinstance(w, int)) + 16, _LONGEST_TRIAL)
-    if plain.context is not None:
-        length = max(1, min(length, plain.context - 24))
-    rng = random.Random(0)
-
-    def tokens(count: int) -> tuple[int, ...]:
-        return _tokens(plain, rng, count)
-
-    chains = {"one": tokens(length), "two": tokens(max(1, length - 5))}
-    apart: list[float] = []
-    for _ in range(2):
-        queries = [
-            LabelQuery(chain + tokens(2), (tokens(1), tokens(2), tokens(3)), group=group)
-            for group, chain in chains.items()
-            for _ in range(2)
-        ]
-        for mine, other in zip(engine.score(queries), plain.score(queries), strict=True):
-            pairs = zip(mine.logprobs, other.logprobs, strict=True)
-            apart += [abs(a - b) for a, b in pairs]
-        engine.generate([_task(chain + tokens(1), 2, group) for group, chain in chains.items()])
-        chains = {group: chain + tokens(3) for group, chain in chains.items()}
-    engine.cache.clear()
-    engine.processed = 0
-    return float(np.max(apart))  # also of what is no number
-
-
-def _task(ids: tuple[int, ...], most: int, group: str = "") -> Task:
-    return Task(ids, Sampling(max_tokens=most), 1, frozenset(), lambda _: False, group)
-
-
-def _tokens(plain: PlainEngine, rng: random.Random, count: int) -> tuple[int, ...]:
-    embedded = plain.model.get_input_embeddings().weight.shape[0]
-    vocabulary = int(getattr(text_config(plain.model.config), "vocab_size", embedded))
-    return tuple(rng.randrange(vocabulary) for _ in range(count))
-
-
-def _alone(plain: PlainEngine, ids: tuple[int, ...]) -> Any:
-    return plain.run([ids], use_cache=False).logits[0, -1].float().log_softmax(-1)
-
-
-def _too_far(plain: PlainEngine, difference: float, narrow: float) -> str:
-    wide = plain.model.dtype in (require("torch").float32, require("torch").float64)
-    if difference <= (TOLERANCE if wide else narrow):
-        return ""
-    return f"log-probabilities differ by {difference:.2g} nats"
-
-
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:200]}"

@@ -1,1 +1,0 @@
-"""Wording: how far measures move where the same questions are asked in other words."""
