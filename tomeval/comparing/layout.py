@@ -76,8 +76,7 @@ class Layout:
     def apart(self) -> NDArray[np.bool_]:
         """In which scopes a level is compared with the baseline as another group, (S, L)."""
         sides = [np.abs(meeting.sides).max(axis=0) > 0 for meeting in self.pairing.meetings]
-        apart: NDArray[np.bool_] = self._by_scope(np.concatenate(sides), np.max)
-        return apart
+        return np.asarray(self._by_scope(np.concatenate(sides), np.max), dtype=np.bool_)
 
     @cached_property
     def divisions(self) -> FloatArray:
@@ -87,8 +86,7 @@ class Layout:
             for sign in (1, -1)
         )
         ways: FloatArray = np.vectorize(lambda a, b: float(split_counts([(a, b)])))(first, second)
-        divisions: FloatArray = self._by_scope(ways, np.max)
-        return divisions
+        return np.asarray(self._by_scope(ways, np.max), dtype=np.float64)
 
     @cached_property
     def pairs(self) -> IntArray:
@@ -100,8 +98,7 @@ class Layout:
     @cached_property
     def covered(self) -> IntArray:
         """The tasks of each scope with at least one pair, shape (S, L)."""
-        covered: IntArray = self._by_scope((self.counts > 0).astype(np.int64), np.sum)
-        return covered
+        return np.asarray(self._by_scope(self.counts > 0, np.sum), dtype=np.int64)
 
     def _by_scope(self, tasks: NDArray[Any], together: Callable[..., Any]) -> Any:
         """Return numbers by scope from those of tasks in their order here, shape (T, L)."""
