@@ -289,7 +289,7 @@ def test_a_table_and_a_caption_say_of_which_kind_intervals_are(playing):
     assert [cell.units for cell in run.cells] == [1, 20]  # three seatings a deal
 
     def above(*metrics):
-        (grid,) = cells_view(run, run.rows(), Asked(metrics)).grids
+        (grid,) = cells_view([run], Asked(metrics), rows=run.rows()).grids
         return [said for said in grid.above if said.startswith("95 % interval")]
 
     assert above("reward") == ["95 % interval none or t"]

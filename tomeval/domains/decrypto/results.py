@@ -32,7 +32,7 @@ class DecryptoRunCell(RunCell):
         """The complete games."""
         replayed = bool(self.definition["records"])
         played = read_played(self.store, self.number, self.seed, replayed)
-        more = readers(self.domain, self.store, self.number, self.definition)
+        more = readers(self.store, self.number, self.definition)
         return replace(played, more=more)
 
     def turns(self, *columns: str) -> list[tuple[Any, ...]]:

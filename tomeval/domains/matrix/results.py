@@ -114,7 +114,7 @@ class MatrixRunCell(RunCell):
     def played(self) -> Played:
         """The complete episodes."""
         read = read_played(self.store, self.number, self.recorded)
-        more = readers(self.domain, self.store, self.number, self.definition)
+        more = readers(self.store, self.number, self.definition)
         if self.read_anew and read["predicted"] is not None:
             read["predicted"] = self._read_anew(read["predicted"], read["lengths"])
         played = Played(self.game, self.partners, **read, more=more)
@@ -227,13 +227,6 @@ class MatrixRunCell(RunCell):
             seed=told["seed"],
             on_invalid=told["on_invalid"],
         )
-
-    @property
-    def weights(self) -> Mapping[int, float] | None:
-        """The partners' weights in their set; None if the partner is unknown."""
-        if not self.partners:
-            return None
-        return dict(enumerate(self.definition["partners"]["weights"]))
 
     @cached_property
     def attainable(self) -> dict[str, float]:
