@@ -132,18 +132,6 @@ def test_every_prompt_begins_as_the_one_before(prompts):
     )
 
 
-def test_every_event_is_put_into_words_once(prompts, monkeypatch):
-    game, seats, _ = table(prompts, {"strategy": "QA"})
-    worded = []
-    monkeypatch.setattr(
-        Toy, "line", lambda self, event: worded.append(event) or f"{event.kind} {event.data}"
-    )
-    play(game, State(0), seats, probes=True)
-    # Seats see 3 talks, a vote, 2 or 3 talks before they are last asked; the fool itself, too.
-    assert len(worded) == 3 * 7 + 1
-    assert len(set(worded)) == 1 + 3 + 1  # seats say the same on both days
-
-
 def test_conversation_tells_rules_once_and_what_is_new(prompts):
     for system in ("", "Be brief."):
         game, seats, logs = table(prompts, {"memory": "conversation", "system": system})
@@ -412,14 +400,6 @@ def test_decisions_and_predictions_are_drawn_apart(prompts, drawn):
     said = {name: {one[i] for one in answers} for i, name in enumerate(("decide", "predict"))}
     assert len(said.pop(drawn)) == 2
     assert set(map(len, said.values())) == {1}
-
-
-def test_a_free_answer_that_nobody_foresaw_stops_a_scored_player(prompts):
-    game = Toy()
-    player = seat(0, Logged(lambda q, r: [0.0, 0.0]), prompts, strategy="LM")
-    player.begin(game.view(State(0), 0))
-    with pytest.raises(TomevalError, match="scores labels, but this answer to talk is free"):
-        asyncio.run(player.answer(game.view(State(0), 0), game.due(State(0))[0]))
 
 
 def test_a_server_that_does_not_tell_a_label(prompts):

@@ -8,10 +8,8 @@ import pytest
 from asking import query
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.domain import ARENA
 from tomeval.domains.arena.games import GAMES, get_kind
 from tomeval.domains.arena.llm_options import LLMOptions
-from tomeval.domains.arena.scripts import CLUES, GREETING
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
@@ -83,38 +81,6 @@ def test_every_strategy_plays_every_game_as_the_script_does(game, tmp_path):
     assert all(actions == first[episode] for _, episode, actions in plays)
 
 
-def test_what_it_does_in_the_prisoners_dilemma(tmp_path):
-    run_experiment(experiment("ipd3", [{"strategy": "Social QA"}], "tit_for_tat"), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        steps = query(run, "SELECT kind, action FROM steps WHERE slot = 0")
-        rewards = query(run, "SELECT rewards FROM episodes")
-        details = query(run, "SELECT record FROM calls WHERE form = 'moves'")
-    assert set(steps) == {
-        ("talk", json.dumps(GREETING)),
-        ("moves", json.dumps(["cooperate", "cooperate"])),
-    }
-    # Two rounds with two who cooperate: 2 * (3 + 3) for everybody.
-    assert [json.loads(found) for (found,) in rewards] == [[12.0] * 3] * 2
-    purposes = [json.loads(record)["purpose"] for (record,) in details]
-    assert {name.rpartition("_")[0] for name in purposes if name != "moves"} == {
-        "predict move",
-        "predict other",
-    }
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_previews_of_every_question_of_every_game(game):
-    kind = get_kind(game)
-    for strategy in ("QA", "CoT + 3-Shot", "S2A + Social QA", "Oracle", "Reflexion 1"):
-        cell = ARENA.describe.example(strategy, "", {"game": game})
-        games = ARENA.describe.episodes(cell, "subject", "")
-        answers = [one for game in games for one in game if not one.is_text]
-        assert {one.form for one in answers} > {"moves" if game == "ipd3" else answers[0].form}
-        for one in answers:
-            assert 'Final answer: {"' in one.prompt.messages[-1].content
-    assert kind.title
-
-
 FREE = {
     "ipd3": ({}, "moves, talk"),
     "blotto": ({}, "allocate"),
@@ -149,10 +115,6 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
             "AND seat = 'subject' ORDER BY 1",
         )
     assert kinds == [("lm",)]
-
-
-def test_clues_are_words_of_letters():
-    assert all(clue.isalpha() for clue in CLUES)
 
 
 def test_a_spymaster_predicts_what_follows_from_a_draft(tmp_path):

@@ -3,8 +3,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import subprocess
-import sys
 
 import pytest
 from asking import query
@@ -93,21 +91,6 @@ def test_tables(small, monkeypatch, capsys, what, by) -> None:
         assert len(rows) == len(named) == 2 ** (len(by) or 3)
     assert "–" not in out
     assert call(monkeypatch, capsys, *args, "--format", "text")[0] == 0
-
-
-@pytest.mark.parametrize("columns", [80, 120])
-def test_tables_fit_the_terminal(small, monkeypatch, capsys, columns) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    for what in (*TABLES, "cells"):
-        if what in SPECIAL:
-            continue
-        piped = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-        shown = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-        assert max(map(len, shown)) <= columns
-        numbers = [sum(line.count("[") for line in lines) for lines in (piped, shown)]
-        assert numbers[0] == numbers[1] > 0
 
 
 def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
@@ -202,14 +185,3 @@ def test_one_clear_message(tmp_path, monkeypatch, capsys, args, message) -> None
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
-
-
-def test_help_loads_nothing_heavy() -> None:
-    heavy = ("numpy", "torch", "scipy", "matplotlib", "pandas", "pydantic", "jinja2")
-    script = (
-        f"import sys, tomeval.cli\nprint([name for name in {heavy!r} if name in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

@@ -6,8 +6,6 @@ import re
 import pytest
 from decrypto_support import (
     ALL_PROBES,
-    CODES_DRAWN,
-    DEAL,
     KEYS,
     Logged,
     everything,
@@ -19,7 +17,6 @@ from decrypto_support import (
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, as_code, hint_fault
-from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES
@@ -555,24 +552,6 @@ def test_the_two_conditions_differ_in_the_quoted_answer_alone() -> None:
         assert "\n".join(lines) == one
 
 
-def test_every_template_is_used_and_has_no_leftovers(monkeypatch) -> None:
-    used = set()
-    load = Prompts.get
-    monkeypatch.setattr(Prompts, "get", lambda self, name: used.add(name) or load(self, name))
-    rules = Rules(turns=3, miscommunications=9, interceptions=9, no_repeat_hints=False)
-    for options in STRATEGIES:
-        found = logs()
-        probes = ALL_PROBES.model_copy(update={"beliefs_in_view": True})
-        play(table(found, rules=rules, probes=probes, every=options))
-        for role in ROLES:
-            for text in found[role].texts():
-                assert "{{" not in text
-                assert "{%" not in text
-                assert "\n\n\n" not in text
-                assert not any(line != line.rstrip() for line in text.splitlines())
-    assert used == set(Prompts("decrypto").names())
-
-
 def test_own_templates(tmp_path) -> None:
     folder = tmp_path / "decrypto" / "ask"
     folder.mkdir(parents=True)
@@ -582,39 +561,19 @@ def test_own_templates(tmp_path) -> None:
     played = table(found, rules=Rules(turns=1), every={"prompts": str(tmp_path)})
     play(played)
     assert "MINE cat" in found["decoder"].texts()[0]
-    (folder / "decodr.j2").write_text(f"{head}x")
-    with pytest.raises(TomevalError, match=r"decodr'.*did you mean 'ask/decoder'"):
-        Prompts("decrypto", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"strategy": "LM"}, "cannot play Decrypto"),
-        ({"strategy": "QA -Payoffs"}, "cannot play Decrypto"),
         ({"strategy": "QA -History"}, "'-history' has no meaning here"),
         ({"strategy": "Social LM + QA"}, "'social_lm' has no meaning here"),
-        ({"strategy": "Plans + Insights + LM"}, "'lm' has no meaning here"),
         ({"strategy": "Social QA"}, "only for the encoder"),
-        ({"strategy": "Oracle + Max"}, "only for the encoder"),
         ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
-        ({"temperature": -1}, "temperature must be a number from 0"),
         ({"max_attempts": 0}, "max_attempts must be a number from 1"),
-        ({"max_tokens": 1.5}, "max_tokens must be a number"),
     ],
 )
 def test_bad_options(options, message) -> None:
     with pytest.raises(TomevalError, match=message):
         seat("decoder", everything, **options)
-
-
-def test_defaults_are_the_reported_settings() -> None:
-    options = LLMOptions()
-    assert (options.temperature, options.probe_temperature) == (0.6, 0.0)
-    assert options.max_tokens == 750
-
-
-def test_codes_of_a_deal_are_followed() -> None:
-    played = play(table(logs()))
-    assert [turn.code for turn in played.turns] == list(CODES_DRAWN[:3])
-    assert played.deal == DEAL

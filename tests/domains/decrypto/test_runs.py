@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 
 import pytest
 from asking import query
@@ -11,7 +10,6 @@ from support import break_off_writes, dump
 
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.domain import DECRYPTO
 from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.played import pool
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
@@ -365,25 +363,6 @@ def test_records_that_change_are_another_experiment(tmp_path) -> None:
         run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
 
 
-def test_facts_name_every_player_and_the_rules_once(tmp_path) -> None:
-    run_experiment(make_experiment(MIXED), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        players, rules = DECRYPTO.show.facts(run)
-    [(_, found)] = players.tables
-    by_name = {row["player"]: row for row in found}
-    assert len(found) == len(by_name) == 4
-    assert by_name["chance"]["kind"] == "random"
-    assert by_name["chance"]["options"] == ""
-    assert by_name["talk"]["model"] == "scripted:decrypto"
-    assert by_name["talk"]["strategy"] == '{"encoder": "Oracle + CoT", "decoder": "Reflexion 1"}'
-    assert "memory conversation" in by_name["talk"]["options"]
-    assert "k 16" in by_name["minilm"]["options"]
-    assert len(by_name["minilm"]["vectors"]) == 12
-    (_, [row]), (_, prints) = rules.tables
-    assert len({found["words"] for found in prints}) == 1
-    assert (row["turns"], row["probes"]) == (3, "eve, eve_reminded, bob, beliefs")
-
-
 def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
     down = True
 
@@ -402,19 +381,3 @@ def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
     down = False
     assert run_experiment(experiment(**settings), tmp_path / "a") == 2
     assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"complete"}
-
-
-def test_the_call_log_holds_every_prompt(tmp_path) -> None:
-    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 1}
-    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
-    shown: dict[tuple[str, str], str] = {}
-    with Run(tmp_path / "a") as run:
-        calls = list(run.store.calls(0, 0))
-    assert len(calls) == 8 * 6 + 7 * 3
-    for turn, role, form, call in calls:
-        assert form == call["purpose"]
-        key = (role, call["purpose"])
-        shown[key] = shown.get(key, "")[: call["prompt_same"]] + call["prompt_rest"]
-        assert shown[key].startswith("[user]\nYou are playing a word game")
-        assert re.search(rf"[Tt]urn {turn}\b", shown[key])
-        assert call["reply"]["text"]
