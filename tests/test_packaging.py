@@ -18,8 +18,6 @@ from packaging.utils import canonicalize_name
 from support import ROOT
 
 import tomeval
-from tomeval.core.resources import shipped
-from tomeval.domains.matrix.partner_files import partner_names
 
 
 def test_the_wheel_carries_its_data(tmp_path) -> None:
@@ -91,11 +89,6 @@ def test_the_wheel_carries_its_data(tmp_path) -> None:
 
 def _files(folder):
     return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-
-
-def test_source_tree_finds_its_data() -> None:
-    assert shipped("partners").is_dir()
-    assert len(partner_names()) >= 14
 
 
 def test_the_version_is_said_once_and_the_same() -> None:

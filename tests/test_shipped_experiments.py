@@ -13,7 +13,6 @@ import pytest
 from known import Known, question
 from support import ROOT
 
-import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
@@ -275,13 +274,6 @@ def test_ablation_script_prints_its_table(tmp_path, capsys, monkeypatch) -> None
     possible = {0, 100 / 3, 50, 200 / 3}
     for row in rows[1:]:
         assert any(abs(row["tom_percent"] - value) < 1e-9 for value in possible)
-
-
-def test_ablation_script_imports_the_public_package_alone() -> None:
-    source = (FOLDER / "ablation.py").read_text(encoding="utf-8")
-    assert re.findall(r"^(?:from|import) tomeval.*", source, re.MULTILINE) == ["import tomeval"]
-    used = set(re.findall(r"tomeval\.([A-Za-z_]+)", source.partition('"""\n\n')[2]))
-    assert used <= set(tomeval.__all__)
 
 
 def test_ablation_script_words_bad_input(tmp_path) -> None:

@@ -268,13 +268,7 @@ def test_social_asks_every_probe_first_and_acts_given_the_answers(prompts):
         "vote",
     ]
     assert [call["kind"] for call in first.calls] == ["qa", "qa", "qa", "cot"]
-    told = logs[0].texts()[4]
-    assert (
-        "- Whom will Player 1 vote for? You answered: Player 0.\n"
-        "- Whom will Player 2 vote for? You answered: Player 0.\n"
-        "- Who is the fool? You answered: Player 0.\n" in told
-    )
-    assert told.index("Who is the fool?") < told.index("Whom do you vote for?")
+    assert "- Who is the fool? You answered: Player 0.\n" in logs[0].texts()[4]
     # Nothing is predicted before talk, which has no probes.
     assert "You answered" not in logs[0].texts()[0]
 
@@ -413,19 +407,6 @@ def test_a_server_that_does_not_tell_a_label(prompts):
     found = asyncio.run(player.answer(game.view(state, 0), game.due(state)[0]))
     assert (found.action, found.outcome) == (None, "unlisted")
     assert [one.error for one in found.tries] == ["format"]
-
-
-def test_lessons_and_notes_are_shown_at_the_next_decision(prompts):
-    game, seats, logs = table(prompts, {"strategy": "Reflexion 2"})
-    play(game, State(0), seats)
-    texts = logs[0].texts()  # talk, lesson, vote, lesson, talk, lesson, vote
-    asks = [text for text in texts if "Final answer:" in text]
-    assert [text.count("- Text SECRET03.") for text in asks] == [0, 1, 2, 2]
-    assert len(texts) - len(asks) == 3
-    assert "votes: (1, 0, 0)" in texts[3]  # the lesson is drawn from what came of the vote
-    game, seats, logs = table(prompts, {"strategy": "Plans + Insights"})
-    play(game, State(0), seats)
-    assert ["Plans: SECRET04" in text for text in logs[0].texts()] == [False, True, True, True]
 
 
 @pytest.mark.parametrize(

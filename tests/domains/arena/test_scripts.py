@@ -37,7 +37,7 @@ SMALL = {
 }
 
 
-def experiment(game, options, others, **more):
+def experiment(game, options, **more):
     return make_experiment(
         {
             "domain": "arena",
@@ -46,13 +46,12 @@ def experiment(game, options, others, **more):
             "players": {
                 **{f"p{n}": {"kind": "llm", **given} for n, given in enumerate(options)},
                 "plain": {"kind": "llm"},
-                "other": {"kind": others},
             },
             "lineups": [
                 {
                     "game": "short",
                     "subject": [f"p{n}" for n in range(len(options))],
-                    "others": "plain" if others == "llm" else "other",
+                    "others": "plain",
                 }
             ],
             "episodes": 2,
@@ -63,7 +62,7 @@ def experiment(game, options, others, **more):
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_strategy_plays_every_game_as_the_script_does(game, tmp_path):
-    made = experiment(game, STRATEGIES, "llm")
+    made = experiment(game, STRATEGIES)
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         assert query(run, "SELECT DISTINCT status FROM episodes") == [("complete",)]
@@ -103,7 +102,6 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
     made = experiment(
         "mafia",
         [{"strategy": "LM"}, {"strategy": "Social LM"}, {"strategy": "Plans + Insights + LM"}],
-        "llm",
         games={"short": {"game": "mafia", "talk": talk, "players": 5}},
     )
     run_experiment(made, tmp_path / "run")
@@ -118,7 +116,7 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
 
 
 def test_a_spymaster_predicts_what_follows_from_a_draft(tmp_path):
-    made = experiment("codenames", [{"strategy": "Social QA"}], "llm", episodes=1)
+    made = experiment("codenames", [{"strategy": "Social QA"}], episodes=1)
     run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
         rows = query(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 
 import pytest
-from decrypto_support import call
 from support import Typing
 
 from tomeval.core.errors import TomevalError
@@ -147,9 +146,8 @@ def test_what_cannot_be_read(line, form, error, text):
     assert typed(line, form) == Broken(error, text)
 
 
-def test_the_command(monkeypatch, capsys):
-    code, out, _ = call(
-        monkeypatch, capsys, "play", "ipd3", "--other", "grim", "--seat", 2,
+def test_the_command(tomeval):
+    code, out, _ = tomeval("play", "ipd3", "--other", "grim", "--seat", 2,
         "--set", "talk=0", "--set", "rounds=1", stdin="defect defect\n",
     )  # fmt: skip
     assert code == 0
@@ -161,7 +159,7 @@ def test_the_command(monkeypatch, capsys):
         (("ipd3", "--preset", "tiny"), "unknown preset of ipd3 'tiny'"),
         (("ipd3", "--seat", 9), "no such seat"),
     ):
-        code, _, error = call(monkeypatch, capsys, "play", *arguments)
+        code, _, error = tomeval("play", *arguments)
         assert code == 2
         assert message in error
         assert len(error.strip().splitlines()) == 1

@@ -113,16 +113,6 @@ def test_bob_and_eve_do_not_read_the_code_of_the_turn() -> None:
         assert "first: cat\nsecond: dog\nthird: owl" in text
 
 
-def test_restated_memory_tells_all_past_turns() -> None:
-    found = logs()
-    play(table(found))
-    last = found["decoder"].texts()[-1]
-    assert last.count("[user]") == 1
-    for number in (1, 2):
-        assert f"Turn {number}: hints cat; dog; owl. Code " in last
-    assert "1: owl; cat\n2: cat; owl\n3: dog\n4: dog" in last
-
-
 def test_conversation_tells_every_turn_once_and_keeps_own_replies() -> None:
     found = logs()
     play(table(found, every={"memory": "conversation"}))
@@ -327,21 +317,6 @@ def test_oracle_is_told_what_then_is_guessed() -> None:
     assert "You know for certain that for these Bob will guess 2-4-1" in found["encoder"].texts()[1]
     assert (played.turns[0].hints, played.turns[0].bob) == (("fox", "hen", "cow"), (1, 2, 3))
     assert len(found["decoder"].requests) == 2  # the draft, then what was given
-
-
-def test_oracle_max_also_asks_for_the_best_hints() -> None:
-    found = logs()
-    options = {"strategy": {"encoder": "Oracle + Max"}}
-    played = play(table(found, every=options, rules=Rules(turns=1)))
-    draft, final = found["encoder"].texts()
-    assert "You know for certain" not in draft
-    assert (
-        "You know for certain that for these Bob will guess 1-2-3 and Eve will guess 1-2-3."
-        in final
-    )
-    assert "maximise your chance of winning" in final
-    assert played.turns[0].told
-    assert played.turns[0].details["encoder"]["draft"] == ("cat", "dog", "owl")
 
 
 def noting(question):

@@ -8,7 +8,6 @@ import math
 
 import pytest
 from asking import query
-from decrypto_support import call
 
 from tomeval.domains.decrypto.game import CODES, Rules, Turn
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
@@ -72,7 +71,7 @@ def ten(tmp_path):
 ENDINGS = ("miscommunication", "interception", "both", "survived", "undecided")
 
 
-def test_ten_games_of_which_two_are_undecided(ten, monkeypatch, capsys) -> None:
+def test_ten_games_of_which_two_are_undecided(ten, tomeval) -> None:
     with Run(ten) as run:
         script, _ = table_rows("outcomes", run)
         whole = run.rows()
@@ -80,7 +79,7 @@ def test_ten_games_of_which_two_are_undecided(ten, monkeypatch, capsys) -> None:
     assert [script[f"{name}_percent"] for name in ENDINGS] == pytest.approx([20, 20, 0, 40, 20])
     assert (whole[0]["survived_percent"], whole[0]["undecided_percent"]) == pytest.approx((40, 20))
     assert math.isnan(script["turns_per_game"])
-    _, out, _ = call(monkeypatch, capsys, "table", ten, "--what", "outcomes", "--format", "csv")
+    _, out, _ = tomeval("table", ten, "--what", "outcomes", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert next(row["undecided_percent"] for row in rows) == "20.0"
 
