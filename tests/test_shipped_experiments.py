@@ -140,17 +140,6 @@ def test_the_literal_question_is_asked_where_the_table_reports_it(table) -> None
     assert asked == {"tom_percent" in metrics}
 
 
-def test_rows_of_table_8_that_other_tables_print_too_tell_its_labels() -> None:
-    value = {
-        (row["table"], row["model"], row["prompting"], row["game"], row["metric"]): row["mean"]
-        for row in REPORTED
-    }
-    metric = "delta_functional_per_step"
-    llama2, llama3 = "LLAMA-2 70B Chat", "LLAMA-3 70B Instruct"
-    assert value["8", llama2, "LM", "RPS", metric] == value["1", llama2, "LM", "RPS", metric]
-    assert value["8", llama3, "QA", "RPS", metric] == value["3", llama3, "QA", "RPS", metric]
-
-
 # Figures 19 and 32 to 43 are of the first, 20 to 31 of the second.
 CAPTIONS = {"Mistral Large 2", "LLAMA-3 70B Instruct"}
 

@@ -207,19 +207,25 @@ def test_ctrl_c_ends_it_however_it_was_started(tmp_path, ignored) -> None:
 HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy", "pyarrow")
 
 
+LIBRARIES = (*HEAVY, "numpy", "pydantic", "jinja2")
+
+
 @pytest.mark.parametrize(
-    "code",
+    ("code", "heavy"),
     [
-        "import tomeval",
-        "import contextlib, io, sys\nfrom tomeval.cli import main\n"
-        "sys.argv = ['tomeval', '--help']\n"
-        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
-        "    main()",
-        "import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score",
+        ("import tomeval", LIBRARIES),
+        (
+            "import contextlib, io, sys\nfrom tomeval.cli import main\n"
+            "sys.argv = ['tomeval', '--help']\n"
+            "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+            "    main()",
+            LIBRARIES,
+        ),
+        ("import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score", HEAVY),
     ],
 )
-def test_importing_is_light(code) -> None:
-    script = f"{code}\nimport sys\nprint([m for m in {HEAVY!r} if m in sys.modules])"
+def test_importing_is_light(code, heavy) -> None:
+    script = f"{code}\nimport sys\nprint([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )

@@ -10,13 +10,12 @@ import re
 import numpy as np
 import pytest
 from arena_table import Logged, play, said, seat
-from arena_toy import LONGEST, State, Toy, ToyPrompts
+from arena_toy import State, Toy, ToyPrompts
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
 from tomeval.games.chairs import Chair
-from tomeval.games.game import Broken
 from tomeval.models.base import BackendError, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
 
@@ -150,22 +149,6 @@ def test_conversation_tells_rules_once_and_what_is_new(prompts):
         assert texts[2].startswith("What has happened since:\nvotes: (1, 0, 0)\nPlayer 0 says: ")
         replies = [m.content for m in messages if m.role == "assistant"]
         assert all(reply.startswith(("I reason SECRET1", "So SECRET1")) for reply in replies)
-
-
-def test_a_refused_reply_is_not_remembered_and_its_stage_is_told(prompts):
-    answers = iter([said("message", "x" * (LONGEST + 1))])
-
-    def answer(question, request, mark):
-        return next(answers, None) or everything(question, request, mark)
-
-    game, seats, logs = table(prompts, {"memory": "conversation"}, answer=answer)
-    _, found = play(game, State(2), seats)
-    assert found[0][3].action is None
-    long = f"the message has {LONGEST + 1} characters, limit {LONGEST}"
-    assert found[0][3].tries == (Broken("rule", long),)
-    messages = logs[0].requests[1].prompt.messages
-    assert [m.role for m in messages] == ["user"]
-    assert "You: Player 0 says:\nPlayer 1 says: Good day" in messages[0].content
 
 
 REPLIES = [

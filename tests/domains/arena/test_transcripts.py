@@ -41,20 +41,6 @@ def test_every_seat_is_told_what_its_view_knew(mafia):
                 assert sorted(mine, key=repr) == sorted(game.view(state, seat).events, key=repr)
 
 
-def test_a_decision_and_its_event_are_one_step(mafia):
-    """A night's finding stands at the detective's own step, and votes at their voters'."""
-    told = retell(mafia.store, mafia.cells[0], 0)
-    kinds = {row["step"]: (row["kind"], row["seat"]) for row in told.decided}
-    pairs = {"finding": "investigate", "protect": "protect", "kill": "kill", "vote": "vote"}
-    found = [one for one in told.happened if one.event.kind in pairs]
-    assert {one.event.kind for one in found} == set(pairs)
-    for one in found:
-        assert kinds[one.step] == (pairs[one.event.kind], one.event.seat)
-        assert one.own
-        private = told.line(one.event).startswith("[private] ")
-        assert private == (one.event.kind in ("finding", "protect"))
-
-
 def test_a_game_reads_as_it_was_played(tmp_path):
     """Worked by hand: two who repay meet one who never does, for two rounds without a word."""
     lineups = [{"game": "g", "subject": "tft", "others": ["tft", "alld"]}]

@@ -128,16 +128,6 @@ def test_conversation_tells_every_turn_once_and_keeps_own_replies() -> None:
     assert "Turn 1 is over" not in texts[4]
 
 
-def test_a_conversation_that_opens_with_a_system_message_tells_the_rules_too() -> None:
-    found, plain = logs(), logs()
-    play(table(found, every={"memory": "conversation", "system": "Be brief."}))
-    play(table(plain, every={"memory": "conversation"}))
-    for role in ROLES:
-        assert found[role].texts() == [
-            f"[system]\nBe brief.\n\n{text}" for text in plain[role].texts()
-        ]
-
-
 def test_a_reply_that_cannot_be_read_is_not_remembered_and_its_turn_is_told() -> None:
     count = 0
 

@@ -16,7 +16,7 @@ from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.tables import TABLES, table_rows
-from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
+from tomeval.models.base import GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -361,23 +361,3 @@ def test_records_that_change_are_another_experiment(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 1))])
     with pytest.raises(TomevalError, match="holds another experiment"):
         run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
-
-
-def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
-    down = True
-
-    def answer(question):
-        if down and "turn 2 of" in question:
-            raise BackendError("no network")
-        return everything(question)
-
-    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
-    settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
-    run_experiment(experiment(**settings), tmp_path / "a")
-    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"failed"}
-    with Run(tmp_path / "a") as run:
-        (row,) = table_rows("outcomes", run)
-    assert (row["games"], row["failed"]) == (0, 2)
-    down = False
-    assert run_experiment(experiment(**settings), tmp_path / "a") == 2
-    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"complete"}

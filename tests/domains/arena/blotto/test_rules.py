@@ -36,15 +36,6 @@ def played(game, rounds):
     return state
 
 
-def test_presets_are_the_four_boards():
-    boards = {n: (g.fields, g.units, g.usual) for n, p in KIND.presets.items() if (g := make(p))}
-    assert boards == {
-        "v0": (3, 20, 9),
-        "small": (3, 20, 5),
-        "large": (5, 50, 15),
-    }
-
-
 def make(parameters):
     return KIND.make(KIND.rules(**parameters))
 
