@@ -1,7 +1,7 @@
 """Exact values of the arena's games, how wide bounds are, and CPU seconds of one thread.
 
-V* of the first seat against scripts; in Secret Mafia that of seat 2 by its role, in games of 6
-whose other players are all alike. Every case is solved in a fresh process.
+V* of the first seat against scripts; in Secret Mafia that of seat 2, in games of 6 whose
+other players are all alike. Every case is solved in a fresh process.
 
     python benchmarks/arena_values.py [ipd3 | blotto | mafia]
 """
@@ -19,7 +19,6 @@ from one_thread import use_one_thread
 
 from tomeval.domains.arena.games import get_kind
 from tomeval.domains.arena.games.blotto.allocations import drawn, even
-from tomeval.domains.arena.games.mafia.exact import MafiaSolver
 from tomeval.games.solver import Bound
 
 
@@ -100,11 +99,7 @@ def row(case: Case) -> str:
     ]
     begun = time.process_time()
     solver = kind.solver(game, seat, dict(zip(seats, scripts, strict=True)))
-    assert solver is not None
-    if isinstance(solver, MafiaSolver):
-        value = ", ".join(f"{role} {shown(bound)}" for role, bound in solver.by_role().items())
-    else:
-        value = shown(solver.value())
+    value = "–" if solver is None else shown(solver.value())
     seconds = time.process_time() - begun
     others = case.title or "; ".join(told(other) for other in case.others)
     return f"| {case.game}: {told(case.rules)} | {others} | {value} | {seconds:.2f} |"

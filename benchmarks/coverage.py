@@ -51,7 +51,6 @@ def truth_of(setup: Setup) -> Floats:
 
 def shares_held(setup: Setup, episodes: int, repetitions: int) -> tuple[dict[str, Floats], Floats]:
     """Return by kind in what share of runs each metric is held, and how far its values range."""
-    weights = dict(enumerate(setup.tables.weights))
     exact = game_limits(setup.game) | regret_limits(
         setup.game, setup.tables.partners, HORIZON, "horizon"
     )
@@ -61,7 +60,7 @@ def shares_held(setup: Setup, episodes: int, repetitions: int) -> tuple[dict[str
     ranges = np.zeros(len(METRICS))
     for first in range(0, repetitions, PER_BLOCK):
         runs = min(PER_BLOCK, repetitions - first)
-        values, which = metrics_of(setup, first * episodes, runs * episodes)
+        values, _ = metrics_of(setup, first * episodes, runs * episodes)
         for number in range(runs):
             part = slice(number * episodes, (number + 1) * episodes)
             ranges = np.maximum(ranges, np.ptp(values[part], axis=0))
@@ -69,8 +68,6 @@ def shares_held(setup: Setup, episodes: int, repetitions: int) -> tuple[dict[str
                 found = estimate(
                     values[part],
                     kind,
-                    strata=which[part],
-                    shares=weights,
                     bounds=limits,
                     rng=np.random.default_rng(first + number),
                     resamples=RESAMPLES,

@@ -34,7 +34,7 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.report.tables import render
 from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.folder import add_session, begin_or_resume, make_folder
+from tomeval.runs.folder import add_session, make_folder
 from tomeval.runs.record import Record
 from tomeval.runs.writing import WritableStore
 
@@ -144,8 +144,8 @@ def make(folder: Path, size: Size, share: float = 1.0) -> None:
     domain = get_domain(experiment.domain)
     make_folder(folder)
     store = WritableStore(folder, domain)
-    begin_or_resume(store, folder, experiment.identity(), experiment.per_cell, experiment.apart)
-    add_session(folder, experiment.stop_after_voids)
+    store.begin(experiment.identity(), experiment.per_cell, experiment.apart)
+    add_session(store, experiment.stop_after_voids)
     played: dict[str, list[Record]] = {}
     for number, cell in enumerate(experiment.cells):
         key = json.dumps([word for word in cell.key if word not in names])

@@ -15,6 +15,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ import torch
 from one_thread import use_one_thread
 
 import tomeval
-from tomeval.domains.matrix.experiment import SEAT
 from tomeval.domains.matrix.preview import episodes, example_cell
+from tomeval.domains.matrix.storing import SEAT
 from tomeval.models import open_model, register_model
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.load import pocket_folder
@@ -37,6 +38,7 @@ LABELS = {"LM": "nonsense", "QA": "neutral"}
 SAMPLED = (0.16, 0.50, 0.83)
 TASK = {"partners": "mixture(0.3, 0.3, 0.4)"}
 OPENED: dict[str, TransformersModel] = {}
+Way = Callable[..., Any]
 
 
 @register_model("opened", "opened:SIZE")
@@ -65,14 +67,18 @@ def make_model(folder: Path, rounds: int) -> None:
     )
     texts = [asked.prompt.messages[0].content for asked in questions("QA", rounds)]
     tokenizer.train_from_iterator(texts, trainer)
-    PreTrainedTokenizerFast(
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>"
     ).save_pretrained(folder)
     torch.manual_seed(0)
-    sizes = {"vocab_size": 8192, "hidden_size": 512, "intermediate_size": 1408}
+    sizes: dict[str, Any] = {"vocab_size": 8192, "hidden_size": 512, "intermediate_size": 1408}
     sizes |= dict.fromkeys(("num_hidden_layers", "num_attention_heads", "num_key_value_heads"), 8)
     config = LlamaConfig(**sizes, max_position_embeddings=32768, bos_token_id=0, eos_token_id=1)
     LlamaForCausalLM(config).save_pretrained(folder)
+
+
+def _spec(size: str, folder: str) -> str:
+    return size if size == "pocket" else f"hf:{folder}"
 
 
 def cpu(work: Callable[[], Any]) -> float:
@@ -100,7 +106,7 @@ def play(size: str, strategy: str, count: int, rounds: int) -> tuple[int, float]
     return len(set(moves)), seconds
 
 
-def plain(model: Any, own: TransformersModel, strategy: str, rounds: int, way: Callable) -> float:
+def plain(model: Any, own: TransformersModel, strategy: str, rounds: int, way: Way) -> float:
     """Return the CPU seconds of a plain way for one episode, scaled up from three rounds."""
     asked, total = questions(strategy, rounds), 0.0
     for share in SAMPLED:
@@ -108,10 +114,10 @@ def plain(model: Any, own: TransformersModel, strategy: str, rounds: int, way: C
         for one in asked[2 * number : 2 * number + 2]:
             if strategy == "LM":
                 query = own.codec.label_query(ScoreRequest(one.prompt, one.labels))
-                total += cpu(lambda query=query: way(model, query.prefix, query.sequences))
+                total += cpu(partial(way, model, query.prefix, query.sequences))
             else:
                 ids = own.codec.encode(one.prompt)[0]
-                total += cpu(lambda ids=ids: way(model, ids))
+                total += cpu(partial(way, model, ids))
     return total / len(SAMPLED) * rounds
 
 
@@ -146,7 +152,8 @@ def by_prompt(model: Any, prefix: Sequence[int], sequences: Any) -> list[float]:
 def written(model: Any, ids: Sequence[int]) -> list[int]:
     """Return a greedy answer by transformers' own loop."""
     how = {"max_new_tokens": TOKENS, "do_sample": False, "pad_token_id": 0}
-    return model.generate(torch.tensor([ids]), **how)[0].tolist()
+    written_ids: list[int] = model.generate(torch.tensor([ids]), **how)[0].tolist()
+    return written_ids
 
 
 def chance(logits: torch.Tensor, sequence: Sequence[int]) -> float:
@@ -173,8 +180,11 @@ def main() -> None:
             if size != "pocket":
                 make_model(Path(made), rounds)
                 folder = made
-            other = open_model({"name": f"hf:{folder}", "dtype": "float32", "prefix_reuse": False})
-            own = OPENED[size] = open_model("pocket" if size == "pocket" else f"hf:{folder}")
+            plainly = {"name": f"hf:{folder}", "dtype": "float32", "prefix_reuse": False}
+            other, own = (open_model(one) for one in (plainly, _spec(size, folder)))
+            assert isinstance(other, TransformersModel)
+            assert isinstance(own, TransformersModel)
+            OPENED[size] = own
         for strategy in options.answers.split(","):
             first = written if strategy == "QA" else by_prompt
             each = plain(other.model, own, strategy, rounds, first)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from types import SimpleNamespace
 
 import numpy as np
 
 from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.llm_seat import LLMSeat
 from tomeval.games.chairs import Chair
+from tomeval.games.game import Stage
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.asking import flatten
 
@@ -61,7 +61,7 @@ def play(game, state, seats, *, probes=False):
     def door(stage, ask, actions):
         async def look():
             asked = game.probes(state, ask)
-            trail = [*[None] * stage, SimpleNamespace(actions=actions)]
+            trail = [*[None] * stage, Stage(state, actions)]
             told = {probe: game.truth(probe, ask.seat, trail, stage, state) for probe in asked}
             return {probe: true for probe, true in told.items() if true is not None}
 

@@ -9,13 +9,15 @@ import asyncio
 import pickle
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
+from tomeval.core.errors import TomevalError
+from tomeval.extensions.cluster.driver import Lost
 from tomeval.extensions.cluster.engine import Replicated
 from tomeval.extensions.cluster.player import Player, Setting
-from tomeval.extensions.cluster.replicas import Lost
 
 Change = Callable[["FakeReplica", str, Any], Any]
 """What may change an answer on its way, given the method that was called."""
@@ -27,23 +29,34 @@ def carried(what):
 
 
 class FakeReplica:
-    """A player in threads; `number` is that of its place, `life` counts the replicas of that."""
+    """A player in a thread with a loop; `number` is that of its place."""
 
-    def __init__(self, cluster: FakeCluster, number: int, life: int, setting: Setting) -> None:
-        self.cluster, self.number, self.life = cluster, number, life
+    def __init__(self, cluster: FakeCluster, number: int, setting: Setting) -> None:
+        self.cluster, self.number = cluster, number
         self.lost = False
         self.player = Player(carried(setting))
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        self.loop.run_forever()
+        for task in (rest := asyncio.all_tasks(self.loop)):
+            task.cancel()
+        if rest:
+            self.loop.run_until_complete(asyncio.wait(rest))
+        self.loop.close()
 
     def ask(self, method: str, *arguments: Any) -> Future[Any]:
-        call = getattr(self.player, method)
-        asked = self.cluster.pool.submit(lambda: asyncio.run(call(*carried(arguments))))
+        call = getattr(self.player, method)(*carried(arguments))
+        asked = asyncio.run_coroutine_threadsafe(call, self.loop)
         self.cluster.asked[asked] = self, method
         return asked
 
     def stop(self) -> None:
         self.lost = True
-        if (loop := self.player._loop) is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self.player._schedule.clear)
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.loop.stop)
 
 
 class FakeEngine(Replicated):
@@ -74,15 +87,13 @@ class FakeCluster:
         self.said = 0
         self.replicas: list[FakeReplica] = []
         self.asked: dict[Future[Any], tuple[FakeReplica, str]] = {}
-        self.pool = ThreadPoolExecutor(256)
         self.closed = False
 
     def check(self) -> None:
         """Refuse nothing."""
 
     def start(self, number: int, setting: Setting) -> FakeReplica:
-        life = sum(replica.number == number for replica in self.replicas)
-        self.replicas.append(FakeReplica(self, number, life, setting))
+        self.replicas.append(FakeReplica(self, number, setting))
         return self.replicas[-1]
 
     def wait(self, asked: Sequence[Future[Any]], seconds: float) -> list[Future[Any]]:
@@ -100,21 +111,27 @@ class FakeCluster:
             self.said += 1
             if self.said in self.kills:
                 who.stop()
-        answer = None if who.lost else self.change(who, method, carried(asked.result()))
+        answer = None if who.lost else self.change(who, method, carried(self.answer(asked)))
         if who.lost:
             raise Lost(f"killed at answer {self.said}")
         return answer
 
+    @staticmethod
+    def answer(asked: Future[Any]) -> Any:
+        try:
+            return asked.result()
+        except TomevalError:
+            raise
+        except Exception as error:  # noqa: BLE001 (as Ray raises it)
+            raise RuntimeError("".join(traceback.format_exception(error)).strip()) from None
+
     def close(self) -> None:
         self.closed = True
-        # A player whose models are still being opened has no loop yet that could be told to stop.
-        wait([asked for asked, (_, method) in self.asked.items() if method == "open"], 20)
         for replica in self.replicas:
             replica.stop()
         for thread in self.threads():
             thread.join(20)
-        self.pool.shutdown(wait=False)
 
     def threads(self) -> list[threading.Thread]:
         """Return the threads of players that have not ended."""
-        return [r.player._thread for r in self.replicas if r.player._thread.is_alive()]
+        return [r.thread for r in self.replicas if r.thread.is_alive()]

@@ -124,7 +124,6 @@ def _base(kind: str, work: Path) -> Base:
             run_experiment(make_experiment(data), left, shard=Shard(k, SHARDS))
     elif not kind.endswith("killed"):
         shutil.copytree(played, left)
-    (left / "run.pid").unlink(missing_ok=True)  # this process is alive
     return Base(data, left, other, whole)
 
 

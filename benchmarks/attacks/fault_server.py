@@ -5,7 +5,6 @@ Replies depend on the request alone, so a run that gets through has the rows of 
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import socket
@@ -202,15 +201,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
-
-
-def bomb(mebibytes: int) -> bytes:
-    """Return zeros, packed."""
-    packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-    zeros = bytes(2**20)
-    return b"".join([*(packer.compress(zeros) for _ in range(mebibytes)), packer.flush()])
-
-
-def packed(body: Any) -> bytes:
-    """Return a reply packed with gzip."""
-    return gzip.compress(json.dumps(body).encode())

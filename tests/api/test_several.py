@@ -40,29 +40,6 @@ def test_several_runs_have_the_rows_and_steps_of_each(folders) -> None:
     assert list(figures) == ["forest_regret", "forest_tom"]
 
 
-def test_closing_closes_all(folders) -> None:
-    runs = tomeval.open(folders / "one", folders / "two")
-    runs.close()
-    assert all(run.closed for run in runs.runs)
-    for read in (runs.table, runs.steps, runs.plot):
-        with pytest.raises(tomeval.TomevalError, match="these runs are closed"):
-            read()
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ([], "name a run folder, or several"),
-        (["one", "other"], "they have no table in common"),
-        (["one", "one"], "is named twice"),
-        (["one", "nowhere"], "not a run folder"),
-    ],
-)
-def test_what_cannot_be_opened_together_is_said(folders, names, message) -> None:
-    with pytest.raises(tomeval.TomevalError, match=re.escape(message)):
-        tomeval.open(*(folders / name for name in names))
-
-
 @pytest.fixture(scope="module")
 def with_people(folders):
     """Return a run of models, and one of people in two conditions, whose partner nobody knows."""

@@ -185,18 +185,14 @@ def test_an_emptied_store_is_not_played_anew(play, finished) -> None:
     (finished / "episodes.jsonl").write_bytes(b"")
     code, _, errors = play("toy", good("toy"))
     assert code == 2
-    assert "episodes.jsonl: damaged, as it is empty although sessions.json lists a run" in errors
+    assert "episodes.jsonl: damaged, as it is empty" in errors
     assert (finished / "episodes.jsonl").read_bytes() == b""
 
 
 def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None:
     (finished / "experiment.json").write_text("{")
-    (finished / "sessions.json").write_text("no")
     assert play("toy", good("toy"))[0] == 0
     assert "experiment.json: was damaged; it is written again" in caplog.text
-    assert "sessions.json: damaged; it is kept as sessions.json.damaged" in caplog.text
-    assert (finished / "sessions.json.damaged").read_text() == "no"
-    assert len(json.loads((finished / "sessions.json").read_text())) == 1
     assert json.loads((finished / "experiment.json").read_text())["episodes"] == 6
     caplog.clear()
     assert play("toy", good("toy"))[0] == 0

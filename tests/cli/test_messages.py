@@ -68,12 +68,12 @@ def test_a_strategy_without_a_model_is_refused(tomeval, tmp_path, monkeypatch, t
 
 NO_RUN = [
     ("nope", "nope: not a run folder (no such folder); `tomeval run EXPERIMENT` makes one"),
-    ("mine.toml", "mine.toml: is a TOML file, not a run folder; `tomeval run mine.toml` plays"),
-    ("runs/mine/episodes.jsonl", "not a run folder; name its folder: runs/mine"),
+    ("mine.toml", "mine.toml: is a file, not a run folder; `tomeval run mine.toml` plays"),
+    ("runs/mine/episodes.jsonl", "is a file, not a run folder; name its folder: runs/mine"),
     ("quickstart", "quickstart: is an experiment, not a run folder; `tomeval run quickstart`"),
     ("mine", "(no such folder); did you mean runs/mine?"),
     ("runs/minne", "did you mean runs/mine?"),
-    ("log.csv", "log.csv: is a table, not a run folder; `tomeval import log.csv`"),
+    ("log.csv", "log.csv: is a file, not a run folder; `tomeval import log.csv`"),
     ("notes.txt", "notes.txt: is a file, not a run folder"),
 ]
 

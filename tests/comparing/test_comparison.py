@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from dataclasses import replace
 
@@ -21,7 +19,6 @@ from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.measures import MEASURES, METRICS
 from tomeval.models.scripted import SCRIPTS
-from tomeval.report.tables import render
 from tomeval.runs.results import iterate_export
 from tomeval.statistics.paired import holm, sign_flip_exact
 
@@ -120,42 +117,6 @@ def test_over_all_tasks_tasks_count_the_same(sweep) -> None:
     assert found.family_size[at] == 2
     assert found.p_holm[0, :, 0] == pytest.approx(holm(found.p_permutation[0, :, 0]))
     assert any("ranges differ between games (IPD 10, RPS 2)" in note for note in found.notes)
-
-
-def test_swapping_level_and_baseline_turns_every_sign(sweep) -> None:
-    one = compare(sweep, "subject", "low", resamples=499)
-    two = compare(sweep, "subject", "high", resamples=499)
-    a, b = one.levels.index("high"), two.levels.index("low")
-    assert one.difference[:, a] == pytest.approx(-two.difference[:, b])
-    assert one.t_low[:, a] == pytest.approx(-two.t_high[:, b])
-    assert one.effect_size[:, a] == pytest.approx(-two.effect_size[:, b], nan_ok=True)
-    assert one.p_permutation[:, a] == pytest.approx(two.p_permutation[:, b])
-
-
-def test_a_level_does_not_depend_on_the_others(sweep, tmp_path) -> None:
-    alone = tmp_path / "alone"
-    tomeval.run({**SWEEP, "subjects": SUBJECTS[:2]}, alone).close()
-    one, two = compare(sweep, "subject", "low"), compare(alone, "subject", "low")
-    level = one.levels.index("high")
-    for name in ("difference", "t_low", "p_permutation"):
-        expected = getattr(two, name)[:, 0]
-        assert getattr(one, name)[:, level] == pytest.approx(expected, nan_ok=True), name
-
-
-def test_same_seed_same_numbers(sweep) -> None:
-    one, two = (compare(sweep, "subject", "low", resamples=199).rows() for _ in range(2))
-    assert render(one, "json") == render(two, "json")
-    other = compare(sweep, "subject", "low", resamples=199, seed=1).rows()
-    assert render(one, "json") != render(other, "json")
-
-
-def test_runs_are_joined(sweep, tmp_path) -> None:
-    parts = []
-    for number, subject in enumerate(SUBJECTS):
-        parts.append(tmp_path / str(number))
-        tomeval.run({**SWEEP, "subjects": [subject]}, parts[-1]).close()
-    whole, joined = compare(sweep, "subject", "low"), compare(parts, "subject", "low")
-    assert render(whole.rows(), "json") == render(joined.rows(), "json")
 
 
 def test_few_pairs_are_enumerated(tmp_path) -> None:
@@ -322,14 +283,6 @@ def test_margins_and_verdicts(tmp_path) -> None:
     assert np.isnan(without.p_equivalence).all()
 
 
-def test_ranges_take_the_unit_away(tmp_path) -> None:
-    folder = small(tmp_path / "run")
-    plain, scaled = compare(folder, "subject"), compare(folder, "subject", scale="range")
-    factor = [10.0 if name.endswith("per_step") else 1.0 for name in METRICS]
-    assert plain.difference == pytest.approx(scaled.difference * factor)
-    assert plain.p_permutation == pytest.approx(scaled.p_permutation)
-
-
 def test_attainable_ranges_are_those_of_best_and_worst_response(tmp_path) -> None:
     folder = small(tmp_path / "run", games=["RPS", "IPD"])
     plain, scaled = compare(folder, "subject"), compare(folder, "subject", scale="attainable")
@@ -388,24 +341,6 @@ def test_refusals(sweep, tmp_path) -> None:
     refused("nothing can be paired", [one, other], "subject")
 
 
-def test_one_name_for_two_games_is_refused(tmp_path) -> None:
-    game = tomeval.get_game("IPD")
-    payoffs = game.payoffs.copy()
-    payoffs[0, 0] = 7.0
-    changed = tomeval.MatrixGame("IPD", payoffs, dict(game.labels))
-    one = small(tmp_path / "one", subjects=SUBJECTS[:1])
-    two = small(tmp_path / "two", subjects=SUBJECTS[1:2], games=[changed])
-    with pytest.raises(TomevalError, match="game 'IPD' differs"):
-        compare([one, two], "subject")
-    three = small(
-        tmp_path / "three",
-        subjects=SUBJECTS[1:2],
-        partners=[{"name": "tit_for_tat", "partners": ["grim_trigger"]}],
-    )
-    with pytest.raises(TomevalError, match="partner set 'tit_for_tat' differs"):
-        compare([one, three], "subject")
-
-
 def test_other_draws_of_partners_are_refused(tmp_path) -> None:
     folder = small(tmp_path / "run", partners="single_action")
 
@@ -416,18 +351,6 @@ def test_other_draws_of_partners_are_refused(tmp_path) -> None:
     edit(folder, change)
     with pytest.raises(TomevalError, match="different draws in episodes with the same number"):
         compare(folder, "subject")
-
-
-def test_rows_are_complete(sweep) -> None:
-    found = compare(sweep, "subject", "low", resamples=99, metrics=["tom_percent"])
-    rows = found.rows()
-    assert len(rows) == 5 * 2
-    assert [row["scope"] for row in found.rows([0])] == ["all tasks"] * 2
-    row = found.at("high", "tom_percent", 2)
-    assert render([row], "json") == render([rows[4 + found.levels.index("high")]], "json")
-    text = list(csv.DictReader(io.StringIO(render(rows, "csv"))))
-    assert float(text[0]["difference"]) == rows[0]["difference"]
-    assert text[0]["margin"] == ""
 
 
 def synthetic(*tasks):
@@ -501,17 +424,6 @@ def test_a_player_without_a_model_is_left_out_where_models_are_compared(tmp_path
     assert not any("left out: " in note for note in only.notes)
     with pytest.raises(TomevalError, match="unknown model as the baseline 'rmax'"):
         compare(mixed, "model", "rmax", metrics=["tom_percent"])
-
-
-def test_tasks_without_a_common_episode(tmp_path) -> None:
-    folder = small(tmp_path / "run", subjects=SUBJECTS[:2], games=["IPD", "RPS"], episodes=4)
-    edit(folder, ended({(1, episode): "void" for episode in range(4)}))  # IPD, high
-    found = compare(folder, "subject", "low")
-    assert found.scopes == ("RPS, tit_for_tat",)
-    assert found.notes[0] == "IPD, tit_for_tat: no episode was completed by both sides"
-    edit(folder, ended({(2, episode): "void" for episode in range(4)}))
-    with pytest.raises(TomevalError, match="no episode was completed by both"):
-        compare(folder, "subject", "low")
 
 
 def test_rounding_makes_no_winner(tmp_path) -> None:

@@ -62,27 +62,28 @@ def test_parts_of_cells(folder) -> None:
     with tomeval.Run(folder) as run:
         cells = [cell.metrics() for cell in run.cells]
     assert len(found.names) == len(set(found.names)) == len(cells) == 2 * 2 * 3 * 2
-    assert found.part.sum(axis=1) == pytest.approx(found.functional)
+    assert found.part[..., 0].sum(axis=1) == pytest.approx(found.functional[:, 0])
     for c, cell in enumerate(cells):
         regret = cell["delta_functional_per_step"]
-        assert found.functional[c] == pytest.approx(regret.mean(), abs=1e-12)
+        assert found.functional[c, 0] == pytest.approx(regret.mean(), abs=1e-12)
         parts = ("delta_tom_best_response", "response_gap", "foresight_gap")
         for k, name in enumerate(parts):
             mine = cell[f"{name}_per_step"]
-            assert found.part[c, k] == pytest.approx(mine.mean(), abs=1e-12)
+            assert found.part[c, k, 0] == pytest.approx(mine.mean(), abs=1e-12)
             half = scipy.stats.t.ppf(0.975, 14) * scipy.stats.sem(mine)
-            assert found.part_high[c, k] - found.part[c, k] == pytest.approx(half, abs=1e-12)
+            assert found.part[c, k, 2] - found.part[c, k, 0] == pytest.approx(half, abs=1e-12)
         if not found.reason[c]:
-            assert found.share[c].sum() == pytest.approx(1)
-            assert found.share[c] == pytest.approx(found.part[c] / found.functional[c])
-            assert (found.share_low[c] <= found.share[c]).all()
-            assert (found.share[c] <= found.share_high[c]).all()
+            share, low, high = found.share[c].T
+            assert share.sum() == pytest.approx(1)
+            assert share == pytest.approx(found.part[c, :, 0] / found.functional[c, 0])
+            assert (low <= share).all()
+            assert (share <= high).all()
 
 
 def test_no_regret_has_no_shares(folder) -> None:
     found = decompose(folder, "subject")
     best = found.names.index("best_response")
-    assert found.functional[best] == pytest.approx(0)
+    assert found.functional[best, 0] == pytest.approx(0)
     assert np.isnan(found.share[best]).all()
     assert "not told apart from 0" in found.reason[best]
     assert found.rows()[best]["reason"] == found.reason[best]
@@ -92,8 +93,9 @@ def test_levels_are_means_over_tasks(folder) -> None:
     cells, levels = decompose(folder), decompose(folder, "subject")
     for row, name in enumerate(levels.names):
         mine = [c for c, label in enumerate(cells.labels) if label["subject"] == name]
-        assert levels.functional[row] == pytest.approx(cells.functional[mine].mean(), abs=1e-12)
-        assert levels.part[row] == pytest.approx(cells.part[mine].mean(axis=0), abs=1e-12)
+        whole, parts = cells.functional[mine, 0], cells.part[mine, :, 0]
+        assert levels.functional[row, 0] == pytest.approx(whole.mean(), abs=1e-12)
+        assert levels.part[row, :, 0] == pytest.approx(parts.mean(axis=0), abs=1e-12)
         assert levels.episodes[row] == 4 * 30
 
 
@@ -110,5 +112,5 @@ def test_shares_are_near_the_closed_form(tmp_path) -> None:
     expected = np.array(
         [truth["delta_tom_best_response_per_step"], truth["response_gap_per_step"], 0.0]
     )
-    assert (found.share_low[0] - 0.02 < expected / total).all()
-    assert (expected / total < found.share_high[0] + 0.02).all()
+    assert (found.share[0, :, 1] - 0.02 < expected / total).all()
+    assert (expected / total < found.share[0, :, 2] + 0.02).all()

@@ -14,7 +14,6 @@ import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
 from tomeval.comparing.layout import Layout
 from tomeval.comparing.power import _pilot, episodes_needed
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.measures import METRICS
 from tomeval.runs.results import iterate_export
 from tomeval.statistics.flips import FlipPower, enough_pairs
@@ -124,26 +123,6 @@ def test_power_from_a_pilot(tmp_path) -> None:
     upper = sd * np.sqrt(23 / scipy.stats.chi2.ppf(0.2, 23))
     assert row["episodes_safe"] == pytest.approx(flips.pairs(5 / upper), abs=1)
     assert episodes_needed(folder, "tom_percent", -5.0, "subject", "low") == rows
-
-
-def test_power_refuses_or_says_why(tmp_path) -> None:
-    one = tmp_path / "one"
-    tomeval.run({**PILOT, "episodes": 1}, one).close()
-    assert episodes_needed(one, "regret", 1.0, "subject")[0]["reason"] == "fewer than two pairs"
-    five = tmp_path / "five"
-    tomeval.run({**PILOT, "episodes": 5}, five).close()
-    row = episodes_needed(five, "tom_percent", 10.0, "subject")[0]
-    assert row["reason"] == "the pilot itself could not: 5 of at least 7 pairs"
-    assert (row["power"], row["pairs_needed"] >= 7) == (0, True)
-    equal = tmp_path / "two"
-    subjects = [{"kind": "best_response", "name": name} for name in "ab"]
-    tomeval.run({**PILOT, "subjects": subjects, "episodes": 4}, equal).close()
-    row = episodes_needed(equal, "tom_percent", 1.0, "subject")[0]
-    assert row["reason"] == "the pilot's differences do not vary"
-    assert row["episodes"] is None
-    for options in ({"difference": 0.0}, {"difference": 1.0, "power": 0.01}):
-        with pytest.raises(TomevalError):
-            episodes_needed(one, "tom_percent", by="subject", **options)
 
 
 def test_no_more_episodes_are_asked_of_copies(tmp_path) -> None:

@@ -9,7 +9,6 @@ from support import scripts
 
 import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
-from tomeval.plots import Options, draw
 from tomeval.report.comparisons import comparison_rows
 
 NONE = np.array([np.nan])
@@ -91,14 +90,3 @@ def test_a_task_is_one_with_and_without_a_model(tmp_path) -> None:
     bare = both.levels.index("fictitious_play")
     assert both.covered[0].tolist() == [2 if k == bare else 4 for k in range(3)]
     assert not any("paired in" in note for note in (*found.notes, *both.notes))
-
-
-def test_a_figure_of_too_few_pairs_says_so(tmp_path) -> None:
-    experiment = {"games": ["RPS", "IPD"], "partners": "tit_for_tat", "horizon": 10}
-    subjects = {"subjects": ["best_response", "random"]}
-    for episodes, said in ((5, "Too few pairs for any test to reject: 2 of 2."), (8, "")):
-        folder = tmp_path / str(episodes)
-        with tomeval.run(experiment | subjects | {"episodes": episodes}, folder) as run:
-            (drawing,) = draw(run, ["differences"], Options(by="subject"))
-        assert ("Too few pairs" in drawing.caption) == bool(said)
-        assert said in drawing.caption

@@ -27,7 +27,6 @@ strategy = "QA"
         ("v1", f', extra_body = {{api_key = "{CANARY}"}}'),
         ("v1", f', extra_body = {{headers = {{X-Token = "{CANARY}"}}}}'),
         ("v1", f', extra_body = {{user = "sk-{CANARY}{CANARY}"}}'),
-        (f"{CANARY}/v1", ""),
         (f"sk-{CANARY}{CANARY}/v1", ""),
         (f"v1?key={CANARY}", ""),
         (f"v1#{CANARY}", ""),

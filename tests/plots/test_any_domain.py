@@ -13,7 +13,6 @@ from toy_domain import TOY
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import Drawing, draw, figures_of
-from tomeval.plots.families import families
 from tomeval.plots.overlays import comparisons
 from tomeval.runs.capabilities import Compare
 from tomeval.runs.domain import register_domain
@@ -57,13 +56,6 @@ def test_a_task_is_a_panel_and_a_player_a_row(opened) -> None:
     assert np.allclose(means, [rows[:2], rows[2:]])
 
 
-def test_shares_say_which_interval_they_have(opened) -> None:
-    loss, hits = draw(opened, ["forest"])
-    assert "1.96 standard errors" in loss.caption
-    assert "Wilson" in hits.caption
-    assert "1.96" not in hits.caption
-
-
 def test_differences_are_of_the_first_measure(opened) -> None:
     (drawing,) = draw(opened, ["differences"])
     assert drawing.title == "loss/step compared with one, by guesser"
@@ -84,14 +76,6 @@ def test_a_domain_draws_figures_of_its_own(changed) -> None:
     assert [d.name for d in draw(run, every=True)] == ["forest", "forest", "differences", "own"]
     with pytest.raises(TomevalError, match="did you mean 'own'"):
         draw(run, ["oown"])
-
-
-def test_a_task_without_columns_is_one_panel(changed) -> None:
-    run = changed(compare=Compare(by=("guesser", "size"), task=("on_invalid",)))
-    (family,) = families(run.cells)
-    assert (family.title, family.stem) == ("toy", "toy")
-    assert [title for title, _ in family.panels] == ["toy"]
-    assert family.subjects == ["one, 3", "next, 3", "one, 5", "next, 5"]  # no two are alike
 
 
 def test_seats_are_compared_one_at_a_time(changed) -> None:

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.figures.curves import _points, _regret_limits, smooth
 from tomeval.domains.matrix.results import matrix_cell
 from tomeval.plots import Options, draw
-from tomeval.runs.results import Run, joined
 
 STEPS, EPISODES = 6, 8
 GAME = {
@@ -126,67 +124,3 @@ def test_regret_lies_between_the_best_and_the_worst_way_to_play(tmp_path, game, 
     optimum = (sums if curve == "cumulative" else sums / steps)[0]
     assert limits[:, 0] == pytest.approx(optimum - totals.max(axis=0))
     assert limits[:, 1] == pytest.approx(optimum - totals.min(axis=0))
-
-
-def test_what_cannot_be_drawn_is_one_error(opened, folders, command, tmp_path) -> None:
-    with pytest.raises(TomevalError, match=r"figure 'tom'; it applies to regret$"):
-        draw(opened, ["tom"], Options(curve="cumulative"))
-    with pytest.raises(TomevalError, match="window 3 has no effect on the curve running"):
-        Options(curve="running", window=3)
-    with pytest.raises(TomevalError, match="--curve running does not apply to the figure 'forest'"):
-        draw(opened, ["forest"], Options(curve="running"))
-    for option, value, why in (
-        ("--curve", "cum", "unknown curve 'cum'; known: window, running, cumulative"),
-        ("--window", "0", "window must be from 1 to 1,000,000, not 0"),
-        ("--window", "9" * 20, "window must be from 1 to 1,000,000, not 9"),
-    ):
-        code, _, said = command("plot", folders[0], "--out", tmp_path, option, value)
-        assert (code, why in said) == (2, True)
-    many = ("--curve", "running", "--metric", "regret")
-    code, _, said = command("plot", folders[0], "--out", tmp_path, *many)
-    assert (code, "no figure supports --metric" in said) == (2, True)
-    code, _, said = command("plot", folders[0], folders[0], "--out", tmp_path)
-    assert (code, "is named twice" in said) == (2, True)
-
-
-def test_without_only_the_figures_that_heed_the_options_are_drawn(
-    folders, command, tmp_path
-) -> None:
-    assert command("plot", folders[0], "-o", tmp_path, "--curve", "running")[0] == 0
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"regret_running.png", "tom_running.png", "captions.md"}
-    command("plot", folders[0], "-o", tmp_path / "sums", "--curve", "cumulative")
-    names = {path.name for path in (tmp_path / "sums").iterdir()}
-    assert names == {"regret_cumulative.png", "captions.md"}
-
-
-def test_several_runs_are_drawn_as_one_and_told_apart_by_their_names(folders) -> None:
-    with Run(folders[0]) as one, Run(folders[1]) as two:
-        alone = [line_of(run, Options())[0].get_ydata() for run in (one, two)]
-        both = joined([one, two])
-        assert [cell.title for cell in both.cells] == [
-            "half, one", "random, one", "half, two", "random, two"
-        ]  # fmt: skip
-        for name, expected in zip(("one", "two"), alone, strict=True):
-            line, *_ = line_of(both, Options(), f"half, {name}")
-            assert line.get_ydata().tolist() == expected.tolist()
-
-
-def test_a_domain_without_curves_says_so(command, tmp_path) -> None:
-    lineups = [{"game": "blotto", "subject": "random", "others": "random", "episodes": 2}]
-    data = {"domain": "arena", "players": {"random": {"kind": "random"}}, "lineups": lineups}
-    tomeval.run(data, tmp_path / "arena").close()
-    code, _, said = command("plot", tmp_path / "arena", "-o", tmp_path, "--curve", "running")
-    assert (code, "no figure supports --curve running" in said) == (2, True)
-
-
-def test_one_player_of_two_equal_runs_is_split_in_each(tmp_path) -> None:
-    experiment = {"games": "IPD", "subjects": "rmax", "horizon": 4, "episodes": 5}
-    for name in ("one", "two"):
-        tomeval.run(experiment, tmp_path / name).close()
-    with Run(tmp_path / "one") as one, Run(tmp_path / "two") as two:
-        (alone,) = draw(two, ["decomposition"])
-        (both,) = draw(joined([one, two]), ["decomposition"])
-    said = alone.description.split("rmax", 1)[1]
-    assert f"rmax, one{said.removesuffix('.')}" in both.description
-    assert f"rmax, two{said}" in both.description

@@ -16,9 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import number
 from tomeval.core.text import visible
 from tomeval.models.scripted import SCRIPTS
-from tomeval.plots import Options, draw, figures_of, picture, plot_run
-from tomeval.plots.families import families
-from tomeval.plots.overlays import can_compare, comparisons
+from tomeval.plots import Options, draw, figures_of, picture
 from tomeval.plots.style import fold
 
 NASTY = '</svg><script>alert(1)</script> $x$ & "q"'
@@ -51,25 +49,6 @@ def shown_rows(run, axes):
     return rows
 
 
-def test_families_put_the_games_of_a_partner_set_together(opened) -> None:
-    found = families(opened.cells)
-    assert [family.stem for family in found] == ["single_action_8", "tit_for_tat_8"]
-    assert [title for title, _ in found[0].panels] == ["RPS", "IBS", "IPD"]
-    assert found[0].subjects == [cell.title for cell in opened.cells[:4]]
-
-
-def test_label_sets_of_one_game_are_apart(tmp_path) -> None:
-    game = {"game": "RPS", "labels": ["letters", "neutral"]}
-    experiment = {"games": [game, "IPD"], "subjects": "random", "episodes": 2, "horizon": 2}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        found = families(run.cells)
-    assert [family.stem for family in found] == [
-        "letters_single_action_2",
-        "neutral_single_action_2",
-        "canonical_single_action_2",
-    ]
-
-
 def test_forest_shows_the_rows_of_the_table_and_the_tabular_line(opened) -> None:
     (drawing,) = draw(opened, ["forest_regret"])
     for axes in drawing.figure.axes:
@@ -96,14 +75,6 @@ def test_forest_shows_the_rows_of_the_table_and_the_tabular_line(opened) -> None
 
 def not_dot(line) -> bool:
     return line.get_marker() == "None"
-
-
-def test_forest_without_a_tabular_subject_has_no_line(tmp_path) -> None:
-    experiment = {"games": "RPS", "subjects": "random", "episodes": 3, "horizon": 3}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        figure = draw(run, ["forest"])[0].figure
-    assert not figure.legends
-    assert [line for line in figure.axes[0].lines if line.get_color() == "0.25"] == []
 
 
 def test_bars_add_up_to_the_regret_and_negative_parts_are_left_of_zero(opened) -> None:
@@ -158,11 +129,6 @@ def play_script(tmp_path, script, **options):
     return tomeval.run(experiment, tmp_path / "run")
 
 
-def first_shown(request) -> str:
-    last = request.prompt.messages[-1].content
-    return "Final answer: " + re.findall(r"Which action .*?, (\w)[, ]", last)[-1]
-
-
 def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
     drawings = draw(opened, every=True)
     assert {d.name for d in drawings} == set(figures_of(opened)) - NEED_MORE
@@ -185,39 +151,11 @@ def test_a_picture_holds_nothing_that_acts_and_is_the_same_again(opened) -> None
         assert not re.search(rb"\son\w+=", drawn)
 
 
-def test_what_cannot_be_drawn_is_said(opened, tmp_path) -> None:
-    with pytest.raises(TomevalError, match="did you mean 'forest'"):
-        draw(opened, ["forrest"])
-    with pytest.raises(TomevalError, match="unknown column 'triple'"):
-        Options(column="triple")
-    with pytest.raises(TomevalError, match="unknown interval"):
-        Options(interval="median")
-    with pytest.raises(TomevalError, match="unknown format 'gif'"):
-        plot_run(opened, tmp_path / "plots", only=["forest"], formats=["gif"])
-    experiment = {"games": "RPS", "subjects": "random", "episodes": 2, "horizon": 2}
-    with tomeval.run(experiment, tmp_path / "one") as run:
-        with pytest.raises(TomevalError, match="does not support the figure 'differences'"):
-            draw(run, ["differences"])
-        drawn = set(figures_of(run)) - NEED_MORE - {"differences"}
-        assert {d.name for d in draw(run, every=True)} == drawn
-
-
 def test_a_run_without_complete_episodes_has_no_figures(tmp_path) -> None:
     with play_script(tmp_path, lambda request: "no answer", max_attempts=1) as run:
         assert not run.cells[0].played.episodes
         with pytest.raises(TomevalError, match="no complete episode"):
             draw(run)
-
-
-def test_subjects_without_a_common_task_are_not_compared(tmp_path) -> None:
-    payoffs = [[[1, 0], [0, 0]], [[1, 0], [0, 0]]]  # own moves change nothing
-    game = tomeval.MatrixGame(
-        "idle", np.array(payoffs, float), tomeval.get_game("IPD").labels, title="Idle"
-    )
-    experiment = {"games": [game], "subjects": ["random", "best_response"], "episodes": 2}
-    with tomeval.run(experiment | {"horizon": 2}, tmp_path / "run") as run:
-        assert comparisons(run) == ["subject"]
-        assert can_compare(run, "subject")
 
 
 def test_bca_intervals_are_those_of_the_table(opened) -> None:
@@ -239,29 +177,3 @@ def test_folding_loses_nothing_and_keeps_the_width(text, width) -> None:
     shown = "".join(char if char.isprintable() else " " for char in visible(text))
     assert folded.replace("\n", "").replace(" ", "") == shown.replace(" ", "")
     assert all(len(line) <= width for line in folded.split("\n"))
-
-
-def test_numbers_for_reading() -> None:
-    assert [number(x) for x in (-0.001, -1.005, 2.0)] == ["0.00", "−1.00", "2.00"]
-    assert number(float("nan")) == "no value"
-
-
-def test_cells_without_episodes_are_left_out(tmp_path) -> None:
-    """Of two models and the tabular baseline, one never gives an answer that can be read."""
-    SCRIPTS["mute"] = lambda request: "no answer"
-    SCRIPTS["plain"] = first_shown
-    experiment = {
-        "games": ["RPS", "IPD"],
-        "labels": "neutral",
-        "model": ["scripted:mute", "scripted:plain"],
-        "subjects": ["rmax", {"strategy": "QA", "max_attempts": 1}],
-        "episodes": 4,
-        "horizon": 2,
-    }
-    with tomeval.run(experiment, tmp_path / "run", go_on=True) as run:
-        assert not run.cells[1].played.episodes
-        drawings = draw(run, every=True)
-        assert {d.name for d in drawings} == set(figures_of(run)) - NEED_MORE
-    for drawing in drawings:
-        assert "mute" not in drawing.description or drawing.name == "differences"
-        assert "nan" not in drawing.description

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from asking import query
-from layout import check, head
+from layout import head
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw
 from tomeval.plots.overlays import overlays
@@ -97,16 +96,6 @@ def test_bands_are_intervals_over_episodes(opened) -> None:
         assert (ends.min(), ends.max()) == pytest.approx(reach, abs=2e-2)
 
 
-@pytest.mark.parametrize("column", ["double", "single"])
-def test_lines_are_told_apart_without_colour_and_nothing_overlaps(opened, column) -> None:
-    for drawing in draw(opened, ["regret", "tom"], Options(column, by="labels")):
-        check(drawing.figure)
-        (axes,) = drawing.figure.axes
-        shown = [line for line in axes.lines if not line.get_label().startswith("_")]
-        assert len({(line.get_linestyle(), line.get_marker()) for line in shown}) == len(shown)
-        assert len({line.get_color() for line in shown}) == len(shown)
-
-
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """Two models, each with two strategies, besides the tabular baseline and a random player."""
@@ -142,36 +131,6 @@ def test_what_is_not_compared_is_held_fixed(models) -> None:
     }
     for overlay in overlays(models, "model"):
         assert len({(cell.seed, *cell.task.values()) for cell in overlay.cells}) == 1
-
-
-def test_the_baseline_alone_is_drawn_by_itself(tmp_path) -> None:
-    experiment = {"games": "RPS", "subjects": "rmax", "horizon": 2, "episodes": 2}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        assert shown(run, "labels") == {"RPS, single_action, T = 2": ["rmax (tabular baseline)"]}
-
-
-def test_players_without_a_model_are_drawn_together(tmp_path) -> None:
-    experiment = {"games": "RPS", "subjects": ["random", "equilibrium"], "horizon": 2}
-    with tomeval.run(experiment | {"episodes": 2}, tmp_path / "run") as run:
-        assert shown(run, "strategy") == {
-            "RPS (canonical), single_action, T = 2": ["random", "equilibrium"]
-        }
-
-
-def test_what_it_does_not_apply_to_is_said(opened, models) -> None:
-    for name in ("forest", "literal_against_functional", "decomposition"):
-        with pytest.raises(
-            TomevalError, match=f"--by labels does not apply to the figure '{name}'"
-        ):
-            draw(opened, [name], Options(by="labels"))
-    drawn = {drawing.name for drawing in draw(opened, (), Options(by="labels"))}
-    assert drawn == {"differences", "regret", "tom"}
-    with pytest.raises(TomevalError, match="did you mean 'labels'"):
-        draw(opened, ["tom"], Options(by="label"))
-    with pytest.raises(TomevalError, match="unknown --by 'run'"):
-        draw(opened, ["tom"], Options(by="run"))
-    with pytest.raises(TomevalError, match="no player has a model"):
-        draw(opened, ["tom"], Options(by="model"))
 
 
 def test_what_has_no_complete_episode_is_named(tmp_path) -> None:

@@ -5,7 +5,6 @@ import pytest
 from layout import head
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.figures.curves import curve_figure, smooth
 from tomeval.domains.matrix.figures.scatter import scatter
 from tomeval.plots import plot_run
@@ -91,34 +90,3 @@ def test_one_episode_has_no_band(tmp_path) -> None:
         figure = curve_figure(run.cells, "tom_percent", "one")
         assert not figure.axes[0].collections
         assert plot_run(run, tmp_path / "plots", formats=["svg"])
-
-
-@pytest.mark.parametrize(
-    "partners",
-    [
-        ["0.5*always(0) + 0.5*always(1)", "noisy_tit_for_tat(0.1)"],
-        [{"name": name, "partners": ["always(0)"]} for name in ("a+b", "a*b")],
-    ],
-)
-def test_names_of_sets_become_names_of_different_files(tmp_path, partners) -> None:
-    experiment = {"games": "RPS", "subjects": "random", "partners": partners, "episodes": 2}
-    with tomeval.run(experiment | {"horizon": 3}, tmp_path / "run") as run:
-        paths = plot_run(run, tmp_path / "plots", only=("tom", "regret"), formats=["svg"])
-    assert len(set(paths)) == len(paths) == 5
-    assert all(set(p.name) <= set("abcdefghijklmnopqrstuvwxyzRPS0123456789_-.") for p in paths)
-
-
-def test_nothing_to_plot_and_nowhere_to_plot(opened, tmp_path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(TomevalError, match=r"file.+cannot be written"):
-        plot_run(opened, tmp_path / "file")
-
-
-def test_six_lines_in_one_panel_are_told_apart_without_colour(tmp_path) -> None:
-    subjects = ["rmax", *({"kind": "simulated", "p": k / 5} for k in range(5))]
-    experiment = {"games": "RPS", "subjects": subjects, "episodes": 3, "horizon": 4}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        (axes,) = curve_figure(run.cells, "tom_percent", "title").axes
-    looks = {(line.get_marker(), str(line._dash_pattern)) for line in axes.lines}
-    assert len(looks) == len({line.get_marker() for line in axes.lines}) == 6
-    assert axes.lines[0].get_color() == "0.25"  # the tabular baseline

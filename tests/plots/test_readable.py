@@ -97,26 +97,6 @@ def test_colour_is_the_strategy_and_filling_the_model(two_models) -> None:
     assert "filling: the model" in drawing.caption
 
 
-def test_more_models_than_fillings_have_looks_of_their_own(tmp_path) -> None:
-    names = [f"scripted:m{k}" for k in range(5)]
-    for name in names:
-        SCRIPTS[name.removeprefix("scripted:")] = lambda request: "Final answer: Rock"
-    experiment = {"games": "RPS", "subjects": {"strategy": ["QA", "CoT"]}, "model": names}
-    with tomeval.run(experiment | {"horizon": 2, "episodes": 2}, tmp_path / "run") as run:
-        (drawing,) = draw(run, ["literal_against_functional"])
-    handles = drawing.figure.legends[0].legend_handles[:10]
-    assert len({(h.get_color(), h.get_marker(), h.get_fillstyle()) for h in handles}) == 10
-
-
-DECRYPTO = {
-    "domain": "decrypto",
-    "players": {"lm": {"model": "scripted:decrypto"}, "mini": {"embedding": "minilm"}},
-    "pairings": [{"encoder": "all", "decoder": "mini", "interceptor": "lm"}],
-    "probes": {"eve": True, "beliefs": True, "bob": True},
-    "episodes": 2,
-}
-
-
 def test_every_picture_names_its_task_and_its_partners(pictures) -> None:
     for drawing in pictures:
         said = words(drawing.figure)
@@ -128,17 +108,6 @@ def test_every_picture_names_its_task_and_its_partners(pictures) -> None:
         assert "T = 4" in said, drawing.stem
         assert "tit_for_tat" in drawing.caption, drawing.stem
         assert "3 complete episodes each" in drawing.caption, drawing.stem
-
-
-def test_every_picture_of_decrypto_names_the_seats(tmp_path) -> None:
-    with tomeval.run(DECRYPTO, tmp_path / "decrypto") as run:
-        drawings = draw(run, (), every=True)
-        assert {d.name for d in drawings} >= {"forest", "perspective", "probes"}
-        for drawing in drawings:
-            said = words(drawing.figure) + drawing.caption
-            assert "Bob" in said, drawing.stem
-            assert "Eve" in said, drawing.stem
-            assert "2 complete" in drawing.caption, drawing.stem
 
 
 def test_colours_stand_out_from_a_light_and_from_a_dark_page() -> None:
@@ -226,24 +195,6 @@ def test_differences_name_the_baseline_and_the_better_side_on_one_scale(pictures
     assert left == right
     drawn = [line.get_xdata() for axes in drawing.figure.axes for line in axes.lines]
     assert left[0] < np.min(np.concatenate(drawn)) <= np.max(np.concatenate(drawn)) < left[1]
-
-
-def test_the_scale_of_differences_is_that_of_all_pages(tmp_path) -> None:
-    games = ["RPS", "IBS", "IPD"]
-    partners = ["single_action", "tit_for_tat", "always(0)"]
-    experiment = {"games": games, "partners": partners, "subjects": ["rmax", "random"]}
-    with tomeval.run(experiment | {"horizon": 4, "episodes": 3}, tmp_path / "run") as run:
-        one, two = draw(run, ["differences"])
-    assert [one.stem, two.stem] == ["differences_by_subject_1", "differences_by_subject_2"]
-    assert {axes.get_xlim() for d in (one, two) for axes in d.figure.axes} == {
-        one.figure.axes[0].get_xlim()
-    }
-
-
-def test_measures_have_one_name(pictures) -> None:
-    """Nothing but a heading names a measure: no "regret" beside "ΔFunctional/T"."""
-    for drawing in pictures:
-        assert "regret" not in f"{words(drawing.figure)} {drawing.title}".lower(), drawing.stem
 
 
 def test_shares_of_the_chosen_cells_are_their_own(two_models) -> None:

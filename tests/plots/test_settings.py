@@ -6,7 +6,7 @@ import matplotlib
 import pytest
 
 import tomeval
-from tomeval.plots import draw, picture, plain_style, plot_run, save
+from tomeval.plots import draw, plot_run, save
 from tomeval.plots.style import RC, in_style
 
 
@@ -35,14 +35,6 @@ def test_names_stay_text_and_files_the_same_whatever_is_set(opened, tmp_path) ->
             for name in "ab"
         )
     assert one.read_bytes() == two.read_bytes()
-
-
-def test_parts_of_a_page_are_the_pages(opened) -> None:
-    with plain_style():
-        plain = picture(draw(opened, ["forest_tom"])[0], "svg")
-    with matplotlib.rc_context({"axes.facecolor": "#aa1122"}), plain_style():
-        assert picture(draw(opened, ["forest_tom"])[0], "svg") == plain
-    assert b"#aa1122" not in plain
 
 
 def test_fonts_in_pdf_are_truetype(opened, tmp_path) -> None:

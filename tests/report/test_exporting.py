@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 
 import pandas
 import pyarrow.parquet
@@ -15,7 +14,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.domains.matrix.measures import METRICS
 from tomeval.domains.matrix.subjects import SUBJECTS, Subject
-from tomeval.report import exchange
 from tomeval.report.exporting import export, export_run
 
 STEP_COLUMNS = {
@@ -167,24 +165,6 @@ def test_column_types_do_not_depend_on_the_rows(tmp_path) -> None:
         assert {str(schema.field(name).type) for name in names} == {kind}
 
 
-def test_standard_output(opened, capsys) -> None:
-    export_run(opened, "cells", "csv")
-    assert capsys.readouterr().out.startswith("subject,model,strategy,game")
-
-
-def test_errors_leave_nothing_behind(opened, tmp_path) -> None:
-    with pytest.raises(TomevalError, match="parquet needs a file"):
-        export_run(opened, "steps", "parquet")
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder").mkdir()
-    for form in ("csv", "parquet"):
-        for path in (tmp_path / "file" / "x", tmp_path / "folder"):
-            with pytest.raises(TomevalError, match="cannot be written"):
-                export_run(opened, "steps", form, path)
-    assert {p.name for p in tmp_path.iterdir()} == {"file", "folder"}
-    assert list((tmp_path / "folder").iterdir()) == []
-
-
 def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_path, monkeypatch):
     def fail(run, what):
         def rows():
@@ -204,27 +184,6 @@ def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_pa
         assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize(
-    ("form", "name", "said"),
-    [
-        ("parquet", "x.parqet", "-o .*x.parqet: unknown ending 'parqet'.*mean 'parquet'"),
-        ("csv", "x.CVS", "unknown ending 'cvs' .did you mean 'csv'"),
-        ("jsonl", "x.json", "unknown ending 'json' .did you mean 'jsonl'"),
-        ("csv", "x.parquet", "-o .*x.parquet: the ending means parquet, but --format is csv"),
-        ("spreadsheet", "x.jsonl", "the ending means jsonl, but --format is csv"),
-    ],
-)
-def test_an_ending_of_another_format_or_nearly_one_is_refused(
-    opened, tmp_path, form, name, said
-) -> None:
-    with pytest.raises(TomevalError, match=said):
-        export_run(opened, "steps", form, tmp_path / name)
-    assert not list(tmp_path.iterdir())
-    own = "csv" if form == "spreadsheet" else form
-    for number, fine in enumerate(("x", "x.txt", "x.data", f"x.{own}")):
-        export_run(opened, "cells", form, tmp_path / str(number) / fine)
-
-
 def test_what_was_stated_to_a_player_is_exported(tmp_path) -> None:
     """The truth is right in the share of the steps that the subject's name says."""
     experiment = {
@@ -238,7 +197,6 @@ def test_what_was_stated_to_a_player_is_exported(tmp_path) -> None:
     with tomeval.run(experiment, tmp_path / "run") as run:
         steps = run.steps()
         told = run.transcript(0, calls=False)
-        moves = run.cells[0].moves(0), run.cells[1].moves(0)
     mine, other = (steps[steps["cell"] == number] for number in (0, 1))
     assert (
         other[["stated_action", "stated_label", "stated_accuracy", "stated_as"]].isna().all().all()
@@ -248,8 +206,6 @@ def test_what_was_stated_to_a_player_is_exported(tmp_path) -> None:
     right = (mine["stated_action"] == mine["partner_action"]).mean()
     assert right == pytest.approx(0.25, abs=0.1)
     assert told.count("that the partner would choose") == 40
-    assert moves[0]["stated"] == list(mine["stated_label"][:40])
-    assert "stated" not in moves[1]
 
 
 @pytest.mark.parametrize(
@@ -273,17 +229,6 @@ def test_every_row_says_what_becomes_of_invalid_answers(tmp_path, experiment, po
         for table in (run.steps(), run.episodes()):
             assert set(table["on_invalid"]) == set([policies] if policies == "void" else policies)
             assert set(table["seed"]) == {7}
-
-
-def test_names_are_safe_and_different(opened) -> None:
-    names = exchange.task_names(opened.cells)
-    for name in names.values():
-        assert re.fullmatch(r"[A-Za-z0-9._-]+", name)
-    keys = {(cell.definition["subject"], names[cell.number]) for cell in opened.cells}
-    assert len(keys) == len(opened.cells)
-    found = exchange.folder_names(["a b", "A-B", "a/b", "..", ""])
-    assert len({name.casefold() for name in found.values()}) == 5
-    assert not {".", "..", ""} & set(found.values())
 
 
 @pytest.mark.parametrize(

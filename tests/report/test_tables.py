@@ -4,12 +4,8 @@ import csv
 import io
 import json
 
-import pytest
-
-from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
 from tomeval.report import tables
-from tomeval.report.tables import FORMATS
 
 NAN = float("nan")
 ROWS = [
@@ -61,9 +57,9 @@ def test_markdown_escapes_bars() -> None:
 
 def test_latex_escapes_specials() -> None:
     table = render(ROWS, "latex")
-    assert r"x\_1 \& 50 \% & \multicolumn{2}{l}{33.33} \\" in table
-    assert r"a|b & 97.46 & 0.40 \\" in table
-    assert r"none & \multicolumn{2}{l}{--} \\" in table
+    assert r"x\_1 \& 50 \% & 33.33 \\" in table
+    assert r"a|b & 97.46 $\pm$ 0.40 \\" in table
+    assert r"none & -- \\" in table
     assert r"\caption{game RPS}" in table
     hostile = render([{"x": "\\ & % $ # _ { } ~ ^", "ΔFunctional": 1.0}], "latex")
     assert r"\textbackslash{} \& \% \$ \# \_ \{ \} \textasciitilde{} \textasciicircum{}" in hostile
@@ -127,66 +123,3 @@ def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
     assert "bold" not in render(rows)
     wide = [cells | {"tom_percent_ci95": 3.0} for cells in rows]
     assert "**" not in render(wide, "markdown").splitlines()[-3]  # from 7 to 13, and from 2 to 8
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_no_rows(form: str) -> None:
-    assert render([], form) == {"json": "[]", "csv": "", "spreadsheet": ""}.get(
-        form, "nothing to show"
-    )
-
-
-def test_unknown_format() -> None:
-    with pytest.raises(TomevalError, match="did you mean 'markdown'"):
-        render(ROWS, "markdow")
-
-
-def test_a_table_that_is_too_wide_goes_on_below_itself() -> None:
-    """Worked out by hand: 4 characters tell rows apart, the measures take 2 + 11, 11 and 13 more.
-
-    In two lines each heading is as wide as ``measure``: 7, so that all take 4 + 3 (2 + 7) = 31.
-    """
-    names = ("one_measure", "two_measure", "three_measure")
-    rows = [
-        {"game": "RPS", "turn": turn, **{name: 10.0 * turn + i for i, name in enumerate(names)}}
-        for turn in (1, 2)
-    ]
-    whole = """\
-game RPS
-turn  one measure  two measure  three measure
-1     10           11           12
-2     20           21           22"""
-    assert render(rows) == render(rows, width=45) == whole
-    in_two_lines = """\
-game RPS
-      one      two      three
-turn  measure  measure  measure
-1     10       11       12
-2     20       21       22"""
-    assert render(rows, width=44) == render(rows, width=31) == in_two_lines
-    assert (
-        render(rows, width=30)
-        == """\
-game RPS
-turn  one measure  two measure
-1     10           11
-2     20           21
-
-turn  three measure
-1     12
-2     22"""
-    )
-    for width in range(20, 60):
-        assert max(map(len, render(rows, width=width).splitlines())) <= width
-    assert render(rows, "csv", width=10) == render(rows, "csv")
-
-
-def test_a_strategy_that_its_subject_names_is_not_repeated() -> None:
-    subjects = {"LM(option_order=shuffled)": "LM", "QA": "QA", "rmax": ""}
-    rows = [
-        {"run": "one", "subject": subject, "strategy": strategy, "x": float(number)}
-        for number, (subject, strategy) in enumerate(subjects.items())
-    ]
-    assert render(rows).splitlines()[1] == "subject                    x"
-    other = [*rows, {**rows[0], "subject": "LM 2"}]  # a name that is not its strategy's
-    assert render(other).splitlines()[1].split() == ["subject", "strategy", "x"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.domain import MATRIX
-from tomeval.report.rows import grid_of
+from tomeval.report.rows import grid_of, sorted_rows
 from tomeval.report.tables import set_grid
-from tomeval.report.views import Asked, cells_view, chosen_rows, sorted_rows
+from tomeval.report.views import Asked, chosen_rows, measures_view
 from tomeval.runs.columns import interval_columns
 
 NAN = float("nan")
-PLAIN = replace(MATRIX, show=replace(MATRIX.show, verdict=None))  # whose first screen is a measure
 REGRET, TOM = "delta_functional_per_step", "tom_percent"
 MEASURES = {name: MATRIX.measures[name] for name in (TOM, REGRET, "reward_per_step")}
 
@@ -52,7 +50,7 @@ def run_of(rows, ranges=(2.0, 2.0)):
         told = {"columns": columns, "task": task, "payoff_range": size, "payoff_size": size}
         cells.append(SimpleNamespace(**told, totals=lambda name: SimpleNamespace(share=False)))
     return SimpleNamespace(
-        domain=PLAIN,
+        domain=MATRIX,
         measures=MEASURES,
         headline=(REGRET, TOM),
         cells=cells,
@@ -62,7 +60,7 @@ def run_of(rows, ranges=(2.0, 2.0)):
 
 
 def shown(rows, *, ranges=(2.0, 2.0), form="text", **asked):
-    view = cells_view(run_of(rows, ranges), rows, Asked(**asked))
+    view = measures_view(run_of(rows, ranges), rows, Asked(**asked), str)
     return "\n\n".join(set_grid(grid, form) for grid in view.grids).splitlines()
 
 
@@ -145,29 +143,6 @@ def test_one_task_or_too_many_are_a_row_per_cell_sorted_within_the_task() -> Non
     assert len(shown(nine, pivot="partners")) == 2 + 2
 
 
-def test_several_metrics_are_columns() -> None:
-    rows = rows_of()
-    lines = shown(rows, metrics=("reward", "regret"))
-    assert lines[1].split()[2:] == ["reward/step", "ΔFunctional/T"]
-    assert [line.split()[0] for line in lines[2:]] == ["a", "b", "c"] * 2  # equal rewards
-
-
-def test_a_run_without_the_functional_measure_shows_its_headline_by_cell() -> None:
-    rows = rows_of()
-    run = run_of(rows)
-    run.headline = (TOM, "reward_per_step")
-    [grid] = cells_view(run, rows, Asked()).grids
-    assert grid.heads[-2:] == ["ToM %", "reward/step"]
-
-
-@pytest.mark.parametrize(
-    ("sort", "order"),
-    [("none", "abc"), ("subject", "abc"), ("-subject", "cba"), ("tom", "cab"), ("-tom", "bac")],
-)
-def test_players_are_sorted_as_asked(sort, order) -> None:
-    assert "".join(line[0] for line in shown(rows_of(), sort=sort)[2:]) == order
-
-
 def test_rows_are_sorted_within_their_task_by_a_measure_and_as_a_whole_by_others() -> None:
     rows = rows_of({**VALUES, "d": (NAN, 0.1)})
 
@@ -188,22 +163,6 @@ def test_chosen_measures_keep_their_intervals_and_what_tells_rows_apart() -> Non
     assert TOM not in first
     assert first["seed"] == 1
     assert chosen_rows(rows, MEASURES, Asked()) == rows
-
-
-def test_rates_and_episodes_that_differ_are_told_with_the_worst_row() -> None:
-    rows = rows_of()
-    rows[3] |= {"invalid_rate": 0.125, "episodes": 3}
-    above = shown(rows)[0]
-    assert "episodes 3 to 4" in above
-    assert "invalid % 0.0 to 12.5 (most: b, y)" in above
-
-
-def test_a_measure_that_is_put_aside_is_said_once() -> None:
-    rows = [found | {"reward_per_step": found[REGRET]} for found in rows_of()]
-    grid = grid_of(rows, MEASURES, aside=("reward_per_step",))
-    assert "reward/step: as ΔFunctional/T" in grid.above
-    rows[0]["reward_per_step"] += 1
-    assert "reward/step" in grid_of(rows, MEASURES, aside=("reward_per_step",)).heads
 
 
 def test_an_interval_without_an_end_shows_the_end_that_it_has() -> None:

@@ -8,7 +8,7 @@ from toy_domain import TOY
 
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
-from tomeval.runs.capabilities import Compare, Parts, Play, Read, Show
+from tomeval.runs.capabilities import Compare, Parts, Show
 from tomeval.runs.domain import Cell, register_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.outside import LOADED
@@ -51,15 +51,11 @@ def test_keys_and_domains_that_do_not_fit(data, message):
 @pytest.mark.parametrize(
     ("part", "given", "message"),
     [
-        ("play", 3, "play: int is not a Play"),
         ("experiment", Cell, "experiment: Cell is not a subclass of Experiment"),
         ("experiment", Experiment, "experiment: the key domain is 'matrix' by default"),
-        ("play", Play(TOY.play.episode, together=len), "play: together and many need each other"),
-        ("read", Read(3), "read.schema: int is not a Schema"),
         ("show", Show(headline=("losses",)), "show.headline: unknown measure 'losses'"),
         ("show", Show(headline=("hits_percent",)), "(did you mean 'hit_percent'?)"),
         ("show", Show(first_table="cels"), "show.first_table: unknown table 'cels'"),
-        ("compare", Compare((), ()), "compare.by: must name a column"),
         ("compare", Compare(("size",), (), parts=Parts("x", {})), "compare.parts: unknown mea"),
     ],
 )

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import filelock
 import pytest
 from fake_server import FakeServer
 from support import dump
@@ -184,32 +183,11 @@ main()
     assert done.stderr.strip() == "tomeval: stopped; run the same command again to go on"
 
 
-@pytest.mark.parametrize("left", [["run.lock"], ["experiment.json"], ["episodes.jsonl"]])
+@pytest.mark.parametrize("left", ["run.lock", "experiment.json"])
 def test_a_run_that_was_stopped_in_its_first_second(tmp_path, left) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
-    for name in left:
-        (folder / name).touch()
+    (folder / left).touch()
     with pytest.raises(TomevalError, match="nothing was played yet"):
         tomeval.Run(folder)
     assert run_experiment(make_experiment(TABULAR), folder) == 3
-
-
-def test_a_second_process_is_told_which_one_holds_the_folder(tmp_path) -> None:
-    folder = tmp_path / "run"
-    seen = []
-
-    def on_counts(_) -> None:
-        with pytest.raises(TomevalError, match=rf"process {os.getpid()} on "):
-            run_experiment(make_experiment(TABULAR), folder)
-        seen.append((folder / "run.pid").exists())
-
-    run_experiment(make_experiment(TABULAR), folder, on_counts=on_counts)
-    assert seen
-    assert all(seen)
-    assert not (folder / "run.pid").exists()
-    with (
-        filelock.FileLock(folder / "run.lock"),
-        pytest.raises(TomevalError, match="another process is running in this folder; wait"),
-    ):
-        run_experiment(make_experiment(TABULAR), folder)

@@ -10,7 +10,7 @@ from attacks import commands
 
 import tomeval
 from tomeval.comparing.comparison import compare
-from tomeval.runs.notes import interval_notes, weight_notes
+from tomeval.runs.notes import interval_notes
 from tomeval.statistics.sequences import mean_sequence
 
 EXPERIMENT = {"games": ["RPS", "IPD"], "subjects": ["best_response", "random"], "horizon": 10}
@@ -61,21 +61,6 @@ def test_equal_episodes_are_no_certainty(tmp_path):
             "from 10 equal episodes follows only that at most 26 % of all episodes differ" in note
         )
         assert interval_notes(run, []) == []
-
-
-def test_bca_says_why_its_mean_differs(tmp_path):
-    with tomeval.run(EXPERIMENT | {"games": "IPD", "episodes": 15}, tmp_path / "run") as run:
-        cell = run.cells[1]
-        values = cell.metrics()["reward_per_step"]
-        by_partner = [values[cell.which == draw].mean() for draw in (0, 1)]
-        plain, weighted = run.rows("t")[1], run.rows("bca")[1]
-        assert plain["reward_per_step"] == pytest.approx(values.mean())
-        assert weighted["reward_per_step"] == pytest.approx(np.mean(by_partner))
-        assert abs(plain["reward_per_step"] - weighted["reward_per_step"]) > 1e-3
-        assert weight_notes(run, "t") == []
-        (note,) = weight_notes(run, "bca")
-    assert note.startswith("bca weights every partner by its share of the set")
-    assert "the means differ in best_response, IPD" in note
 
 
 def test_a_run_that_was_extended_has_sequences_unless_another_kind_is_asked_for(tmp_path):

@@ -13,6 +13,7 @@ from tomeval.core.outcomes import VALID
 from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
+from tomeval.runs.spent import Spent
 
 EXPERIMENT = {
     "games": ["RPS", "IPD"],
@@ -80,15 +81,14 @@ def recount(store):
 
 
 def check(store):
-    counts, paid, seats = recount(store), tallies.paid(store), tallies.by_seat(store)
+    counts, paid = recount(store), tallies.paid(store)
     assert sorted(counts) == sorted(paid)
     for cell, count in counts.items():
         assert paid[cell]["calls"] == count["calls"]
         assert paid[cell]["prompt_tokens"] == count["prompt"]
         assert paid[cell]["completion_tokens"] == count["completion"]
         assert paid[cell]["cost"] == pytest.approx(count["cost"], rel=1e-13)
-        seat = seats[cell, "subject"]
-        assert (seat.calls, seat.prompt) == (count["calls"], count["prompt"])
+        seat = store.summary(cell).spent.get(("subject", False), Spent())
         assert (seat.again, seat.unreadable) == (count["again"], count["unreadable"])
     assert tallies.low_mass(store)[0] == sum(count["low"] for count in counts.values()) > 0
 

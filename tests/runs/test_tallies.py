@@ -49,17 +49,17 @@ def test_rates_are_shares_of_all_answers(answered) -> None:
         for cell, found in counts.items()
     }
     asked = {cell: bad[cell] + found[VALID] for cell, found in counts.items()}
-    rates = tallies.invalid_rates(answered.store)
+    rates = {cell: of["invalid_rate"] for cell, of in tallies.rates(answered.store).items()}
     assert rates == {cell: bad[cell] / asked[cell] for cell in (0, 1, 3)}  # 2 has no answer
     assert (rates[1], rates[3]) == (0, 0) != rates[0]
-    found = tallies.answers(answered.store, range(4))
-    assert found == {c: (bad[c], again[c], asked[c], 0) for c in range(4)}
     reask = {cell: share["reask_rate"] for cell, share in tallies.rates(answered.store).items()}
     assert reask == {cell: again[cell] / asked[cell] for cell in (0, 1, 3)}
     assert (reask[0] > 0, reask[1] > 0, reask[3]) == (True, True, 0)
     pooled = (bad[0] + bad[1]) / (asked[0] + asked[1])
-    assert tallies.invalid_rate(answered.store, [0, 1], lambda seat, question: True) == pooled
-    assert np.isnan(tallies.invalid_rate(answered.store, [2], lambda seat, question: True))
+    assert tallies.rates_of(answered.store, [0, 1])["invalid_rate"] == pooled
+    assert np.isnan(
+        tallies.rates_of(answered.store, [2], lambda seat, question: True)["invalid_rate"]
+    )
 
 
 def test_a_reason_with_half_a_pair_is_told(tmp_path, monkeypatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from every_domain import episode_of, experiment, good
+from every_domain import episode_of, good
 from support import calls_in, replies_in, scripts
 from typer.testing import CliRunner
 
@@ -87,25 +87,6 @@ def test_go_on_plays_all_and_a_resumed_run_counts_anew(tmp_path):
     with Run(tmp_path / "run") as run, Run(tmp_path / "whole") as whole:
         statuses = [[one.store.statuses(cell.number) for cell in one.cells] for one in (run, whole)]
         assert all(some.items() >= all_.items() for some, all_ in zip(*statuses, strict=True))
-
-
-@pytest.mark.parametrize("domain", ["matrix", "decrypto", "arena"])
-def test_every_kind_of_game_stops(tmp_path, domain):
-    more = {"episodes": 12, "stop_after_voids": 0}
-    if domain == "arena":
-        players = {
-            "m": {"model": "scripted:rule", "max_attempts": 2},
-            "tft": {"kind": "tit_for_tat"},
-        }
-        lineups = [{"game": "g", "subject": "m", "others": ["tft", "tft"]}]
-        data = {"domain": "arena", "players": players, "lineups": lineups, **more}
-        data["games"] = {"g": {"game": "ipd3"}}
-    else:
-        data = experiment(domain, "scripted:rule", **more)
-    screen, calls = play(tmp_path / "run", data, "Hm.")
-    assert screen
-    assert '"Hm."' in " ".join(screen.split())
-    assert calls <= 10 * FIRST  # so often does a table of the arena ask
 
 
 def test_the_command_ends_with_code_1(tmp_path, monkeypatch):

@@ -78,19 +78,6 @@ def test_what_cannot_be_asked_is_one_line(text, said) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"max_episodes": 5}, "max_episodes: 5 is less than the first batch, episodes = 10"),
-        ({"until": "", "max_episodes": 50}, "max_episodes: needs until"),
-        ({"max_episodes": 0}, "max_episodes"),
-    ],
-)
-def test_numbers_that_do_not_fit_a_condition(more, said) -> None:
-    with pytest.raises(TomevalError, match=said):
-        make_experiment({**PLAYERS, "until": WIDTH, **more})
-
-
 def test_what_a_condition_asks_of_which_cells() -> None:
     assert [goal.cells for goal in goals(made())] == [(n,) for n in range(6)]
     names = [cell.definition["subject"] for cell in made().cells]

@@ -4,7 +4,6 @@ import pytest
 from support import calls_in, stored
 from voice_server import VoiceServer, meant
 from voice_styles import COOPERATIVE, VOICES
-from voices import decrypto
 
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -62,14 +61,3 @@ def test_nothing_is_read_from_voices_that_do_not_answer(voice, tmp_path):
         "two answers": {"unparsable"},
     }
     assert outcomes == expected[voice]
-
-
-@pytest.mark.parametrize("voice", ["terse", "markdown", "JSON", "LaTeX", "restated prompt"])
-@pytest.mark.parametrize("strategy", ["Decrypto: QA", "Decrypto: conversation"])
-def test_decrypto_is_played_in_every_form(voice, strategy, tmp_path):
-    with VoiceServer(voice) as server:
-        data = decrypto(strategy, server.model, 1)
-        run_experiment(make_experiment(data), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        assert stored(run, "episodes", "status") == [("complete",)]
-        assert set(stored(run, "asked", "outcome")) == {("valid",)}

@@ -39,30 +39,6 @@ def test_clusters_of_one_size_are_their_means(method):
     assert [x.tolist() for x in alone] == [x.tolist() for x in plain]
 
 
-def test_strata_and_their_shares_stay_those_of_episodes():
-    values = np.array([0.0, 1, 0, 1, 5, 7, 5, 7, 6, 6])
-    strata = np.array([0] * 4 + [1] * 6)
-    clusters = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
-    shared = {0: 0.5, 1: 0.5}
-    rng = np.random.default_rng(1)
-    found = estimate(values, "bca", strata=strata, shares=shared, clusters=clusters, rng=rng)
-    assert found.mean[0] == pytest.approx(0.5 * 0.5 + 0.5 * 6)
-    assert found.half[0] == pytest.approx(0, abs=1e-12)  # clusters of a stratum are alike
-    plain = estimate(values, "bca", strata=strata, clusters=clusters, rng=rng)
-    assert plain.mean[0] == pytest.approx(values.mean())
-    uneven = np.array([0, 0, 0, 1, 2, 2, 3, 3, 4, 4])
-    plain = estimate(values, "bca", strata=strata, clusters=uneven, rng=rng)
-    assert plain.mean[0] == pytest.approx(values.mean())
-    with pytest.raises(ValueError, match="several strata"):
-        estimate(values, "bca", strata=strata, clusters=np.zeros(10), rng=rng)
-
-
-def test_one_cluster_has_no_interval():
-    found = estimate(VALUES, clusters=np.zeros(12))
-    assert found.mean[0] == pytest.approx(VALUES.mean())
-    assert np.isnan(found.low[0])
-
-
 def test_shares_of_clusters_add_up_their_episodes():
     hits, items = np.array([1.0, 2, 0, 3, 1, 1, 0]), np.array([2.0, 2, 1, 4, 2, 1, 1])
     found = clustered_sums(hits, items, ["a", "b", "a", "b", "c", "d", "e"])

@@ -14,7 +14,6 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
-from tomeval.statistics.bootstrap import bootstrap_shifts, draw_counts
 from tomeval.statistics.flips import pairs_needed, power_of, smallest_by_student
 from tomeval.statistics.paired import (
     equivalence_test,
@@ -156,19 +155,6 @@ def test_units_in_several_tasks_flip_together() -> None:
     both = np.stack([values, -values], axis=1)  # the second task undoes the first
     _, pooled = sign_flip([both], np.full((2, 1), 0.5), 200, np.random.default_rng(0))
     assert pooled[0] == 1.0
-
-
-def test_bootstrap_of_strata_adds_their_variances() -> None:
-    one, two = form(SKEWED[:8, :1])[1][0], form(SKEWED[8:, :1])[1][0]
-    shifts = list(bootstrap_shifts([one, two], 40_000, np.random.default_rng(5)))
-    total = shifts[0] + shifts[1]
-    assert total.var() == pytest.approx((one**2).sum() + (two**2).sum(), rel=0.03)
-
-
-def test_counts_are_those_of_drawing_one_by_one() -> None:
-    counts = draw_counts(50, 7, np.random.default_rng(2))
-    drawn = np.random.default_rng(2).integers(0, 7, size=(50, 7))
-    assert counts.tolist() == [np.bincount(row, minlength=7).tolist() for row in drawn]
 
 
 def test_hedges_factor() -> None:

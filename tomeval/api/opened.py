@@ -13,14 +13,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
 from tomeval.report.exporting import kinds_of
-from tomeval.report.views import (
-    Asked,
-    cells_notes,
-    cells_view,
-    chosen_rows,
-    plain_view,
-    rows_of,
-)
+from tomeval.report.views import Asked, cells_view, chosen_rows, rows_of
 from tomeval.runs import results, tallies
 from tomeval.runs.selection import choose_measures
 from tomeval.runs.transcripts import transcript_lines
@@ -287,15 +280,11 @@ def table_of(runs: Sequence[Run], asked: Asked) -> Table:
         run.check_reference(asked.reference)
     whole = results.joined(runs)
     rows, asked, notes = rows_of(runs, asked, data=not asked.metrics)
-    if asked.against is not None:
-        view = plain_view(whole, rows, asked, in_line)
-    else:
-        view = cells_view(whole, rows, asked, in_line)
-        notes += [note for run in runs for note in cells_notes(run, view.shown, asked.interval)]
+    view = cells_view(runs, asked, in_line, rows)
     kept = chosen_rows(rows, whole.measures, asked)
     names = list(kept[0]) if kept else []
     frame = framed(whole, "cells", names, (tuple(row.values()) for row in kept))
-    return Table.of(frame, view.grids, list(dict.fromkeys([*filter(None, [view.rule]), *notes])))
+    return Table.of(frame, view.grids, list(dict.fromkeys([*notes, *view.notes])))
 
 
 def exported(run: results.Run, what: str) -> pandas.DataFrame:

@@ -8,7 +8,7 @@ import io
 import shutil
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from html import escape
@@ -18,9 +18,10 @@ from tomeval.comparing.result import Comparison
 from tomeval.core.text import in_line, visible, wrap
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
+from tomeval.report.html import grid_html
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid, set_grid
-from tomeval.report.views import Asked, cells_view, rows_of
+from tomeval.report.views import Asked, cells_view
 from tomeval.runs.live import Live, Progress
 from tomeval.runs.results import Run
 
@@ -136,7 +137,7 @@ class Compared(Comparison):
         """Return the same as a table."""
         above, grid, notes = self._shown()
         said = "".join(f"<p>{escape(visible(line))}</p>" for line in above)
-        return f"{said}{grid_html(grid)}{notes_html(notes)}"
+        return f"{said}{shown_html(grid)}{notes_html(notes)}"
 
 
 def table_text(above: Sequence[str], grids: Sequence[Grid], notes: Sequence[str]) -> str:
@@ -159,23 +160,12 @@ def notes_html(notes: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(visible(note))}</li>' for note in notes)}</ul>"
 
 
-def grid_html(grid: Grid) -> str:
-    """Return a table for a notebook, its texts escaped, with at most `MOST_ROWS` rows."""
-
-    def row(cells: Sequence[str], tag: str, best: Collection[int] = ()) -> str:
-        texts = ["<br>".join(escape(in_line(part)) for part in text.split("\n")) for text in cells]
-        bold = [f"<b>{text}</b>" if n in best else text for n, text in enumerate(texts)]
-        return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in bold)}</tr>"
-
+def shown_html(grid: Grid) -> str:
+    """Return a table for a notebook, with at most `MOST_ROWS` rows."""
     above = f"<p>{escape(in_line('; '.join(grid.above)))}</p>"
-    body = [
-        row(cells, "td", {column for line, column in grid.best if line == number})
-        for number, cells in enumerate(grid.body[:MOST_ROWS])
-    ]
-    table = f"<thead>{row(grid.heads, 'th')}</thead><tbody>{''.join(body)}</tbody>"
     more = len(grid.body) - MOST_ROWS
     told = f"<p>{more} more rows: <code>.table()</code> has all</p>" if more > 0 else ""
-    return f'{above}<table style="white-space: nowrap">{table}</table>{told}'
+    return f"{above}{grid_html(grid, most=MOST_ROWS)}{told}"
 
 
 def run_html(run: Run | None, said: str) -> str:
@@ -183,9 +173,7 @@ def run_html(run: Run | None, said: str) -> str:
     above = f"<p>{escape(visible(said))}</p>"
     if run is None or not run.headline:
         return above
-    rows, *_ = rows_of([run], Asked(), data=False)
-    view = cells_view(run, rows, Asked(), in_line)
-    return above + "".join(map(grid_html, view.grids))
+    return above + "".join(map(shown_html, cells_view([run], Asked(), in_line).grids))
 
 
 EVERY = 0.5
@@ -229,11 +217,11 @@ class _Shown:
 
     def _state(self) -> dict[str, str]:
         """Return a bar, steps and time left, and a line per model that was asked."""
-        live = self.live.now()
+        live = self.live
         left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
         lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
         for model in live.models.values():
-            calls, tokens = model.asked.calls, model.asked.prompt + model.asked.completion
+            calls, tokens = model.spent.replies, model.tokens
             unread = model.unreadable_share
             said = "" if unread is None else f", {100 * unread:.1f} % of answers unreadable"
             lines.append(in_line(f"{model.name}: {calls:,} calls, {tokens:,} tokens{said}"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas
 
-from tomeval.api.showing import grid_html, notes_html, table_text
+from tomeval.api.showing import notes_html, shown_html, table_text
 from tomeval.report.tables import Grid
 
 
@@ -55,4 +55,4 @@ class Table(pandas.DataFrame):
             html: str = super()._repr_html_()  # type: ignore[misc]
             return html
         grids, notes = shown
-        return "".join(map(grid_html, grids)) + notes_html(notes)
+        return "".join(map(shown_html, grids)) + notes_html(notes)

@@ -193,8 +193,6 @@ def show_table(
     rows: Sequence[Mapping[str, Any]],
     form: str,
     measures: Mapping[str, Measure] | None = None,
-    task: Sequence[str] | None = None,
-    aside: Sequence[str] = (),
     keep: Sequence[str] = (),
     above: Sequence[str] = (),
     spare: Sequence[str] = (),
@@ -213,7 +211,7 @@ def show_table(
     elif not rows:
         show("nothing to show")
     else:
-        grid = grid_of(rows, measures, task, aside, keep, WORDS[form], spare)
+        grid = grid_of(rows, measures, keep=keep, words=WORDS[form], spare=spare)
         show_grids([replace(grid, above=[*grid.above, *map(WORDS[form], above)])], form)
 
 

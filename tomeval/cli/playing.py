@@ -275,7 +275,6 @@ def plan(
         plan_rows,
         plan_totals,
         scoring_words,
-        structured_words,
         too_long,
     )
     from tomeval.runs.preview import token_counter
@@ -295,7 +294,7 @@ def plan(
     if form == "text":
         lines = plan_totals(rows)
         if "calls" in rows[0]:
-            lines[-1:-1] = [scoring_words(loaded), *structured_words(loaded)]
+            lines.insert(-1, scoring_words(loaded))
         for table in loaded.extra_tables.values():
             lines += table.planned(loaded.cells, loaded.per_cell)
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)

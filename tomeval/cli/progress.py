@@ -17,7 +17,7 @@ from tomeval.core.printing import tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.runs.live import Live, ModelCount, State
+    from tomeval.runs.live import Live, ModelCount
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
@@ -30,7 +30,7 @@ _ROWS = 8
 def showing_progress(live: Live) -> Iterator[Callable[[int, int], None]]:
     """Show a run inside the block; yield what is to be called when steps are done."""
     live.shown = "field" if sys.stderr.isatty() else "lines"
-    with _shown(lambda: lines_of(live.now()) if live.total else ["starting"]) as step:
+    with _shown(lambda: lines_of(live) if live.total else ["starting"]) as step:
         yield lambda done, total: step(live.asking)
 
 
@@ -128,46 +128,42 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def time_left(seconds: float | None, unseen: int = 0) -> str:
-    """Return a time left in words; it is longer by the kinds of cells that were not seen yet.
+def time_left(seconds: float | None) -> str:
+    """Return a time left in words.
 
     Examples
     --------
-    >>> time_left(3725.2), time_left(0.4, unseen=2), time_left(None)
-    ('1:02:05 left', '> 0:00:00 left', 'time left: not known yet')
+    >>> time_left(3725.2), time_left(None)
+    ('1:02:05 left', 'time left: not known yet')
     """
-    if seconds is None:
-        return "time left: not known yet"
-    return f"{'> ' * bool(unseen)}{clock(seconds)} left"
+    return "time left: not known yet" if seconds is None else f"{clock(seconds)} left"
 
 
-def lines_of(state: State) -> list[str]:
+def lines_of(live: Live) -> list[str]:
     """Return all that is shown of a run as lines."""
-    share = f"{100 * state.steps // state.total if state.total else 100} %"
-    finished = state.total and state.steps == state.total
-    left = "stopping" if state.note else time_left(state.left, state.unseen)
-    cost = "" if state.cost is None else f"; cost {state.cost:,.2f}"
-    lines = [f"{share}, {'finished' if finished else left}{cost}", f"  episodes: {state.counts}"]
-    models = list(state.models.values())
+    share = f"{100 * live.steps // live.total if live.total else 100} %"
+    finished = live.total and live.steps == live.total
+    left = "stopping" if live.note else time_left(live.left)
+    cost = "" if live.cost is None else f"; cost {live.cost:,.2f}"
+    lines = [f"{share}, {'finished' if finished else left}{cost}", f"  episodes: {live.counts}"]
+    models = list(live.models.items())
     if len(models) > _ROWS:
-        models.sort(key=lambda model: (not model.asked.calls, model.ended >= model.wanted))
+        models.sort(key=lambda one: (not one[1].spent.calls, one[1].ended >= one[1].wanted))
         lines.append(f"  {len(models) - _ROWS:,} more models, and:")
-    lines += [f"  {_of_model(model)}" for model in models[:_ROWS]]
-    lines += [f"  {model.name}: {model.waits}" for model in models if model.waits]
-    return [in_line(line) for line in (*lines, *state.replicas, *filter(None, [state.note]))]
+    lines += [f"  {_of_model(one, live.waiting[key].retries)}" for key, one in models[:_ROWS]]
+    lines += [f"  {one.name}: {waits}" for key, one in models if (waits := live.waits(key))]
+    return [in_line(line) for line in (*lines, *filter(None, (live.replica_line(), live.note)))]
 
 
-def _of_model(model: ModelCount) -> str:
+def _of_model(model: ModelCount, retries: int) -> str:
     """Return what a model was asked and replied, leaving out what there is none of."""
-    asked, unread = model.asked, model.unreadable_share
-    tokens = asked.prompt + asked.completion
+    asked, unread = model.spent, model.unreadable_share
     told = {
         f"episodes {model.ended:,}/{model.wanted:,}": True,
-        f"calls {asked.calls:,}": asked.calls,
-        f"tokens {tokens:,}": tokens,
+        f"calls {asked.replies:,}": asked.replies,
+        f"tokens {model.tokens:,}": model.tokens,
         f"cost {asked.cost or 0:,.2f}": asked.cost is not None,
-        f"retries {model.retries:,}": model.retries,
+        f"retries {retries:,}": retries,
         f"unread {100 * (unread or 0):.3g} %": unread,
-        time_left(model.left, model.unseen): model.left is not None,
     }
     return f"{model.name}: {', '.join(words for words, there in told.items() if there)}"

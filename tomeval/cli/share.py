@@ -84,7 +84,6 @@ def plot(
     """
     from tomeval.cli.progress import working
     from tomeval.plots import Options, chosen, drawable, plot_run
-    from tomeval.runs.notes import weight_notes
     from tomeval.runs.results import Run, joined
     from tomeval.runs.selection import choose_measures, first_part
 
@@ -110,9 +109,8 @@ def plot(
                 f"note: the font lacks {in_line(''.join(lacking))} and draws boxes instead; set "
                 "another as font.family in your matplotlibrc"
             )
-        part, left_out = first_part(opened)
-        for note in [*filter(None, [left_out]), *weight_notes(part, options.interval)]:
-            tell(f"note: {in_line(note)}")
+        if left_out := first_part(opened)[1]:
+            tell(f"note: {in_line(left_out)}")
         if only:
             return
         drawn = chosen(opened, (), options, every)

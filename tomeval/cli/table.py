@@ -117,46 +117,47 @@ def table(
     from tomeval.runs.results import Run, joined
 
     form = _format(form, out)
-    to_read = form == "text" and out is None
+    to_read, as_data = form == "text" and out is None, form in DATA
     of_cells = bool(against or published or reference or interval != "auto" or pivot)
     asked = views.Asked(
-        tuple(metric or ()), sort, pivot, whole, interval, reference, published, against, as_model
+        tuple(metric or ()),
+        *(sort, pivot, whole, interval, reference, published, against, as_model, to_read),
     )
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or (), predict or "")) for one in folders]
         opened = joined(runs)
         what = _which_table(opened, what, by, of_cells, several=len(runs) > 1)
-        if what == CELLS:
-            rows, asked, notes = views.rows_of(
-                runs, asked._replace(verdict=to_read), data=form in DATA
-            )
-        else:
-            chosen = opened.table_of(what)
-            rows, notes = chosen.rows(opened, by or []), chosen.notes(opened)
         answers = to_read and what == CELLS and not (whole or against)
-        if answers and not any(row["episodes"] for row in rows):
+        if answers and not any(len(cell.episodes) for cell in opened.cells):
             show(nothing_measured(runs))
             return
-        view = views.View([], [])
-        if form in DATA:
+        if what == CELLS and not as_data:
+            view = views.cells_view(runs, asked, WORDS[form])
+            grids, notes = view.grids, view.notes
+        else:
+            if what == CELLS:
+                rows, asked, notes = views.rows_of(runs, asked, data=True)
+            else:
+                chosen = opened.table_of(what)
+                rows, notes = chosen.rows(opened, by or []), chosen.notes(opened)
+            grid = None if as_data else views.table_grid(opened, rows, asked, WORDS[form])
+            grids = [grid] if grid else []
+            if what in (CELLS, opened.domain.show.first_table):
+                for one in runs:
+                    notes += views.cells_notes(one, (), asked.interval, data=as_data)
+            elif not as_data and lacks_interval(rows):
+                notes += few_notes(opened)
+        if as_data:
             text = data(views.chosen_rows(rows, opened.measures, asked), form)
         else:
-            make = views.plain_view if against or what != CELLS else views.cells_view
-            view = make(opened, rows, asked, WORDS[form])
-            text = "\n\n".join(set_grid(grid, form) for grid in view.grids) or "nothing to show"
-        if to_read and view.grids:
-            show_grids(view.grids, form)
+            text = "\n\n".join(set_grid(grid, form) for grid in grids) or "nothing to show"
+        if to_read and grids:
+            show_grids(grids, form)
         else:
-            _put(text, form in DATA, out)
-        notes = [*notes, *([view.rule] if view.rule else [])]
+            _put(text, as_data, out)
         if to_read and sys.stdout.isatty() and what == CELLS:
             notes += ["more metrics: --all, or --metric NAME"] if not whole else []
             notes += [f"other tables: --what {', '.join(opened.tables)}"] if opened.tables else []
-        if what in (CELLS, opened.domain.show.first_table):
-            for one in runs:
-                notes += views.cells_notes(one, view.shown, asked.interval, data=form in DATA)
-        elif form not in DATA and lacks_interval(rows):
-            notes += few_notes(opened)
     tell_notes(dict.fromkeys(notes))
 
 

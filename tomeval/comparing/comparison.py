@@ -174,14 +174,16 @@ def compare_pairs(
     signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
     adjusted, sizes = corrected(p)
-    differ, pairs = differing_pairs(layout), layout.pairs()
+    differ, pairs = differing_pairs(layout), layout.pairs
     least = smallest_p(differ, pairs[..., None], resamples)
-    apart, divisions = layout.apart(), layout.divisions()
+    apart, divisions = layout.apart, layout.divisions
     least[apart] = smallest_division_p(divisions[apart], resamples)[:, None]
     least = np.where(np.isnan(p), np.nan, least)
     scopes, tasks = pairing.names, pairing.tasks
     if layout.pooled:
         scopes, tasks = (ALL_TASKS, *scopes), ({}, *tasks)
+    alone = pairing.alone
+    unpaired = np.concatenate([alone.sum(axis=0)[None], alone]) if layout.pooled else alone
     comparison = Comparison(
         by=pairing.by,
         baseline=pairing.baseline,
@@ -192,8 +194,8 @@ def compare_pairs(
         pairs=pairs,
         apart=apart,
         differing=differ,
-        covered=layout.covered(),
-        unpaired=layout.unpaired(),
+        covered=layout.covered,
+        unpaired=unpaired,
         margin=margin,
         p_permutation=p,
         p_holm=adjusted,

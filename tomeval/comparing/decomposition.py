@@ -37,11 +37,11 @@ class Decomposition:
         In matrix games belief, response and foresight.
     names, labels : tuple of str, tuple of dict
         The rows in words, and as columns: those of the cell, or the level.
-    functional, functional_low, functional_high : ndarray, shape (C,)
-        The whole with Student's 95 % interval, in its unit.
-    part, part_low, part_high : ndarray, shape (C, K)
+    functional : ndarray, shape (C, 3)
+        The whole with the ends of Student's 95 % interval, in its unit.
+    part : ndarray, shape (C, K, 3)
         The parts likewise.
-    share, share_low, share_high : ndarray, shape (C, K)
+    share : ndarray, shape (C, K, 3)
         Ratios of means, part / whole, with Fieller's 95 % interval; they add up to 1, and some can
         lie outside 0..1 if parts offset each other. NaN if `reason` says why.
     reason : tuple of str
@@ -55,14 +55,8 @@ class Decomposition:
     names: tuple[str, ...]
     labels: tuple[dict[str, Any], ...]
     functional: FloatArray
-    functional_low: FloatArray
-    functional_high: FloatArray
     part: FloatArray
-    part_low: FloatArray
-    part_high: FloatArray
     share: FloatArray
-    share_low: FloatArray
-    share_high: FloatArray
     reason: tuple[str, ...]
     episodes: IntArray
 
@@ -70,16 +64,16 @@ class Decomposition:
         """Return one dict per row, at full precision."""
         result = []
         for c, label in enumerate(self.labels):
-            row: dict[str, Any] = {**label, "episodes": int(self.episodes[c])}
-            for name in ("functional", "functional_low", "functional_high"):
-                row[name] = float(getattr(self, name)[c])
-            for k, part in enumerate(self.parts):
-                for kind in ("part", "share"):
-                    stem = part if kind == "part" else f"{part}_share"
-                    for end in ("", "_low", "_high"):
-                        row[stem + end] = float(getattr(self, kind + end)[c, k])
+            row = {**label, "episodes": int(self.episodes[c])}
+            row |= _columns("functional", self.functional[c])
+            for part, value, share in zip(self.parts, self.part[c], self.share[c], strict=True):
+                row |= _columns(part, value) | _columns(f"{part}_share", share)
             result.append(row | {"reason": self.reason[c]})
         return result
+
+
+def _columns(name: str, ends: FloatArray) -> dict[str, float]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends.tolist(), strict=True))
 
 
 def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -> Decomposition:
@@ -126,23 +120,17 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
     whole = domain.measures[domain.compare.parts.whole]
     limits = np.array([domain.measures[name].limits for name in metrics])
     rows = [_decomposed(group, whole, limits) for group in groups.values()]
-    mean, low, high, shares = (np.stack(column) for column in list(zip(*rows, strict=True))[:4])
+    means, shares = (np.stack([row[place] for row in rows]) for place in (0, 1))
     return Decomposition(
         whole,
         tuple(domain.compare.parts.part),
         cell_names(labels) if by is None else tuple(groups),
         tuple(labels),
-        functional=mean[:, 0],
-        functional_low=low[:, 0],
-        functional_high=high[:, 0],
-        part=mean[:, 1:],
-        part_low=low[:, 1:],
-        part_high=high[:, 1:],
-        share=shares[:, 0],
-        share_low=shares[:, 1],
-        share_high=shares[:, 2],
-        reason=tuple(row[4] for row in rows),
-        episodes=np.array([row[5] for row in rows], dtype=np.int64),
+        functional=means[:, 0],
+        part=means[:, 1:],
+        share=shares,
+        reason=tuple(row[2] for row in rows),
+        episodes=np.array([row[3] for row in rows], dtype=np.int64),
     )
 
 
@@ -174,8 +162,8 @@ def linear_form(sides: Sequence[Side]) -> tuple[FloatArray, list[FloatArray], in
 
 def _decomposed(
     sides: Sequence[Side], whole: Measure, limits: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, str, int]:
-    """Return mean, low, high of the whole and K parts, shares (3, K), reason, sampling units."""
+) -> tuple[FloatArray, FloatArray, str, int]:
+    """Return the whole and K parts, (1 + K, 3), shares, (K, 3), reason, sampling units."""
     mean, influences, units = linear_form(sides)
     standard = standard_error(influences)
     nothing = np.full(len(mean), np.nan)
@@ -203,4 +191,4 @@ def _decomposed(
                 f"{whole.heading} is {mean[0]:.4g} [{low[0]:.4g}, {high[0]:.4g}], not told apart "
                 "from 0: shares of it are undefined"
             )
-    return mean, low, high, shares.T, reason, units
+    return np.stack([mean, low, high], axis=1), shares, reason, units

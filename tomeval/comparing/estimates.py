@@ -167,7 +167,7 @@ def _fill(
     units = sum(map(len, influences))
     ends = score_ends(difference, standard.error, t_quantile(standard), units, *inner.T)
     low, high = cut(*ends, difference, *limits.T)
-    if units < FEWEST * (1 + layout.apart()[at]):
+    if units < FEWEST * (1 + layout.apart[at]):
         low = high = np.full(len(difference), np.nan)
     p = t_test(difference, standard), equivalence_test(difference, standard, margin)
     for name, values in zip(_TESTS, (*means, low, high, *p), strict=True):

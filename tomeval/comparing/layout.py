@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,43 +72,38 @@ class Layout:
             for task in range(len(meeting.tasks)):
                 yield number, task, self.first[number] + task
 
+    @cached_property
     def apart(self) -> NDArray[np.bool_]:
-        """Tell in which scopes a level is compared with the baseline as another group, (S, L)."""
-        sides = np.concatenate([np.abs(m.sides).max(axis=0) for m in self.pairing.meetings])
-        apart = np.asarray(sides[np.argsort(self.order)] > 0, dtype=np.bool_)
-        return np.concatenate([apart.max(axis=0)[None], apart]) if self.pooled else apart
+        """In which scopes a level is compared with the baseline as another group, (S, L)."""
+        sides = [np.abs(meeting.sides).max(axis=0) > 0 for meeting in self.pairing.meetings]
+        return np.asarray(self._by_scope(np.concatenate(sides), np.max), dtype=np.bool_)
 
+    @cached_property
     def divisions(self) -> FloatArray:
-        """Return in how many ways each scope's units divide into two groups, shape (S, L)."""
-        divisions: FloatArray = np.ones((len(self.order), len(self.pairing.levels)))
-        whole = np.ones((1, divisions.shape[1]))
-        for number, task, index in self.tasks():
-            side = self.pairing.meetings[number].sides[:, task]
-            for level in range(divisions.shape[1]):
-                sizes = int((side[:, level] > 0).sum()), int((side[:, level] < 0).sum())
-                divisions[index, level] = split_counts([sizes])
-        divisions = divisions[np.argsort(self.order)]
-        return (
-            np.concatenate([whole * divisions.max(axis=0), divisions]) if self.pooled else divisions
+        """In how many ways each scope's units divide into two groups, shape (S, L)."""
+        first, second = (
+            np.concatenate([(sign * m.sides > 0).sum(axis=0) for m in self.pairing.meetings])
+            for sign in (1, -1)
         )
+        ways: FloatArray = np.vectorize(lambda a, b: float(split_counts([(a, b)])))(first, second)
+        return np.asarray(self._by_scope(ways, np.max), dtype=np.float64)
 
+    @cached_property
     def pairs(self) -> IntArray:
-        """Return the sampling units of each scope and level, shape (S, L)."""
+        """The sampling units of each scope and level, shape (S, L)."""
         units = [m.paired.any(axis=1).sum(axis=0) for m in self.pairing.meetings]
-        return self._by_scope(self.counts[np.argsort(self.order)], np.sum(units, axis=0))
+        pairs: IntArray = self._by_scope(self.counts, lambda tasks, axis: np.sum(units, axis=0))
+        return pairs
 
-    def unpaired(self) -> IntArray:
-        """Return the complete episodes without a partner episode, shape (S, L)."""
-        return self._by_scope(self.pairing.alone, self.pairing.alone.sum(axis=0))
-
+    @cached_property
     def covered(self) -> IntArray:
-        """Return the tasks of each scope with at least one pair, shape (S, L)."""
-        some = (self.counts[np.argsort(self.order)] > 0).astype(np.int64)
-        return self._by_scope(some, some.sum(axis=0))
+        """The tasks of each scope with at least one pair, shape (S, L)."""
+        return np.asarray(self._by_scope(self.counts > 0, np.sum), dtype=np.int64)
 
-    def _by_scope(self, tasks: IntArray, together: IntArray) -> IntArray:
-        """Return numbers by scope from those of the pairing's tasks and of all tasks."""
-        return np.concatenate([together[None], tasks]) if self.pooled else tasks
+    def _by_scope(self, tasks: NDArray[Any], together: Callable[..., Any]) -> Any:
+        """Return numbers by scope from those of tasks in their order here, shape (T, L)."""
+        tasks = tasks[np.argsort(self.order)]
+        return np.concatenate([together(tasks, axis=0)[None], tasks]) if self.pooled else tasks
 
 
 def _blind(meeting: Meeting) -> NDArray[np.bool_]:

@@ -88,7 +88,7 @@ def episodes_needed(
     for s, scope in enumerate(planned.scopes):
         tasks = range(len(pairing.tasks)) if s < layout.pooled else [s - layout.pooled]
         for k, level in enumerate(pairing.levels):
-            if layout.apart()[s, k]:
+            if layout.apart[s, k]:
                 raise TomevalError(
                     f"{scope}, {level}: its episodes are not paired with those of "
                     f"{pairing.baseline!r}; power needs pairs"

@@ -38,11 +38,11 @@ def permutation_p(
         p[layout.scope(task)] = row.reshape(levels, width)
     if layout.pooled:
         p[0] = pooled.reshape(levels, width)
-    pairs, members = layout.pairs(), _members(layout)
+    pairs, members = layout.pairs, _members(layout)
     for scope, level in np.argwhere((pairs <= ENUMERATED) & (pairs > 1)).tolist():
         whole = layout.pooled and scope == 0
         p[scope, level] = sign_flip_exact(_parts(layout, members[scope], whole, level))
-    for scope, level in np.argwhere(layout.apart()).tolist():
+    for scope, level in np.argwhere(layout.apart).tolist():
         whole = layout.pooled and scope == 0
         p[scope, level] = label_permutation(
             *_divided(layout, members[scope], whole, level), resamples, rng
@@ -95,7 +95,7 @@ def differing_pairs(layout: Layout) -> IntArray:
     """Return how many sampling units of each comparison have a difference, shape (S, L, M)."""
     counts: IntArray = np.zeros(layout.shape, dtype=np.int64)
     members = _members(layout)
-    for scope, level in np.argwhere(layout.pairs() > 0).tolist():
+    for scope, level in np.argwhere(layout.pairs > 0).tolist():
         whole = layout.pooled and scope == 0
         counts[scope, level] = differing(_parts(layout, members[scope], whole, level))
     return counts

@@ -33,6 +33,10 @@ player declined; the model gave no reply. Games judge the first three, the other
 a reply."""
 
 
+TIE = 1e-12
+"""By how much equal chances or values may differ, by rounding."""
+
+
 class Ask(NamedTuple):
     """One decision that is due: whose, and of what kind, such as ``talk`` or ``vote``."""
 
@@ -240,6 +244,8 @@ class ArenaGame(ABC, Generic[S]):
         their `options`, or that are written under another key.
     questions : mapping of str to str
         What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
+    sums : tuple of str
+        Kinds of events that only sum up others, and tell a seat nothing new; see `essence`.
     templates : Path or None
         A folder with its prompts, ``arena/NAME/rules.j2`` and so on; None: they are in ``prompts``.
     lines : mapping of str to str
@@ -256,6 +262,7 @@ class ArenaGame(ABC, Generic[S]):
     forms: Mapping[str, Form] = {}
     questions: ClassVar[Mapping[str, str]] = {}
     lines: ClassVar[Mapping[str, str]] = {}
+    sums: ClassVar[tuple[str, ...]] = ()
     templates: ClassVar[Path | None] = None
     seats: int
     length: int
@@ -281,6 +288,17 @@ class ArenaGame(ABC, Generic[S]):
         good, if the rewards of the state that is returned leave that out. Default: all matters.
         """
         return state, 0.0
+
+    def distinct(self, view: Any, ask: Ask) -> Sequence[Action]:
+        """Return actions of which no two lead to the same, for exact values; see `like`.
+
+        In the order that breaks ties; of messages one for all that count alike. Default: `options`
+        """
+        return self.options(view, ask)
+
+    def like(self, view: Any, ask: Ask, action: Action) -> Action:
+        """Return the one of the `distinct` actions that leads to the same as an action."""
+        return action
 
     @abstractmethod
     def due(self, state: S) -> tuple[Ask, ...]:
@@ -494,11 +512,28 @@ class ArenaGame(ABC, Generic[S]):
         """Return the true answer to a probe that `seat` was asked in stage `at` of a whole game.
 
         `trail` are the stages of the game and `end` its last state. None: it never showed. Default:
+        the `fact` of the stage.
+        """
+        if at >= len(trail):
+            return None
+        after = trail[at + 1].state if at + 1 < len(trail) else end
+        return self.fact(self.view(trail[at].state, seat), probe, trail[at], after)
+
+    def fact(self, view: Any, probe: Probe, stage: Stage[S], after: S) -> Action:
+        """Return the true answer to a probe, given its stage and the state that follows.
+
+        `view` is that of the seat that was asked. The state before may be an `essence`. Default:
         what the seat that the probe is about did in the stage.
         """
-        if probe.about is None or at >= len(trail):
-            return None
-        return trail[at].actions.get(probe.about)
+        return None if probe.about is None else stage.actions.get(probe.about)
+
+    def likeliest(self, probe: Probe, chances: Mapping[Action, float]) -> Action:
+        """Return the answer with the highest expected `hit`, given what is how likely to be true.
+
+        Default: the likeliest, of several the first in the order of their text.
+        """
+        most = max(chances.values()) - TIE
+        return next(said for said in sorted(chances, key=str) if chances[said] >= most)
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return how right an answer is, from 0 to 1; default: 1 if it is the truth, else 0."""

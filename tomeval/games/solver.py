@@ -83,43 +83,6 @@ class Values(ABC):
         return None if best is None else best[1]
 
 
-class ListedValues(Values):
-    """Exact values of a decision whose actions can be listed.
-
-    Attributes
-    ----------
-    q : mapping
-        Q* by action.
-    expected : mapping
-        What a Bayesian observer expects of each other seat: pairs of probability and action, for
-        probes about what that seat does.
-    """
-
-    def __init__(
-        self, q: Mapping[Action, float], expected: Mapping[int, Sequence[tuple[float, Action]]]
-    ) -> None:
-        self.q, self.expected = q, expected
-
-    @property
-    def best(self) -> Bound:
-        """V*."""
-        return Bound(max(self.q.values()), max(self.q.values()))
-
-    def of(self, action: Action) -> Bound:
-        """Q*."""
-        return Bound(self.q[action], self.q[action])
-
-    def best_actions(self) -> Sequence[Action]:
-        """Return the actions that attain V*."""
-        return [action for action, value in self.q.items() if value == self.best.low]
-
-    def observer(self, probe: Probe) -> Mapping[Action, float] | None:
-        """Return what is expected of the seat that a probe is about."""
-        if probe.about is None or probe.about not in self.expected:
-            return None
-        return {action: p for p, action in self.expected[probe.about]}
-
-
 class Follower(ABC):
     """Follows one seat through one game, stage by stage; work per stage does not grow."""
 

@@ -16,12 +16,13 @@ from tomeval.core.extensions import bring, named, part, parts, reserve, resolved
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
 from tomeval.core.plugins import origin
 from tomeval.models.base import LocalModel, Model, Opening
-from tomeval.models.likely import likely, placeholder
-from tomeval.models.served.limits import Budget, Price
-from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from tomeval.models.served.limits import Budget
+    from tomeval.models.served.options import Price
+    from tomeval.models.waiting import Waiting
 
 
 class Backend(NamedTuple):
@@ -55,7 +56,7 @@ BACKENDS = {
         "a causal language model from the Hugging Face Hub or a folder",
     ),
     "openai": Backend(
-        "tomeval.models.served.opening:open_server",
+        "tomeval.models.served.model:open_server",
         "openai:MODEL@BASE_URL",
         served=True,
         about="any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, hosted APIs",
@@ -155,8 +156,6 @@ def model_name(spec: str | dict[str, Any]) -> str:
         _take(kind, brought)
     if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
         raise _unreadable(name, kind)
-    if rest and (word := placeholder(name)):
-        raise TomevalError(f"model {name!r}: put a real name in place of {word!r}")
     return name
 
 
@@ -181,15 +180,11 @@ def check_kept(spec: str | dict[str, Any]) -> None:
 
 
 def _unreadable(name: str, kind: str) -> TomevalError:
-    """Build the error for a name that has no backend's form, with the form that it may lack."""
-    if word := placeholder(name):
-        near = f": put a real name in place of {word!r}"
-    elif full := likely(name):
-        near = f" cannot be read (did you mean {full!r}?)"
-    else:
-        near = f" cannot be read{did_you_mean(kind, all_backends())}"
+    """Build the error for a name that has no backend's form."""
+    near = did_you_mean(kind, all_backends())
     *forms, last = (backend.form for backend in all_backends().values())
-    return TomevalError(f"model {name!r}{near}; the forms are {', '.join(forms)} or {last}")
+    forms_said = f"the forms are {', '.join(forms)} or {last}"
+    return TomevalError(f"model {name!r} cannot be read{near}; {forms_said}")
 
 
 def is_served(spec: str | dict[str, Any]) -> bool:
@@ -279,4 +274,6 @@ def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -
         first = error.errors()[0]
         said = first["msg"].removeprefix("Value error, ")
         key = str(first["loc"][0])
+        if key not in fields:
+            raise TomevalError(f"{where}: {key} is missing") from None
         raise TomevalError(f"{where}: {key}: {said}, is {fields.get(key)!r}") from None

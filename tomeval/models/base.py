@@ -137,6 +137,13 @@ class Usage:
     completion: int = 0
     cached: int = 0
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.cached + other.cached,
+        )
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -264,6 +271,22 @@ class WrappedModel(Model):
     def __init__(self, model: Model | LocalModel) -> None:
         self.model = model
         self.name, self.revision, self.capabilities = model.name, model.revision, model.capabilities
+
+    async def generate(self, request: GenerateRequest) -> Reply:
+        """Ask for a reply."""
+        reply: Reply = await self.ask(request)
+        return reply
+
+    async def score(self, request: ScoreRequest) -> Scores:
+        """Ask for scores."""
+        scores: Scores = await self.ask(request)
+        return scores
+
+    async def ask(self, request: GenerateRequest | ScoreRequest) -> Any:
+        """Pass a request on; what it returns is of the request's kind."""
+        model: Any = self.model
+        scores = isinstance(request, ScoreRequest)
+        return await (model.score(request) if scores else model.generate(request))
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Ask the model."""

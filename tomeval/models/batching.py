@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, NamedTuple
 
 from tomeval.models.base import (
     ContextExceeded,
@@ -27,32 +27,15 @@ from tomeval.models.base import (
     as_dict,
 )
 
-_Request = TypeVar("_Request", GenerateRequest, ScoreRequest)
-_Result = TypeVar("_Result")
+Request = GenerateRequest | ScoreRequest
 
 
-class _Waiting(Generic[_Request, _Result]):
-    """Requests, who made them, and the futures that their answers go to."""
+class _Asked(NamedTuple):
+    """A request, who made it, and the future that its answer goes to."""
 
-    def __init__(self) -> None:
-        self._items: list[tuple[LockstepModel, _Request, asyncio.Future[_Result]]] = []
-
-    def put(self, who: LockstepModel, request: _Request) -> asyncio.Future[_Result]:
-        future: asyncio.Future[_Result] = asyncio.get_running_loop().create_future()
-        self._items.append((who, request, future))
-        return future
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def who(self) -> set[LockstepModel]:
-        return {who for who, _, future in self._items if not future.done()}
-
-    def take(self, playing: set[LockstepModel]) -> list[tuple[_Request, asyncio.Future[_Result]]]:
-        taken = [item for item in self._items if item[0] in playing]
-        rest = [item for item in self._items if item[0] not in playing]
-        self._items = [item for item in rest if not item[2].done()]
-        return [(request, future) for _, request, future in taken if not future.done()]
+    who: LockstepModel
+    request: Request
+    future: asyncio.Future[Any]
 
 
 class Batcher:
@@ -68,9 +51,8 @@ class Batcher:
         self.model = model
         self._live: dict[LockstepModel, set[str]] = {}  # the groups of each; the oldest first
         self._away: set[LockstepModel] = set()
+        self._asked: list[_Asked] = []
         self._checking = False
-        self._generate: _Waiting[GenerateRequest, Reply] = _Waiting()
-        self._score: _Waiting[ScoreRequest, Scores] = _Waiting()
 
     @contextmanager
     def episode(self) -> Iterator[LockstepModel]:
@@ -90,19 +72,11 @@ class Batcher:
             (self._away.add if gone else self._away.discard)(who)
             self._check()
 
-    def generate(self, who: LockstepModel, request: GenerateRequest) -> asyncio.Future[Reply]:
-        """Return what becomes the reply once the batch that holds this request has run."""
-        return self._put(self._generate, who, request)
-
-    def score(self, who: LockstepModel, request: ScoreRequest) -> asyncio.Future[Scores]:
-        """Return what becomes the scores once the batch that holds this request has run."""
-        return self._put(self._score, who, request)
-
-    def _put(
-        self, waiting: _Waiting[_Request, _Result], who: LockstepModel, request: _Request
-    ) -> asyncio.Future[_Result]:
+    def ask(self, who: LockstepModel, request: Request) -> asyncio.Future[Any]:
+        """Return what becomes the answer once the batch that holds this request has run."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._live[who].add(request.group)
-        future = waiting.put(who, request)
+        self._asked.append(_Asked(who, request, future))
         self._check()
         return future
 
@@ -117,16 +91,22 @@ class Batcher:
 
         An episode may ask several questions side by side: one turn of the loop brings them all.
         """
-        count = len(self._generate) + len(self._score)
+        count = len(self._asked)
         if count != before:
             asyncio.get_running_loop().call_soon(self._run_if_all_wait, count)
             return
         self._checking = False
-        waiting = self._generate.who() | self._score.who()
-        playing = self._playing()
-        if waiting and waiting >= playing - self._away:
-            _run(self._score.take(playing), self.model.score_batch)
-            _run(self._generate.take(playing), self.model.generate_batch)
+        self._asked = [one for one in self._asked if not one.future.done()]
+        waiting, playing = {one.who for one in self._asked}, self._playing()
+        if not waiting or not waiting >= playing - self._away:
+            return
+        now = [one for one in self._asked if one.who in playing]
+        self._asked = [one for one in self._asked if one.who not in playing]
+        _run([one for one in now if isinstance(one.request, ScoreRequest)], self.model.score_batch)
+        _run(
+            [one for one in now if isinstance(one.request, GenerateRequest)],
+            self.model.generate_batch,
+        )
 
     def _playing(self) -> set[LockstepModel]:
         """Return the episodes whose requests are run now: as many as the backend keeps apart."""
@@ -144,13 +124,9 @@ class LockstepModel(WrappedModel):
         super().__init__(batcher.model)
         self._batcher = batcher
 
-    async def generate(self, request: GenerateRequest) -> Reply:
+    async def ask(self, request: Request) -> Any:
         """Wait for the batch that holds this request."""
-        return await self._batcher.generate(self, request)
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Wait for the batch that holds this request."""
-        return await self._batcher.score(self, request)
+        return await self._batcher.ask(self, request)
 
     def leave(self, gone: bool) -> None:
         """Say whether the episode is busy elsewhere."""
@@ -193,52 +169,37 @@ class _JoinedModel(WrappedModel):
         super().__init__(line)
         self._line, self._busy = line, busy
 
-    async def generate(self, request: GenerateRequest) -> Reply:
+    async def ask(self, request: Request) -> Any:
         """Ask, away from the other models meanwhile."""
         with self._busy.asking(self._line):
-            return await self._line.generate(request)
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Ask, away from the other models meanwhile."""
-        with self._busy.asking(self._line):
-            return await self._line.score(request)
+            return await super().ask(request)
 
     def episode(self, answered: int) -> Model:
         """Return the line as one episode uses it."""
         return _JoinedModel(self._line.episode(answered), self._busy)
 
 
-def _run(
-    items: list[tuple[_Request, asyncio.Future[_Result]]],
-    function: Callable[[list[_Request]], list[_Result]],
-) -> None:
+def _run(asked: list[_Asked], function: Callable[[list[Any]], Sequence[Any]]) -> None:
     """Run one batch; an error reaches everybody who waits for it, else they would wait for ever."""
-    if not items:
+    if not asked:
         return
     try:
-        results = function([request for request, _ in items])
-        if len(results) != len(items):
-            raise RuntimeError(f"the model gave {len(results)} results for {len(items)} requests")
-    except ContextExceeded as error:
-        # Known before anything is run. Only those whose prompt is too long are to hear of it.
-        if len(items) == 1:
-            _fail(items, error)
-            return
-        middle = len(items) // 2
-        _run(items[:middle], function)
-        _run(items[middle:], function)
-        return
+        results = function([one.request for one in asked])
+        if len(results) != len(asked):
+            raise RuntimeError(f"the model gave {len(results)} results for {len(asked)} requests")
     except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
-        _fail(items, error)
+        if isinstance(error, ContextExceeded) and len(asked) > 1:
+            # Known before anything is run. Only those whose prompt is too long are to hear of it.
+            middle = len(asked) // 2
+            _run(asked[:middle], function)
+            _run(asked[middle:], function)
+            return
+        for one in asked:
+            one.future.set_exception(error)
+            one.future.exception()  # the first episode that fails cancels the others that wait
         return
-    for (_, future), result in zip(items, results, strict=True):
-        future.set_result(result)
-
-
-def _fail(items: list[tuple[_Request, asyncio.Future[_Result]]], error: Exception) -> None:
-    for _, future in items:
-        future.set_exception(error)
-        future.exception()  # the first episode that fails cancels the others that wait
+    for one, result in zip(asked, results, strict=True):
+        one.future.set_result(result)
 
 
 class RememberingModel(WrappedModel):
@@ -259,29 +220,21 @@ class RememberingModel(WrappedModel):
         super().__init__(model)
         self._kept, self._keep = kept, keep
 
-    async def generate(self, request: GenerateRequest) -> Reply:
-        """Return the kept reply, or ask."""
+    async def ask(self, request: Request) -> Any:
+        """Return the kept answer, or ask."""
         key = request_hash(self.model.name, self.model.revision, request)
-        if key in self._kept:
-            data = json.loads(self._kept[key])
-            return Reply(**data | {"usage": Usage(**data["usage"])})
-        reply = await self.model.generate(request)
-        self._keep(key, json.dumps(as_dict(reply)))
-        return reply
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Return the kept scores, or ask."""
-        key = request_hash(self.model.name, self.model.revision, request)
-        if key in self._kept:
-            data = json.loads(self._kept[key])
-            usage, logprobs = Usage(**data["usage"]), tuple(data["logprobs"])
-            return Scores(**data | {"usage": usage, "logprobs": logprobs})
-        scores = await self.model.score(request)
-        self._keep(key, json.dumps(as_dict(scores)))
-        return scores
+        if key not in self._kept:
+            answer = await super().ask(request)
+            self._keep(key, json.dumps(as_dict(answer)))
+            return answer
+        data = json.loads(self._kept[key])
+        data["usage"] = Usage(**data["usage"])
+        if isinstance(request, GenerateRequest):
+            return Reply(**data)
+        return Scores(**data | {"logprobs": tuple(data["logprobs"])})
 
 
-def request_hash(name: str, revision: str, request: GenerateRequest | ScoreRequest) -> str:
+def request_hash(name: str, revision: str, request: Request) -> str:
     """Return a hash over all that decides a reply: model, prompt, labels, sampling, seed."""
     what: list[Any] = [name, revision, request.prompt.prefill]
     what += [tuple(message) for message in request.prompt.messages]

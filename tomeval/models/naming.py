@@ -17,12 +17,12 @@ NO_MODEL = 'needs a model: set model = "NAME" beside it or in the experiment, or
 RUNNING = (
     *("device", "device_map", "batch_tokens", "prefix_reuse", "cache_memory", "threads"),
     *("local_files_only", "trust_remote_code"),
-    *("concurrency", "timeout", "retry_budget", "key_env", "prices"),
+    *("concurrency", "timeout", "retry_budget", "prices"),
 )
 """Options that say how fast, where and at what price a model answers, and not what."""
 
 _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>()\[\],;]*[^\s'\"<>()\[\],;:.]", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
 _KIND = re.compile(r"^(openai|hf|inspect):")
 
@@ -51,18 +51,12 @@ def said_without_address(error: Exception, name: str = "") -> str:
     ...                      "openai:m@http://node7:8000/v1")
     'the server: the server refused (the server)'
     """
-    text = _HOST_AND_PORT.sub("the server", _URL.sub(_kept_colon, str(error)))
+    text = _HOST_AND_PORT.sub("the server", _URL.sub("the server", str(error)))
     address = _ADDRESS.search(name)
     host = urlsplit(address.group()[1:]).hostname if address else None
     if host:
         text = re.sub(rf"(?<![\w.-]){re.escape(host)}(?::\d+)?(?![\w-])", "the server", text)
     return text
-
-
-def _kept_colon(found: re.Match[str]) -> str:
-    """Return what stands for a URL, with the colon or full stop that ended it."""
-    end = found.group()[-1]
-    return f"the server{end if end in ':.' else ''}"
 
 
 def drawn_with(spec: Spec) -> Spec:

@@ -79,16 +79,14 @@ def _settle(drawing: Drawing) -> None:
 
 def safe_stems(drawings: Sequence[Drawing]) -> list[Drawing]:
     """Return the drawings with stems that are safe for any file system, each different."""
-    safe = (
-        _short("".join(char if char.isalnum() or char in "-_." else "-" for char in drawing.stem))
-        for drawing in drawings
-    )
-    return [d._replace(stem=stem) for d, stem in zip(drawings, distinct(safe), strict=True)]
+    stems = distinct(safe_name(drawing.stem) for drawing in drawings)
+    return [d._replace(stem=stem) for d, stem in zip(drawings, stems, strict=True)]
 
 
-def _short(stem: str) -> str:
-    """Return a stem of at most `_LONGEST` bytes; file systems take 255 with the ending."""
-    return stem.encode()[:_LONGEST].decode(errors="ignore")
+def safe_name(text: str) -> str:
+    """Return a text as a name of at most `_LONGEST` bytes; files may have 255 with their ending."""
+    safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in text)
+    return safe.encode()[:_LONGEST].decode(errors="ignore")
 
 
 def distinct(names: Iterable[str]) -> list[str]:

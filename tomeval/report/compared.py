@@ -9,7 +9,9 @@ from typing import Any
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
 from tomeval.core.errors import TomevalError
-from tomeval.report.table import comparison_table
+from tomeval.report.comparisons import comparison_rows
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import Grid
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import AUTO
 
@@ -156,6 +158,12 @@ def _shown(title: str, comparison: Comparison) -> dict[str, Any]:
         "reason": "",
         "notes": [f"{note}." for note in comparison.notes],
         "caption": f"Differences from {comparison.baseline}, with {how}. {comparison.family}.",
-        "table": comparison_table(comparison, by_task=False),
-        "by_task": comparison_table(comparison, by_task=True) if several else None,
+        "table": _grid(comparison, by_task=False),
+        "by_task": _grid(comparison, by_task=True) if several else None,
     }
+
+
+def _grid(found: Comparison, by_task: bool) -> Grid:
+    """Return the comparisons over all tasks, or also those of every task; levels stand first."""
+    rows = comparison_rows(found, "text", by_task)
+    return grid_of([{found.by: row[found.by], **row} for row in rows])

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.report import exchange
+from tomeval.plots.drawing import CUT, INTERVAL_WORDS
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import INVALID, LENIENT, RATES, REASK, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
+from tomeval.statistics.estimates import SEQUENCE
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -66,8 +67,19 @@ def sessions(run: Run) -> list[dict[str, str]]:
             "versions": ", ".join(f"{name} {v}" for name, v in entry.get("versions", {}).items()),
             "commit": str(entry.get("tomeval_commit") or ""),
         }
-        for entry in exchange.sessions(run)
+        for entry in run.store.sessions()
     ]
+
+
+def interval_words(run: Run, interval: str) -> str:
+    """Say how the numbers of the table of cells are made."""
+    shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
+    interval = run.method(interval)
+    words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.compare.unit}s")
+    words = f"means over complete episodes, with {words}"
+    if interval == SEQUENCE:
+        return words
+    return f"{words}; {CUT}" + "; shares of items have Wilson intervals" * shares
 
 
 SAID = 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ from tomeval.report.games import LENIENT as CELLS
 from tomeval.report.views import cells_notes
 from tomeval.runs import tallies
 from tomeval.runs.columns import INVALID, LENIENT
-from tomeval.runs.folder import planned
 from tomeval.runs.results import Run
 
 REASONS = {reason.replace("_", " "): reason for reason in INVALID_REASONS}
@@ -36,8 +36,6 @@ def notices(run: Run, interval: str, left_out: str = "") -> list[Notice]:
         for name, revision in facts.revisions(run).items()
         if not revision
     ]
-    if planned(run.folder) is None:
-        notes.append("the folder holds no readable experiment.json")
     serious = [left_out] * bool(left_out) + list(_serious(run))
     return [
         Notice(level, f"{text[0].upper()}{text[1:].rstrip('.')}.")
@@ -53,8 +51,9 @@ def _serious(run: Run) -> Iterator[str]:
     of = sum(counts.values(), Counter[str]())
     missing = sum(max(0, (run.wanted(c) or 0) - counts[c.number].total()) for c in run.cells)
     random = [cell.number for cell in run.cells if cell.definition["on_invalid"] == "random"]
-    answers = tallies.answers(run.store, random)  # of all seats: any of them moves the measures
-    rates = [rate for said in answers.values() if (rate := said.rates()[INVALID.name]) > 0]
+    # Answers of all seats: any of them moves the measures.
+    said = (tallies.rates_of(run.store, [cell], lambda seat, question: True) for cell in random)
+    rates = [rate for one in said if (rate := one[INVALID.name]) > 0]
     low, scored = tallies.low_mass(run.store, list(counts))
     empty = sum(not count[COMPLETE] for count in counts.values())
     for count, text in (
@@ -88,18 +87,19 @@ def _serious(run: Run) -> Iterator[str]:
 
 def invalid_rows(run: Run) -> list[dict[str, Any]]:
     """Return, for every cell with invalid answers, its rate in percent and the counts by kind."""
-    outcomes, rates = tallies.invalid_answers(run.store, own=True), tallies.invalid_rates(run.store)
+    outcomes, rates = tallies.invalid_answers(run.store, own=True), tallies.rates(run.store)
+    share = {cell: of[INVALID.name] for cell, of in rates.items()}
     cells = [cell for cell in run.cells if any(outcomes.get(cell.number, {}).values())]
     return [
         {
             "cell": cell.number,
             "player": cell.title,
             "task": facts.task_text(cell),
-            "invalid %": f"{100 * rates.get(cell.number, float('nan')):.1f}",
+            "invalid %": f"{100 * share.get(cell.number, math.nan):.1f}",
             **{name: outcomes[cell.number][reason] for name, reason in REASONS.items()},
             "policy": cell.definition["on_invalid"],
         }
-        for cell in sorted(cells, key=lambda cell: -rates.get(cell.number, 0.0))
+        for cell in sorted(cells, key=lambda cell: -share.get(cell.number, 0.0))
     ]
 
 

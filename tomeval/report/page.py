@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -19,7 +20,11 @@ from tomeval.core.text import visible
 from tomeval.report import facts, notices
 from tomeval.report.compared import ReportOptions, comparisons
 from tomeval.report.games import games
-from tomeval.report.table import Further, further, interval_words, main_table, valued
+from tomeval.report.html import grid_html
+from tomeval.report.rows import Rows, grid_of, is_number
+from tomeval.report.tables import Grid
+from tomeval.runs.columns import ATTAINABLE, RATES
+from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures, first_part
 
@@ -62,7 +67,7 @@ def _environment() -> jinja2.Environment:
         plain = isinstance(value, str) and not isinstance(value, Markup)
         return visible(value) if plain else value
 
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         finalize=seen,
@@ -70,6 +75,13 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"grid_html": grid_html, "grid_of_rows": _plain}
+    return environment
+
+
+def _plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
+    """Return rows of texts as a table, every column of them."""
+    return Grid([], list(rows[0]), [list(map(str, row.values())) for row in rows])
 
 
 def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
@@ -89,10 +101,11 @@ def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
     whole = joined(parts)
     names = asked or list(whole.shown)
     rows = joined_rows(parts, None, options.interval, options.reference)
-    measures = valued(whole, rows)
+    valued = [n for n in whole.measures if any(is_number(row[n]) for row in rows)]
+    measures = [whole.measures[name] for name in valued or whole.measures]
     others = [one.name for one in measures if one.name not in names]
     words = "more measures of the same cells, in the same way"
-    more = [Further(words, main_table(rows, whole.measures, others), [])] if others else []
+    more = [Further(words, _cells(rows, whole.measures, others), [])] if others else []
     judged = [whole.measures[name] for name in asked or whole.headline]
     return {
         **_sealed(),
@@ -108,9 +121,9 @@ def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
         ],
         "invalid": [] if several else notices.invalid_rows(whole),
         "lenient": [] if several else notices.lenient_rows(whole),
-        "table": main_table(rows, whole.measures, names),
-        "further": [*more, *([] if several else further(whole))],
-        "interval": interval_words(whole, options.interval),
+        "table": _cells(rows, whole.measures, names),
+        "further": [*more, *([] if several else _further(whole))],
+        "interval": facts.interval_words(whole, options.interval),
         "comparisons": compared,
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged, options.reference) if options.games and not several else [],
@@ -125,6 +138,38 @@ def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
         ],
         "meanings": facts.meanings(whole, measures),
     }
+
+
+class Further(NamedTuple):
+    """A table besides the first one: what it shows, the table, sentences below it."""
+
+    about: str
+    table: Grid
+    notes: list[str]
+
+
+def _further(run: Run) -> list[Further]:
+    """Return the further tables that a run has data for and a report shows."""
+    tables = ((table, table.rows(run, [])) for table in run.tables.values() if table.reported(run))
+    return [
+        Further(table.about, grid_of(rows, run.measures), table.notes(run))
+        for table, rows in tables
+        if rows
+    ]
+
+
+def _cells(rows: Rows, measures: Mapping[str, Measure], shown: Collection[str]) -> Grid:
+    """Return the table of cells, of the measures only those that are `shown`."""
+    out = tuple(name for name in measures if name not in shown)
+    kept = [
+        {
+            name: value
+            for name, value in row.items()
+            if re.sub(rf"(_ci95.*|{ATTAINABLE})$", "", name) not in out
+        }
+        for row in rows
+    ]
+    return grid_of(kept, measures, keep=(next(iter(rows[0])), *RATES, "episodes"))
 
 
 # A browser tells a picture whether the page around it is dark.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
 from tomeval.report.tables import Grid
@@ -19,13 +19,19 @@ from tomeval.runs.columns import (
     is_even,
     is_interval,
 )
-from tomeval.runs.measures import SCORES, Measure, digits_of
+from tomeval.runs.measures import Measure, digits_of
+from tomeval.runs.selection import choose_columns
+
+AS_IT_IS = "none"
+"""Asks for no other order, and for a row per cell."""
+
+INTERVAL = "interval"
+"""The column that says of which kind a row's intervals are."""
 
 _NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
 _SETTINGS = ("seed", "on_invalid")
 """Columns at the end that tell rows apart where those at the front do not."""
 
-K = TypeVar("K")
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
@@ -34,7 +40,6 @@ def grid_of(
     rows: Rows,
     measures: Mapping[str, Measure] | None = None,
     task: Sequence[str] | None = None,
-    aside: Sequence[str] = (),
     keep: Sequence[str] = (),
     words: Callable[[str], str] = str,
     spare: Sequence[str] = (),
@@ -45,9 +50,6 @@ def grid_of(
     ----------
     measures, task
         As for `tomeval.report.tables.render`.
-    aside : sequence of str
-        Measures that are left out, and named above, where all rows share one value, or where each
-        has the value of an earlier measure.
     keep : sequence of str
         Columns that stay, even where all rows agree in them.
     words : callable
@@ -56,27 +58,60 @@ def grid_of(
         Columns that a narrow terminal leaves out, the first one first.
     """
     rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
-    same, columns = columns_of(rows, keep)
-    shared = [f"{heading(name, measures)} {texts(rows[:1], name)[0]}" for name in same]
-    said, columns = _put_aside(rows, columns, measures, aside)
-    body = [[""] * len(columns) for _ in rows]
-    for index, column in enumerate(columns):
-        for line, text in zip(body, texts(rows, column), strict=True):
-            line[index] = text
+    columns = columns_of(rows, keep)
+    body = [list(row) for row in zip(*(texts(rows, column) for column in columns), strict=True)]
+    marked = [one for name, one in (measures or {}).items() if task is not None and name in columns]
+    best = {
+        (row, columns.index(one.name)) for one in marked for row in best_rows(rows, one, task or ())
+    }
     return Grid(
-        above=[*shared, *said],
+        above=shared_words(rows, columns, measures),
         heads=[words(heading(column, measures)) for column in columns],
         body=body,
         lead=_lead(rows, columns),
-        best=best_cells(rows, columns, measures or {}, task) if task is not None else set(),
+        best=best,
         spare=[columns.index(name) for name in spare if name in columns],
     )
 
 
-def texts(rows: Rows, column: str, digits: int | None = None) -> list[str]:
-    """Return the cells of one column; default: with `digits_for` it."""
-    digits = digits_for(rows, column) if digits is None else digits
-    even = is_even(rows, column)
+def sorted_rows(
+    rows: Rows, sort: str, measures: Mapping[str, Measure], task: Sequence[str]
+) -> list[Row]:
+    """Return rows in another order.
+
+    By a measure they are sorted within their task, the better side first and those without a value
+    last; by any other column as a whole.
+
+    Raises
+    ------
+    TomevalError
+        No such column.
+    """
+    rows = list(rows)
+    if sort == AS_IT_IS or not rows:
+        return rows
+    known = [name for name in rows[0] if not is_interval(name)]
+    (name,) = choose_columns(known, measures, [sort.removeprefix("-")])
+    turned = sort.startswith("-")
+    side = (-1 if turned else 1) * (-(measures[name].better or -1) if name in measures else 1)
+
+    def key(row: Row) -> tuple[bool, Any]:
+        value = row[name]
+        if isinstance(value, int | float):
+            return (not is_number(value), side * value if is_number(value) else 0)
+        return (value in ("", None), str(value))
+
+    numbers = all(isinstance(row[name], int | float) for row in rows)
+    ordered = sorted(rows, key=key, reverse=turned and not numbers)
+    if name not in measures:
+        return ordered
+    tasks = list(dict.fromkeys(tuple(row.get(part) for part in task) for row in rows))
+    return sorted(ordered, key=lambda row: tasks.index(tuple(row.get(part) for part in task)))
+
+
+def texts(rows: Rows, column: str) -> list[str]:
+    """Return the cells of one column, all with as many decimals."""
+    digits, even = digits_for(rows, column), is_even(rows, column)
     return [_cell(row, column, digits, even) for row in rows]
 
 
@@ -109,47 +144,31 @@ def _cell(row: Row, column: str, digits: int, even: bool) -> str:
     return "" if value is None else str(value)
 
 
-def best_cells(
-    rows: Rows, columns: Sequence[str], measures: Mapping[str, Measure], task: Sequence[str]
-) -> set[tuple[int, int]]:
-    """Return row and column of the best mean of each measure in a task, see `clearly_best`."""
-    groups: dict[tuple[Any, ...], dict[int, Row]] = {}
-    for number, row in enumerate(rows):
-        groups.setdefault(tuple(row.get(name) for name in task), {})[number] = row
-    return {
-        (number, index)
-        for index, name in enumerate(columns)
-        if name in measures and has_interval(rows[0], name)
-        for group in groups.values()
-        for number in clearly_best(group, name, measures[name].better)
-    }
+def best_rows(rows: Rows, measure: Measure, task: Iterable[str]) -> set[int]:
+    """Return which row of each task has the best mean, if its interval meets that of no other.
 
-
-def clearly_best(rows: Mapping[K, Row], name: str, side: int) -> set[K]:
-    """Return which row has the best mean of a measure, if its interval meets that of no other.
-
-    None of a single row with a value, or if one with a value lacks its interval.
-
-    Examples
-    --------
-    >>> rows = {who: {"x": x, "x_ci95": 1.0} for who, x in (("a", 1.0), ("b", 3.5), ("c", 9.0))}
-    >>> clearly_best(rows, "x", -1), clearly_best(rows, "x", 1)
-    ({'a'}, {'c'})
-    >>> clearly_best(rows | {"b": {"x": 2.5, "x_ci95": 1.0}}, "x", -1)
-    set()
+    None of a task with a single value, or with a value that lacks its interval.
     """
-    ends: dict[K, tuple[float, float]] = {}
-    for key, row in rows.items():
-        if not is_number(row[name]):
-            continue
-        if (spread := interval_of(row, name)) is None:
-            return set()
-        low, high = spread.ends or (row[name] - spread.half, row[name] + spread.half)
-        ends[key] = (low, high) if side > 0 else (-high, -low)
-    if len(ends) < 2 or side == 0:
+    if measure.better == 0 or not has_interval(rows[0], measure.name):
         return set()
-    best = max(ends, key=lambda key: side * rows[key][name])
-    return {best} if all(ends[best][0] > ends[key][1] for key in ends if key != best) else set()
+    tasks: dict[tuple[Any, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        if is_number(row[measure.name]):
+            tasks.setdefault(tuple(row.get(name) for name in task), []).append(number)
+    best = set()
+    for numbers in tasks.values():
+        ends = []
+        for number in numbers:
+            value, spread = rows[number][measure.name], interval_of(rows[number], measure.name)
+            if spread is not None:
+                low, high = spread.ends or (value - spread.half, value + spread.half)
+                ends.append((low, high, number) if measure.better > 0 else (-high, -low, number))
+        if len(numbers) < 2 or len(ends) < len(numbers):
+            continue
+        low, _, first = max(ends)
+        if all(low > high for _, high, number in ends if number != first):
+            best.add(first)
+    return best
 
 
 def is_number(value: Any) -> bool:
@@ -163,21 +182,20 @@ def repeats(rows: Rows) -> set[str]:
     ``strategy``, where language models' subjects are named by it with their options, and the share
     of answers that were read leniently, where none was.
     """
-    silent = {LENIENT.name} & rows[0].keys()
-    if any(row.get(LENIENT.name, 0) > 0 for row in rows):
-        silent = set()
+    silent = set() if any(row.get(LENIENT.name, 0) > 0 for row in rows) else {LENIENT.name}
     for name in ("subject", "player"):
         if {name, "strategy"} <= rows[0].keys() and all(
             not row["strategy"] or f"{row[name]}(".startswith(f"{row['strategy']}(") for row in rows
         ):
-            silent |= {"strategy"}
+            silent.add("strategy")
     return silent
 
 
-def columns_of(rows: Rows, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """Return the columns in which all rows agree, unless they are to `keep`, and those to show.
+def columns_of(rows: Rows, keep: Sequence[str] = ()) -> list[str]:
+    """Return the columns to show: those in which rows differ, measures, and what is to `keep`.
 
-    Those that say nothing are neither: empty ones, the ends of intervals, and what `repeats`.
+    Not those that say nothing: empty ones, the ends of intervals, and what `repeats`. Rows that are
+    all the same are shown as they are.
     """
     first = rows[0]
     drop = {name for name in first if is_interval(name)} | repeats(rows)
@@ -185,53 +203,60 @@ def columns_of(rows: Rows, keep: Sequence[str] = ()) -> tuple[list[str], list[st
     measured = [name for name in first if has_interval(first, name)]
     empty = {name for name in measured if not any(is_number(row[name]) for row in rows)}
     drop |= empty if len(empty) < len(measured) else set()
-    left = [name for name in first if name not in drop]
-    same = [
+    kept = [
         name
-        for name in (left if len(rows) > 1 else ())
-        if not has_interval(first, name)
-        and name not in keep
-        and len({row[name] for row in rows}) == 1
+        for name in first
+        if name not in drop
+        and (len(rows) == 1 or name in keep or name in measured or _differ(rows, name))
     ]
-    # Rows that are all the same are shown as they are.
-    return (same, kept) if (kept := [n for n in left if n not in same]) else ([], list(first))
+    return kept or list(first)
 
 
-def _put_aside(
-    rows: Rows, columns: list[str], measures: Mapping[str, Measure] | None, aside: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Return what is said above the table in place of measures that add nothing, and the rest."""
-    said, kept = [], list(columns)
-    for name in [one for one in columns if one in aside and one not in SCORES and len(rows) > 1]:
-        values = {row[name] for row in rows if is_number(row[name])}
-        before = [one for one in kept[: kept.index(name)] if has_interval(rows[0], one)]
-        same = next((one for one in before if values and _same(rows, name, one)), None)
-        if len(values) == 1:
-            said.append(f"{heading(name, measures)} {fixed(values.pop(), digits_of(name))}")
-        elif same is not None:
-            said.append(f"{heading(name, measures)}: as {heading(same, measures)}")
-        else:
+def _differ(rows: Rows, name: str) -> bool:
+    return len({row[name] for row in rows}) > 1
+
+
+def shared_words(
+    rows: Rows, shown: Sequence[str], measures: Mapping[str, Measure] | None = None
+) -> list[str]:
+    """Return what rows share besides the columns shown, and the range of what they do not.
+
+    That is episodes and the rates of answers; of a rate that differs the row with most is named.
+    """
+    said = []
+    silent = {*repeats(rows), *shown}
+    for name, value in rows[0].items():
+        if name in silent or is_interval(name) or has_interval(rows[0], name):
             continue
-        kept.remove(name)
-    return said, kept
-
-
-def _same(rows: Rows, name: str, other: str) -> bool:
-    """Tell whether a measure has the value of another wherever both have one."""
-    pairs = [(row[name], row[other]) for row in rows]
-    return all(a == b or not (is_number(a) and is_number(b)) for a, b in pairs)
-
-
-def _worded(rows: Rows, name: str) -> bool:
-    """Tell whether a column holds words: texts of which some are no number."""
-    texts = [row[name] for row in rows if isinstance(row[name], str)]
-    return bool(texts) and not all(_NUMBER.fullmatch(text) for text in texts)
+        values = [row[name] for row in rows]
+        known = [value for value in values if is_number(value)]
+        if not _differ(rows, name):
+            if value not in ("", None):
+                said.append(f"{heading(name, measures)} {texts(rows[:1], name)[0]}")
+        elif name == "episodes":
+            said.append(f"episodes {min(values)} to {max(values)}")
+        elif name in RATES and known:
+            ends = fixed(100 * min(known), 1)
+            if max(known) > min(known):
+                row = next(row for row in rows if row[name] == max(known))
+                where = ", ".join(str(row[key]) for key in shown if row[key] != "")
+                ends += f" to {fixed(100 * max(known), 1)} (most: {where})"
+            said.append(f"{heading(name)} {ends}")
+        elif name == INTERVAL:
+            kinds = sorted({value or "none" for value in values})
+            said.append(f"{heading(name)} {' or '.join(kinds)}")
+    return said
 
 
 def _lead(rows: Rows, columns: Sequence[str]) -> list[int]:
     """Return which columns tell the rows apart: leading ones with words, and settings if needed."""
-    words = next((i for i, name in enumerate(columns) if not _worded(rows, name)), len(columns))
-    lead = list(range(words))
+
+    def worded(name: str) -> bool:
+        words = [row[name] for row in rows if isinstance(row[name], str)]
+        return bool(words) and not all(map(_NUMBER.fullmatch, words))
+
+    first = next((i for i, name in enumerate(columns) if not worded(name)), len(columns))
+    lead = list(range(first))
     if len({tuple(row[columns[i]] for i in lead) for row in rows}) < len(rows):
-        lead += [i for i, name in enumerate(columns) if name in _SETTINGS and i >= words]
+        lead += [i for i, name in enumerate(columns) if name in _SETTINGS and i >= first]
     return lead or [0]

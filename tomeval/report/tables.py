@@ -44,8 +44,13 @@ class Grid:
     spare: list[int] = field(default_factory=list)
     more: str = "--format csv"
 
-    def parts(self, sizes: Sequence[float], room: float) -> list[list[int]]:
-        """Return the columns of parts of at most `room`, each with the leading ones if they fit.
+    @property
+    def columns(self) -> list[list[str]]:
+        """The cells of every column."""
+        return [[row[i] for row in self.body] for i in range(len(self.heads))]
+
+    def parts(self, sizes: Sequence[float], room: float) -> list[Grid]:
+        """Return it in parts of at most `room`, each with the leading columns if they fit.
 
         `sizes` are those of all columns. Where all leading ones would take more than half of the
         room, only the first one is in every part.
@@ -63,15 +68,15 @@ class Grid:
                 left = room - sum(sizes[i] for i in lead)
             parts[-1].append(column)
             left -= sizes[column]
-        return parts or [lead]
+        return [self.of(part) for part in parts or [lead]]
 
     def without(self, count: int) -> Grid:
         """Return it without the first `count` columns that it can spare, which it names above."""
         gone = sorted(self.spare[:count])
-        left = self.of([i for i in range(len(self.heads)) if i not in gone])
         names = ", ".join(self.heads[i].replace("\n", " ") for i in gone)
-        said = [f"{self.more} or a wider terminal shows {names}"] if gone else []
-        return replace(left, above=[*self.above, *said])
+        left = self.of([i for i in range(len(self.heads)) if i not in gone])
+        said = f"{self.more} or a wider terminal shows {names}"
+        return replace(left, above=[*self.above, said])
 
     def of(self, columns: Sequence[int]) -> Grid:
         """Return some of its columns."""
@@ -87,6 +92,8 @@ class Grid:
 FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
 DATA = ("csv", "json", "spreadsheet")
 """The formats for programs, which carry every column at full precision."""
+READ = ("text", "markdown", "latex")
+"""The formats for reading."""
 
 BEST = "bold: best of its task, with an interval that overlaps no other"
 
@@ -140,8 +147,11 @@ def render(
 
 
 def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
-    """Return rows as JSON, as CSV, or as CSV for spreadsheets."""
-    plain = [{key: _plain(value) for key, value in row.items()} for row in rows]
+    """Return rows as JSON, as CSV, or as CSV for spreadsheets; NaN is null, or an empty field."""
+    plain = [
+        {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+        for row in rows
+    ]
     if form == "json":
         return json.dumps(plain, indent=1)
     safe = spreadsheet if form == "spreadsheet" else lambda value: value
@@ -152,11 +162,6 @@ def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
             writer.writerow(map(safe, row))
         writer.writerow([safe(row[name]) for name in plain[0]])
     return buffer.getvalue().rstrip("\n")
-
-
-def _plain(value: Any) -> Any:
-    """Return a JSON-ready value; NaN and infinity become None, an empty field of CSV."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def set_grid(grid: Grid, form: str, width: int | None = None) -> str:

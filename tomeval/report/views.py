@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
-from tomeval.report.pivot import AS_IT_IS, INTERVAL, Words, answered, pivot_of, pivoted
-from tomeval.report.rows import Row, Rows, grid_of, is_number
+from tomeval.report.pivot import Words, answered, pivot_of, pivoted
+from tomeval.report.rows import AS_IT_IS, INTERVAL, Rows, grid_of, sorted_rows
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
 from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
@@ -18,7 +18,7 @@ from tomeval.runs.measures import Measure
 from tomeval.runs.outside import lacking
 from tomeval.runs.reported import beside_facts, holds_facts
 from tomeval.runs.results import STOPPED, Run, joined, joined_rows
-from tomeval.runs.selection import choose_columns, choose_measures
+from tomeval.runs.selection import choose_measures
 from tomeval.statistics import AUTO
 
 MOST_ROWS = 48
@@ -62,13 +62,19 @@ class Asked(NamedTuple):
     as_model: str | None = None
     verdict: bool = True
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is asked for that the first screen does not show."""
+        chosen = self.metrics or self.sort or self.pivot or self.whole or self.published
+        return not chosen and self.against is None
+
 
 class View(NamedTuple):
-    """The tables to print below each other, their measures, and how answers in them come about."""
+    """The tables to print below each other, their measures, and notes on them."""
 
     grids: list[Grid]
     shown: list[str]
-    rule: str = ""
+    notes: list[str]
 
 
 def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Asked, list[str]]:
@@ -83,14 +89,7 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
         What is asked for cannot be had together, or not of these runs.
     """
     run = joined(runs)
-    if asked.whole and (asked.metrics or asked.pivot):
-        raise TomevalError("--all shows everything: leave out --metric and --pivot")
-    if asked.published and (asked.whole or asked.against is not None):
-        raise TomevalError("--published has columns of its own: leave out --all and --against")
-    if asked.against is not None and (asked.pivot or len(runs) > 1):
-        raise TomevalError("--against has a row per cell of one run: leave out --pivot")
-    if asked.as_model is not None and asked.against is None:
-        raise TomevalError("--as-model needs --against")
+    _check(runs, asked)
     if asked.against is not None:
         own = None if holds_facts(asked.against) else run.domain.show.beside
         beside = own or beside_facts
@@ -105,9 +104,48 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
         rows, measures, notes = run.domain.show.published(run, rows)
         metrics, sort = asked.metrics or tuple(measures), asked.sort or AS_IT_IS
         return rows, asked._replace(metrics=metrics, sort=sort, interval=interval), notes
-    # A bootstrap takes all measures together.
-    names = None if asked.interval == "bca" else needed(run, asked, data=data)
+    names = _needed(run, asked, data=data)
     return joined_rows(runs, names, asked.interval, asked.reference), asked, []
+
+
+def _check(runs: Sequence[Run], asked: Asked) -> None:
+    """Raise if what is asked for cannot be had together."""
+    beside = asked.against is not None
+    for wrong, why in (
+        (
+            asked.whole and (asked.metrics or asked.pivot),
+            "--all shows everything: leave out --metric and --pivot",
+        ),
+        (
+            asked.published and (asked.whole or beside),
+            "--published has columns of its own: leave out --all and --against",
+        ),
+        (
+            beside and (asked.pivot or len(runs) > 1),
+            "--against has a row per cell of one run: leave out --pivot",
+        ),
+        (asked.as_model is not None and not beside, "--as-model needs --against"),
+    ):
+        if wrong:
+            raise TomevalError(why)
+
+
+def _needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
+    """Return the measures that a table of cells is made of; None: all.
+
+    Programs get all unless some are asked for; an unknown one is a `TomevalError`.
+    """
+    if asked.whole or (data and not asked.metrics):
+        return None
+    names = choose_measures(run.measures, asked.metrics)
+    bare = asked.sort.removeprefix("-")
+    plain = [AS_IT_IS, *(name for cell in run.cells for name in cell.columns)]
+    if bare and bare not in plain:
+        try:
+            names += choose_measures(run.measures, [bare])
+        except TomevalError:  # another column, or none: all of them say which
+            return None
+    return names if data else [*names, *(run.headline or list(run.measures)[:1])]
 
 
 def chosen_rows(rows: Rows, measures: Mapping[str, Measure], asked: Asked) -> Rows:
@@ -130,71 +168,17 @@ def chosen_rows(rows: Rows, measures: Mapping[str, Measure], asked: Asked) -> Ro
     return [{key: row[key] for name in names for key in (name, *ends[name])} for row in rows]
 
 
-def sorted_rows(
-    rows: Rows, sort: str, measures: Mapping[str, Measure], task: Sequence[str]
-) -> list[Row]:
-    """Return rows in another order.
-
-    By a measure they are sorted within their task, the better side first and those without a value
-    last; by any other column as a whole.
-
-    Raises
-    ------
-    TomevalError
-        No such column.
-    """
-    rows = list(rows)
-    if sort == AS_IT_IS or not rows:
-        return rows
-    known = [name for name in rows[0] if not is_interval(name)]
-    (name,) = choose_columns(known, measures, [sort.removeprefix("-")])
-    turned = sort.startswith("-")
-    side = (-1 if turned else 1) * (-(measures[name].better or -1) if name in measures else 1)
-
-    def key(row: Row) -> tuple[bool, Any]:
-        value = row[name]
-        if isinstance(value, int | float):
-            return (not is_number(value), side * value if is_number(value) else 0)
-        return (value in ("", None), str(value))
-
-    numbers = all(isinstance(row[name], int | float) for row in rows)
-    ordered = sorted(rows, key=key, reverse=turned and not numbers)
-    if name not in measures:
-        return ordered
-    tasks = list(dict.fromkeys(tuple(row.get(part) for part in task) for row in rows))
-    return sorted(ordered, key=lambda row: tasks.index(tuple(row.get(part) for part in task)))
-
-
-def needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
-    """Return the measures that a table of cells is made of; None: all.
-
-    `data`: for programs, which get all measures unless some are asked for; an unknown one is a
-    `TomevalError`.
-    """
-    if asked.whole or (data and not asked.metrics):
-        return None
-    names = choose_measures(run.measures, asked.metrics)
-    bare = asked.sort.removeprefix("-")
-    plain = [AS_IT_IS, *(name for cell in run.cells for name in cell.columns)]
-    if bare and bare not in plain:
-        try:
-            names += choose_measures(run.measures, [bare])
-        except TomevalError:  # another column, or none: all of them say which
-            return None
-    return names if data else [*names, *(run.headline or list(run.measures)[:1])]
-
-
 def cells_notes(
     run: Run, shown: Sequence[str], interval: str = AUTO, *, data: bool = False
 ) -> list[str]:
     """Return what must be known before the numbers of a table of cells.
 
-    `shown` are the measures of the table for reading, empty if it is another one; `data` as for
-    `needed`.
+    `shown` are the measures of the table for reading, empty if it is another one, or `data` for
+    programs.
     """
     of_run = (said.reading_notes, said.stop_notes, said.copies_notes, said.enforced_notes)
     notes = [note for make in (*of_run, said.unanswered_notes) for note in make(run)]
-    notes += [*said.looked_notes(run, interval), *said.weight_notes(run, interval)]
+    notes += said.looked_notes(run, interval)
     if not data:
         mine = [name for name in shown or run.measures if name in run.measures]
         notes += said.interval_notes(run, mine if shown else None, interval)
@@ -202,10 +186,10 @@ def cells_notes(
     return [*notes, *run.domain.show.table_notes(run), *lacking(run.domain, run.store)]
 
 
-def plain_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
+def table_grid(run: Run, rows: Rows, asked: Asked, words: Words = str) -> Grid | None:
     """Return a table other than that of cells, without the columns that have no number."""
     if not rows:
-        return View([], [])
+        return None
     gone: set[str] = set()
     measure = ""
     for column in rows[0]:
@@ -214,42 +198,55 @@ def plain_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
         if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
             gone.add(column)
     left = [{name: value for name, value in row.items() if name not in gone} for row in rows]
-    chosen = chosen_rows(left, run.measures, asked)
-    return View([grid_of(chosen, run.measures, None, run.domain.show.aside, words=words)], [])
+    return grid_of(chosen_rows(left, run.measures, asked), run.measures, words=words)
 
 
-def cells_view(run: Run, rows: Rows, asked: Asked, words: Words = str) -> View:
-    """Return what to show of a run's table of cells; above it the condition that it stopped by.
+def cells_view(
+    runs: Sequence[Run], asked: Asked, words: Words = str, rows: Rows | None = None
+) -> View:
+    """Return what to show of the cells of one or several runs, for reading.
 
-    `rows` are those of `rows_of`. If nothing is asked for, the domain's verdict (`Show.verdict`),
-    if the run tells it: a row per cell, of more than `MOST_ROWS` cells a row per player. Else one
-    measure is a table of players and tasks, if that reads well; several are a row per cell.
+    If nothing is asked for, the domain's verdict (`Show.verdict`), if the runs tell it: a row per
+    cell, of more than `MOST_ROWS` cells a row per player. Else one measure is a table of players
+    and tasks, if that reads well; several are a row per cell. Above stands the condition that a run
+    stopped by. `rows` are those of `rows_of`, where they are known.
     """
+    _check(runs, asked)
+    run = joined(runs)
+    view, own = _verdict(runs, run, asked, words), list[str]()
+    if view is None:
+        if rows is None:
+            rows, asked, own = rows_of(runs, asked, data=False)
+        if asked.against is not None:
+            grid = table_grid(run, rows, asked, words)
+            view = View([grid] if grid else [], [], [])
+        else:
+            view = measures_view(run, rows, asked, words)
+    until = [words(said.stopped_when(run))] if run.until else []
+    grids = [replace(grid, above=[*grid.above, *until]) for grid in view.grids]
+    notes = [note for one in runs for note in cells_notes(one, view.shown, asked.interval)]
+    return View(grids, view.shown, list(dict.fromkeys([*own, *view.notes, *notes])))
+
+
+def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
+    """Return the tables of the measures asked for, or of the domain's headline."""
     if not rows:
-        return View([], [])
+        return View([], [], [])
     if run.until and not asked.whole:
         rows = [{name: row[name] for name in row if name != STOPPED} for row in rows]
-    view = _verdict(run, rows, asked, words) or _measures_view(run, rows, asked, words)
-    until = [words(said.stopped_when(run))] if run.until else []
-    return view._replace(grids=[replace(g, above=[*g.above, *until]) for g in view.grids])
-
-
-def _measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
-    """Return the tables of the measures asked for, or of the domain's headline."""
-    show = run.domain.show
     measures = {name: run.measures[name] for name in run.measures if name in rows[0]}
     task = (*run.domain.compare.task, "seed")
 
     def by_row(ordered: Rows, names: Sequence[str]) -> Grid:
         chosen = chosen_rows(ordered, measures, Asked(metrics=tuple(names)))
-        return grid_of(chosen, measures, task, show.aside, words=words)
+        return grid_of(chosen, measures, task, words=words)
 
     if asked.whole:
         ordered = sorted_rows(rows, asked.sort or AS_IT_IS, measures, task)
-        return View([by_row(ordered, ())], list(measures))
+        return View([by_row(ordered, ())], list(measures), [])
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)
-    one = names or [name for name in show.headline[:1] if name in headline]
+    one = names or [name for name in run.domain.show.headline[:1] if name in headline]
     pivot = pivot_of(run, rows, asked.pivot)
     custom = asked.pivot not in ("", AS_IT_IS)
     if custom and pivot is None:
@@ -264,31 +261,30 @@ def _measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
         shown = names or headline
         ordered = sorted_rows(_with_kinds(run, rows, shown), asked.sort or shown[0], measures, task)
         grids = [by_row(ordered, shown)]
-    return View(grids, shown)
+    return View(grids, shown, [])
 
 
-def _verdict(run: Run, rows: Rows, asked: Asked, words: Words) -> View | None:
-    """Return the first screen of a run that tells whether its players use what they know."""
+def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View | None:
+    """Return the first screen of runs that tell whether their players use what they know."""
     verdict = run.domain.show.verdict
-    chosen = (asked.metrics, asked.sort, asked.pivot, asked.whole) != ((), "", "", False)
-    if verdict is None or chosen or not asked.verdict:
+    if verdict is None or not (asked.is_plain and asked.verdict):
         return None
     told = verdict.rows(run, asked.interval, asked.reference)
     if not told:
         return None
-    if "run" in rows[0]:  # of several runs, in the same order
-        told = filled([{"run": row["run"], **one} for row, one in zip(rows, told, strict=True)])
+    if len(runs) > 1:
+        names = [one.folder.name for one in runs for _ in one.cells]
+        told = filled([{"run": name, **row} for name, row in zip(names, told, strict=True)])
     shown = [name for name in told[0] if name in run.measures]
-    if len(rows) > MOST_ROWS:
+    if len(told) > MOST_ROWS:
         told = [{**row, ANSWER: row[ANSWER].partition(":")[0]} for row in told]
         pivot = pivot_of(run, told, "")
         if pivot is None or len(pivot.tasks) < 2:
             return None
-        return View([answered(told, pivot, verdict.short, words)], shown, verdict.rule)
+        return View([answered(told, pivot, verdict.short, words)], shown, [verdict.rule])
     ordered = sorted_rows(told, shown[0], run.measures, (*run.domain.compare.task, "seed"))
-    aside = run.domain.show.aside
-    grid = grid_of(ordered, run.measures, None, aside, words=words, spare=verdict.spare)
-    return View([replace(grid, more="--all")], shown, verdict.rule)
+    grid = grid_of(ordered, run.measures, words=words, spare=verdict.spare)
+    return View([replace(grid, more="--all")], shown, [verdict.rule])
 
 
 def _with_kinds(run: Run, rows: Rows, names: Sequence[str]) -> Rows:

@@ -14,17 +14,13 @@ from tomeval.core.errors import TomevalError
 Call = tuple[int, str, str, dict[str, Any]]
 """Step, seat, form and record of a model call."""
 
-MOST = 1 << 28
-"""Bytes that the calls of an episode may have; more than any game writes."""
-
 _LEVEL = 6
 
 
 def pack_calls(cell: int, episode: int, calls: Sequence[Call]) -> bytes:
     """Return the calls of an episode as a gzip member: a line each."""
     lines = (
-        {"cell": cell, "episode": episode, "step": step, "seat": seat, "form": form}
-        | {"call": call}
+        {"cell": cell, "episode": episode, "step": step, "seat": seat, "form": form, "call": call}
         for step, seat, form, call in calls
     )
     text = "".join(f"{json.dumps(line)}\n" for line in lines)
@@ -49,12 +45,8 @@ def read_calls(path: Path, offset: int, size: int, checksum: str) -> list[Call]:
         raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
     if f"{zlib.crc32(member):08x}" != checksum:
         raise ValueError("its checksum is another one")
-    machine = zlib.decompressobj(wbits=31)
     try:
-        text = machine.decompress(member, MOST).decode()
-    except zlib.error as error:
+        lines = [json.loads(line) for line in gzip.decompress(member).splitlines()]
+    except (EOFError, OSError, zlib.error) as error:
         raise ValueError(str(error)) from None
-    if machine.unconsumed_tail:
-        raise ValueError(f"more than {MOST:,} bytes")
-    lines = map(json.loads, text.splitlines())
     return [(line["step"], line["seat"], line["form"], line["call"]) for line in lines]

@@ -225,9 +225,6 @@ class Show:
     first_table : str
         Which of `tables` is of cells and has their notes too; it is printed if only ``--by`` is
         given. Default: the first of `tables`, without such notes.
-    aside : tuple of str
-        Measures that tables for reading leave out where they add nothing: where all rows that have
-        them agree, or each has the value of an earlier measure. That is said above the table.
     figures : mapping
         Figures besides those of every domain by name: ``module:function``.
     first_figures : tuple of str
@@ -265,7 +262,6 @@ class Show:
     lines: Callable[[Run, Any, int], Iterator[Line]] = _steps_as_lines
     tables: Mapping[str, Table] = field(default_factory=dict)
     first_table: str = ""
-    aside: tuple[str, ...] = ()
     figures: Mapping[str, str] = field(default_factory=dict)
     first_figures: tuple[str, ...] = ("forest",)
     figures_by: tuple[str, ...] = ()

@@ -6,7 +6,6 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +120,7 @@ class RunCell:
 
     @property
     def which(self) -> IntArray:
-        """What each complete episode drew, such as its partner, (E,): the bootstrap's strata."""
+        """What each complete episode drew, such as its partner, shape (E,)."""
         return np.zeros(len(self.episodes), dtype=np.int64)
 
     @property
@@ -129,7 +128,7 @@ class RunCell:
         """The sampling unit of each complete episode, (E,): those of one label share their chance.
 
         Default: every episode is its own. Cells whose episodes are paired (`Compare.shares_draws`)
-        label equal chance equally, and a cluster's episodes have one value of `which`.
+        label equal chance equally.
         """
         return self.episodes
 
@@ -146,11 +145,6 @@ class RunCell:
     @property
     def chances(self) -> NDArray[np.str_] | None:
         """What chance each complete episode met, (E,), equal where it is; if the record says."""
-        return None
-
-    @property
-    def weights(self) -> Mapping[int, float] | None:
-        """Share of each value of `which` in what is measured."""
         return None
 
     @property
@@ -223,13 +217,6 @@ class RunCell:
         """Return the domain's columns of an episode as exports show them."""
         return typed
 
-    def moves(self, episode: int) -> dict[str, list[Any]]:
-        """Return an episode's moves by name, one per step, JSON-ready; the measured player's first.
-
-        Default: the domain's columns of the step table.
-        """
-        return self.store.steps(self.number, episode)
-
     # What follows from these
 
     @property
@@ -279,7 +266,8 @@ class RunCell:
     @cached_property
     def units(self) -> int:
         """The number of sampling units among the complete episodes, see `clusters`."""
-        return len(np.unique(self.clusters)) if len(self.episodes) else 0
+        clusters = self.clusters
+        return len(self.episodes if clusters is self.episodes else np.unique(clusters))
 
     def interval_kind(self, interval: str) -> str:
         """Return the kind of interval of means over all complete episodes; empty without one.
@@ -323,14 +311,12 @@ class RunCell:
         """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
 
         Numbers of tables, figures and reports are made here only. Each measure is estimated once,
-        and none that is not asked for, except by ``bca``: a bootstrap of some measures could differ
-        from that of all by rounding.
+        and none that is not asked for.
         """
         key = (interval, reference or self.reference, resamples)
         known = self._estimates.setdefault(key, {})
         if missing := [name for name in dict.fromkeys(names) if name not in known]:
-            wanted = dict.fromkeys([*self.names, *missing]) if interval == "bca" else missing
-            known |= self._estimated(wanted, interval, reference, resamples)
+            known |= self._estimated(missing, interval, reference, resamples)
         table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
         return Estimate(*(column.copy() for column in table.T))
 
@@ -338,49 +324,49 @@ class RunCell:
         self, names: Iterable[str], interval: str, reference: str | None, resamples: int
     ) -> dict[str, Ends]:
         """Estimate measures; those that every episode has as one sample."""
-        totals = {name: self.totals(name, reference) for name in names}
-        whole = [name for name, means in totals.items() if means.bottom is None]
         result: dict[str, Ends] = {}
-        if whole:
-            columns = [*whole, *(self._beside(whole[0], reference) if len(whole) == 1 else ())]
-            table = np.stack([self.totals(name, reference).top for name in columns], axis=1)
-            bounds = [self.limits(name, reference) for name in columns]
-            means = self.mean(table, interval, resamples, bounds=bounds)
-            ends = zip(*(part.tolist() for part in means), strict=True)
-            result |= dict(zip(columns, ends, strict=True))
-        for name, of in totals.items():
+        parts: dict[str, FloatArray] = {}
+        samples: dict[bytes, list[str]] = {}
+        for name in names:
+            of = self.totals(name, reference)
             if of.share and of.bottom is not None:
-                always = self.method(interval) == SEQUENCE
-                share = clustered_sums(of.top, of.bottom, self.clusters, sequence=always)
-                low, high = 100 * share.low, 100 * share.high
-                result[name] = (100 * share.share, (high - low) / 2, low, high)
-                if self.each_once:  # as for means: the episodes are no sample
-                    result[name] = (100 * share.share, math.nan, math.nan, math.nan)
-            elif of.bottom is not None:
-                parts, bounds = of.parts, [self.limits(name, reference)]
-                mean = self.mean(parts, interval, resamples, np.isfinite(parts), bounds)
-                result[name] = tuple(float(part[0]) for part in mean)
+                result[name] = self._share(of, interval)
+            else:  # measures of the same episodes are estimated together
+                parts[name] = of.parts
+                mask = b"" if of.bottom is None else np.isfinite(parts[name]).tobytes()
+                samples.setdefault(mask, []).append(name)
+        for mask, together in samples.items():
+            among = np.frombuffer(mask, dtype=np.bool_) if mask else None
+            # Sums of one column are rounded in another way than those of several.
+            columns = together * 2 if among is None and len(together) == 1 else together
+            table = np.stack([parts[name] for name in columns], axis=1)
+            bounds = [self.limits(name, reference) for name in columns]
+            estimated = self.mean(table, interval, resamples, among, bounds)
+            ends = zip(*(part.tolist() for part in estimated), strict=True)
+            result |= zip(columns, ends, strict=True)
         for name in {*SCORES, *SCORE_PARTS} & result.keys():
-            result[name] = self._alike(name, result[name], interval, reference)
+            result[name] = self._alike(name, parts[name], result[name], interval, reference)
         return result
 
-    def _alike(self, name: str, ends: Ends, interval: str, reference: str | None) -> Ends:
+    def _share(self, of: Totals, interval: str) -> Ends:
+        """Estimate a share of items, in percent; episodes that are no sample give no interval."""
+        assert of.bottom is not None, "a share of items"
+        always = self.method(interval) == SEQUENCE
+        share = clustered_sums(of.top, of.bottom, self.clusters, sequence=always)
+        if self.each_once:
+            return 100 * share.share, math.nan, math.nan, math.nan
+        low, high = 100 * share.low, 100 * share.high
+        return 100 * share.share, (high - low) / 2, low, high
+
+    def _alike(
+        self, name: str, parts: FloatArray, ends: Ends, interval: str, reference: str | None
+    ) -> Ends:
         """Return a score's estimate; of episodes that are all alike with `ends_if_alike`."""
-        values = self.totals(name, reference).parts
-        values = values[np.isfinite(values)]
+        values = parts[np.isfinite(parts)]
         if math.isnan(ends[1]) or self.method(interval) == SEQUENCE or np.ptp(values):
             return ends
         low, high = ends_if_alike(ends[0], self.units, *self.limits(name, reference))
         return ends[0], (high - low) / 2, low, high
-
-    def _beside(self, name: str, reference: str | None) -> list[str]:
-        """Return another measure that every episode has, to be estimated beside `name`; or none.
-
-        numpy adds up the only column of a table in another order than each of several, so that the
-        last digit of a mean would depend on what else is asked for.
-        """
-        others = (other for other in self.names if other != name)
-        return list(islice((o for o in others if self.totals(o, reference).bottom is None), 1))
 
     def mean(
         self,
@@ -396,22 +382,20 @@ class RunCell:
         (M, 2), are those of the means; `interval` and `resamples` are as for `Run.rows`. If
         `each_once`, there is no interval: the episodes are no sample.
         """
-        strata, clusters, shares = self.which, self.clusters, self.weights
-        if (
-            self.people is not None and clusters is not self.episodes
-        ):  # who can have met several draws, so that these are no strata
-            strata, shares = np.zeros_like(strata), None
+        clusters = self.clusters
         if among is not None:
-            values, strata, clusters = values[among], strata[among], clusters[among]
+            clusters = clusters[among]
+            values = np.asfortranarray(values[among])  # as if each column stood alone
         if self.each_once:
             return Estimate.of(estimate(values).mean)
+        method, rng = self.method(interval), None
+        if method == "bca":
+            rng = generator_of(repr((self.columns, self.definition["seed"])))  # of the cell alone
         return estimate(
             values,
-            self.method(interval),
-            strata=strata,
-            shares=shares,
-            clusters=clusters,
+            method,
+            clusters=None if self.units == len(self.episodes) else clusters,
             bounds=bounds,
-            rng=generator_of(repr((self.columns, self.definition["seed"]))),  # of the cell alone
+            rng=rng,
             resamples=resamples,
         )

@@ -22,7 +22,6 @@ from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
 from tomeval.runs.measures import Measure, guarded
 from tomeval.runs.outside import LOADED, adopt_added
-from tomeval.runs.record import Schema
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -186,15 +185,6 @@ def check_domain(domain: object) -> Domain:
         raise _faulty(name, "experiment", f"{keys.__name__} is not a subclass of Experiment")
     if (named_there := keys.model_fields["domain"].default) != name:
         raise _faulty(name, "experiment", f"the key domain is {named_there!r} by default")
-    for part_name, kind in _CAPABILITIES.items():
-        given = getattr(domain, part_name)
-        if not isinstance(given, kind):
-            what = f"{type(given).__name__} is not a {kind.__name__}"
-            raise _faulty(name, part_name, what)
-    if not isinstance(schema := domain.read.schema, Schema):
-        raise _faulty(name, "read.schema", f"{type(schema).__name__} is not a Schema")
-    if (domain.play.many is None) != (domain.play.together is Play.together):
-        raise _faulty(name, "play", "together and many need each other")
     parts = compare.parts
     named_measures: dict[str, Iterable[str]] = {
         "show.headline": show.headline,
@@ -207,14 +197,7 @@ def check_domain(domain: object) -> Domain:
     if show.first_table not in ("", "cells", *show.tables):
         where = f"domain {name!r}: show.first_table"
         raise unknown("table", show.first_table, ("cells", *show.tables), where)
-    if not compare.by:
-        raise _faulty(name, "compare.by", "must name a column")
     return domain
-
-
-_CAPABILITIES: dict[str, type[Any]] = {
-    **{"play": Play, "read": Read, "show": Show, "compare": Compare, "describe": Describe},
-}
 
 
 def _faulty(name: str, where: str, what: str) -> TomevalError:

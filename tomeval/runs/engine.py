@@ -6,11 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from tomeval.core.outcomes import VALID
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
@@ -28,63 +26,24 @@ from tomeval.models.base import (
 from tomeval.models.batching import Batcher, RememberingModel, side_by_side
 from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.engines import run_loop
-from tomeval.runs.live import ModelCount
 from tomeval.runs.record import Record
 from tomeval.runs.schedule import Job, Schedule
 from tomeval.runs.stopping import Stopping
 
+if TYPE_CHECKING:
+    from tomeval.runs.filling import Filler
 
-class Watch(Protocol):
-    """What is told of episodes while they are played."""
 
-    async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
-        """Note that models, by `spec_key`, have started; nothing has been asked of them yet."""
-
-    def begun(self, number: int, episode: int) -> None:
-        """Note that an episode of a cell begins."""
+class Watch:
+    """Is told what happens in an episode while it is played; does nothing with it."""
 
     def on_step(self, number: int, episode: int) -> None:
-        """Note that an episode has got through a step."""
-
-    def over(self, number: int, episode: int) -> None:
-        """Note that an episode is over or broken off; before `done` and `too_long`."""
-
-    def asked_again(self) -> None:
-        """Note that a question is asked once more."""
-
-    def count_of(self, key: str) -> ModelCount:
-        """Return the counts of a model, by `spec_key`."""
+        """Note that an episode of a cell has got through a step."""
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
     ) -> None:
         """Note what came of a question to a model after all attempts, and its last call."""
-
-    def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
-        """Take an episode of a cell that is over; `on_step` counted `under_way` of its steps.
-
-        `unusable` says what was wrong with a reply that came and could not be used; else empty.
-        """
-
-    def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
-        """Note that an episode of a cell is broken off: a prompt is beyond the model's context."""
-
-
-class Keeper(Protocol):
-    """Keeps the replies of unfinished episodes: a store, or who passes them on to one."""
-
-    @property
-    def domain(self) -> Domain:
-        """What is played."""
-
-    def check_revision(self, model: str, revision: str) -> None:
-        """Note the revision of a model, by its shown name; refuse another one than before."""
-
-    def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
-        """Return the kept replies to a seat of an unfinished episode, by request."""
-
-    def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
-        """Keep a reply of an episode that is not finished."""
 
 
 def spec_key(spec: str | dict[str, Any]) -> str:
@@ -93,31 +52,24 @@ def spec_key(spec: str | dict[str, Any]) -> str:
 
 
 def play_with_models(
-    opened: Mapping[str, Model | LocalModel],
-    keeper: Keeper,
-    cells: Sequence[Cell],
-    schedule: Schedule,
-    concurrency: int,
-    watch: Watch,
-    stopping: Stopping,
+    opened: Mapping[str, Model | LocalModel], filler: Filler, schedule: Schedule, concurrency: int
 ) -> None:
     """Play all that is scheduled for one group of models.
+
+    Once the run is to stop, no call is made any more; those under way are waited for.
 
     Parameters
     ----------
     opened : mapping
         Models by `spec_key`.
-    keeper : Keeper
-        Keeps the replies of unfinished episodes, so that a killed run asks for none of them again.
-    cells, schedule
-        All cells of the experiment, and what to play of them; with `Schedule.more` until it is
-        closed.
+    filler : Filler
+        Takes what comes of it, and keeps the replies of unfinished episodes, so that a killed run
+        asks for none of them again.
+    schedule : Schedule
     concurrency : int
         Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
-    watch : Watch
-    stopping : Stopping
-        Once it is asked to stop, no call is made any more; those under way are waited for.
     """
+    stopping = filler.stopping
 
     def stop() -> None:
         schedule.clear()
@@ -128,14 +80,15 @@ def play_with_models(
     async def play() -> None:
         async with started(opened) as lines, _nothing_left():
             for key, model in opened.items():  # by the name that cells have
-                keeper.check_revision(model_name(json.loads(key)), model.revision)
-            await watch.ready(opened)
+                filler.store.check_revision(model_name(json.loads(key)), model.revision)
+            filler.ready()
             if stopping.asked:
                 return
-            most = concurrency if schedule.more else min(concurrency, len(schedule))
-            playing = _Playing(lines, keeper, cells, schedule, watch, stopping)
             async with asyncio.TaskGroup() as group:
-                workers = [group.create_task(playing.work()) for _ in range(most)]
+                workers = [
+                    group.create_task(_work(filler, schedule, lines))
+                    for _ in range(min(concurrency, len(schedule)))
+                ]
         for worker in workers if not stopping.asked else ():
             if stopped := worker.result():
                 raise stopped
@@ -162,6 +115,34 @@ async def _hearing(
         await work
     finally:
         stopping.on_request = lambda: None
+
+
+async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | None:
+    """Play one episode after another, and return what stopped it, if anything did.
+
+    A call that would pass a cap, or a server that is gone, stops only its own episode: the others
+    end at their own next call, after the replies that they have paid for. A prompt beyond the
+    context breaks its episode off.
+    """
+    while job := await schedule.begin():
+        kept = {seat: filler.store.kept_replies(*job, seat) for seat in filler.cells[job[0]].models}
+        keep = partial(filler.store.keep_reply, *job)
+        episode = Episode(
+            filler.domain, filler.cells[job[0]], job, lines, filler, filler.stopping, kept, keep
+        )
+        record = None
+        try:
+            record = await episode.play()
+        except Stopped as stopped:
+            return stopped
+        except ContextExceeded as error:
+            filler.too_long(*job, episode.steps, error)
+        finally:
+            if record is None:
+                schedule.ended(*job)
+        if record is not None:
+            filler.done(job[0], record, episode.steps, episode.unusable)
+    return None
 
 
 class Lines:
@@ -213,106 +194,90 @@ async def _nothing_left() -> AsyncIterator[None]:
         await asyncio.gather(*rest, return_exceptions=True)
 
 
-@dataclass(frozen=True)
-class _Playing:
-    """What all episodes of `play_with_models` share."""
+class Episode:
+    """One episode of language models.
 
-    lines: Lines
-    keeper: Keeper
-    cells: Sequence[Cell]
-    schedule: Schedule
-    watch: Watch
-    stopping: Stopping
+    Parameters
+    ----------
+    domain, cell, job
+        What is played.
+    lines : Lines
+    watch : Watch
+    stopping : Stopping
+        Once it is asked to stop, no call is made any more.
+    kept : mapping of str to dict
+        The replies that an earlier session kept, by seat, then by request.
+    keep : callable of seat, request and reply
+        Keeps one.
 
-    async def work(self) -> Stopped | None:
-        """Play one episode after another, and return what stopped it, if anything did.
+    Attributes
+    ----------
+    steps : int
+        How many it has got through.
+    unusable : str
+        What was wrong with a reply that came and could not be used; else empty.
+    """
 
-        A call that would pass a cap, or a server that is gone, stops only its own episode: the
-        others end at their own next call, after the replies that they have paid for. A prompt
-        beyond the context breaks its episode off.
-        """
-        while job := await self.schedule.begin():
-            self.watch.begun(*job)
-            episode, record = _Episode(self, job), None
-            try:
-                record = await episode.play()
-            except Stopped as stopped:
-                return stopped
-            except ContextExceeded as error:
-                self.watch.too_long(*job, episode.steps, error)
-            finally:
-                self.watch.over(*job)
-                if record is None:
-                    self.schedule.ended(*job)
-            if record is not None:
-                self.watch.done(job[0], record, episode.steps, episode.unusable)
-        return None
-
-
-class _Episode:
-    """One episode: its steps so far, and what was wrong with a reply that could not be used."""
-
-    def __init__(self, playing: _Playing, job: Job) -> None:
-        self.playing, self.job = playing, job
+    def __init__(
+        self,
+        domain: Domain,
+        cell: Cell,
+        job: Job,
+        lines: Lines,
+        watch: Watch,
+        stopping: Stopping,
+        kept: Mapping[str, dict[str, str]],
+        keep: Callable[[str, str, str], None],
+    ) -> None:
+        self._domain, self._cell, self.job, self._lines = domain, cell, job, lines
+        self.watch, self.stopping, self.kept, self.keep = watch, stopping, kept, keep
         self.steps, self.unusable = 0, ""
 
     async def play(self) -> Record:
         """Play it to its end."""
-        cell = self.playing.cells[self.job[0]]
-        keys = {seat: spec_key(spec) for seat, spec in cell.models.items()}
-        with self.playing.lines.episode(list(keys.values())) as lines:
+        keys = {seat: spec_key(spec) for seat, spec in self._cell.models.items()}
+        with self._lines.episode(list(keys.values())) as lines:
             models = {seat: _SeatModel(self, seat, lines[key], key) for seat, key in keys.items()}
-            play = self.playing.keeper.domain.play.episode
-            return await play(cell, self.job[1], models, self._step)
+            return await self._domain.play.episode(self._cell, self.job[1], models, self._step)
 
     def _step(self) -> None:
         self.steps += 1
-        self.playing.schedule.stepped(self.job[0])
-        self.playing.watch.on_step(*self.job)
+        self.watch.on_step(*self.job)
 
 
-class _Paid(WrappedModel):
-    """A model that is asked no more once the run is to stop, and whose replies are counted."""
+class _Stoppable(WrappedModel):
+    """A model that is asked no more once the run is to stop."""
 
     model: Model
 
-    def __init__(self, model: Model, stopping: Stopping, asked: ModelCount) -> None:
+    def __init__(self, model: Model, stopping: Stopping) -> None:
         super().__init__(model)
-        self._stopping, self._asked = stopping, asked
+        self._stopping = stopping
 
     async def generate(self, request: GenerateRequest) -> Reply:
-        """Pass the request on, and count its reply."""
+        """Pass the request on."""
         self._stopping.refuse()
-        reply = await self.model.generate(request)
-        self._asked.replied(reply)
-        return reply
+        return await self.model.generate(request)
 
     async def score(self, request: ScoreRequest) -> Scores:
-        """Pass the request on, and count its reply."""
+        """Pass the request on."""
         self._stopping.refuse()
-        scores = await self.model.score(request)
-        self._asked.replied(scores)
-        return scores
+        return await self.model.score(request)
 
 
 class _SeatModel(RememberingModel):
     """A seat's model in one episode, which repeats the replies kept from an earlier session.
 
-    It tells of questions that are asked once more, and notes replies that cannot be used.
+    It notes replies that cannot be used.
     """
 
-    def __init__(self, episode: _Episode, seat: str, model: Model, key: str) -> None:
-        playing, whose = episode.playing, (*episode.job, seat)
-        self._episode, self._asked = episode, playing.watch.count_of(key)
-        self._key = key
-        kept = playing.keeper.kept_replies(*whose)
-        line = _Paid(model.episode(len(kept)), playing.stopping, self._asked)
-        super().__init__(line, kept, partial(playing.keeper.keep_reply, *whose))
+    def __init__(self, episode: Episode, seat: str, model: Model, key: str) -> None:
+        self._episode, self._key, kept = episode, key, episode.kept[seat]
+        line = _Stoppable(model.episode(len(kept)), episode.stopping)
+        super().__init__(line, kept, partial(episode.keep, seat))
 
     async def generate(self, request: GenerateRequest) -> Reply:
         """Return the kept reply, or ask."""
-        if request.attempt > 1:
-            self._episode.playing.watch.asked_again()
         with self._noting():
             return await super().generate(request)
 
@@ -321,14 +286,9 @@ class _SeatModel(RememberingModel):
         with self._noting():
             return await super().score(request)
 
-    def judged(self, outcome: str) -> None:
-        """Count an answer."""
-        self._asked.judged(outcome == VALID)
-
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
         """Tell what came of a question."""
-        job = self._episode.job
-        self._episode.playing.watch.settled(*job, self._key, outcome, call)
+        self._episode.watch.settled(*self._episode.job, self._key, outcome, call)
 
     @contextmanager
     def _noting(self) -> Iterator[None]:

@@ -22,7 +22,7 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import named, part
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tomeval.runs.filling import Filler
 
 
-class Engine(Protocol):
+class Engine:
     """Plays episodes, and tells the run what becomes of them."""
 
     def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
@@ -43,27 +43,15 @@ class Engine(Protocol):
     def play(self, filler: Filler) -> None:
         """Play what it can of `filler.stretches` and `filler.groups`; the others are left."""
 
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Begin no more episodes of a cell; call back with how many that it held are left out."""
-
     def close(self) -> None:
         """End, whatever happened."""
 
 
-class Workers:
-    """Processes of this machine, which play the cells that ask no model.
-
-    Parameters
-    ----------
-    count : int
-        1: this process itself.
-    """
+class Workers(Engine):
+    """Processes of this machine, which play the cells that ask no model; 1: this process itself."""
 
     def __init__(self, count: int = 1) -> None:
         self._count = count
-
-    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
-        """Refuse nothing."""
 
     def play(self, filler: Filler) -> None:
         """Play the cells that ask no model."""
@@ -71,13 +59,6 @@ class Workers:
         for (number, _, _), records in tasks:
             filler.together(number, records)
             filler.stopping.check()
-
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Hold none: only cells with a model stop."""
-        then(0)
-
-    def close(self) -> None:
-        """Do nothing: the processes have ended."""
 
 
 def engine_names() -> list[str]:
@@ -116,15 +97,13 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
             raise TomevalError(f"--{option.replace('_', '-')} needs --engine (known: {known})")
         return None
     kind, colon, address = name.partition(":")
-    if colon and not address:  # as of a variable that is not set
-        raise TomevalError(
-            f"--engine {name!r}: no address after the colon; name one, or leave out the colon"
-        )
-    if workers is not None:
-        raise TomevalError(f"--workers cannot be combined with --engine: {kind} replaces workers")
     make: Callable[..., Engine] | None = part("engines", kind)
     if make is None:
         raise unknown("engine", kind, engine_names(), "--engine")
+    if colon and not address:  # as of a variable that is not set
+        raise TomevalError(f"--engine {name!r}: no address after the colon")
+    if workers is not None:
+        raise TomevalError(f"--workers cannot be combined with --engine: {kind} replaces workers")
     return make(address, **given)
 
 

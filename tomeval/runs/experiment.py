@@ -412,7 +412,7 @@ def read_table(keys: type[T], data: Mapping[str, Any], where: str) -> T:
     except ValidationError as error:
         from tomeval.runs.faults import field_of, worded
 
-        problem = error.errors()[0]
+        problem = min(error.errors(), key=lambda p: p["type"] == "missing")  # or misspelt
         raise TomevalError(worded(problem, field_of(problem), keys, where)) from None
 
 

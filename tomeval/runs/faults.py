@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import resolved
 from tomeval.core.resources import shown_path
 from tomeval.core.text import excerpt
 from tomeval.runs.domain import domain_names, get_domain
@@ -32,13 +31,6 @@ def not_read(given: str | Path, error: TomevalError) -> TomevalError:
         )
     if path.is_file():
         return TomevalError(f"{error}; experiments are TOML files: {_BEGIN}")
-    for domain in map(get_domain, domain_names()):
-        for what, rows in domain.describe.lists.items():
-            if any(str(given) == next(iter(row.values())) for row in resolved(rows)()):
-                return TomevalError(
-                    f"{given}: no such file; it is in `tomeval list {what}`, but is not an "
-                    f"experiment; {_BEGIN}"
-                )
     return error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
@@ -15,10 +15,10 @@ from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
-from tomeval.runs.engine import play_with_models, spec_key
+from tomeval.runs.engine import Watch, play_with_models, spec_key
 from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.live import Counts, Live, ModelCount, OnCounts, Progress
+from tomeval.runs.live import Counts, Live, OnCounts, Progress
 from tomeval.runs.record import Record
 from tomeval.runs.replies import Unread, explained, last_unread
 from tomeval.runs.schedule import Job, Schedule, without
@@ -30,10 +30,9 @@ logger = logging.getLogger(__name__)
 
 
 class Told(NamedTuple):
-    """Who is told how a run goes, and how many episodes play at a time."""
+    """Who is told how a run goes."""
 
     live: Live
-    slots: int
     progress: Progress | None
     on_counts: OnCounts | None
 
@@ -51,7 +50,7 @@ class How(NamedTuple):
     opened: dict[tuple[str, bool], Model | LocalModel]
 
 
-class Filler:
+class Filler(Watch):
     """Plays the episodes that the store lacks, and watches them."""
 
     def __init__(
@@ -91,24 +90,17 @@ class Filler:
         self.keys = [
             {seat: spec_key(spec) for seat, spec in cell.models.items()} for cell in self.cells
         ]
-        self.again = self.live.begin(
-            store,
-            self.cells,
-            self.keys,
-            [len(numbers) for numbers in self.wanted],
-            [len(numbers) for numbers in self.missing],
-            told.slots,
-        )
+        wanted_each = [len(numbers) for numbers in self.wanted]
+        self.again = self.live.begin(store, self.keys, wanted_each, self.steps_done)
         self.first = {
             key: FirstQuestions()
             for key, count in self.live.models.items()
-            if not go_on and count.asked.answers == count.asked.unreadable
+            if not go_on and count.spent.answers == count.spent.unreadable
         }
         self.failed = store.failed()
         counts = tallies.episodes(store).values()
         self.ended = sum((Counter(count) for count in counts), Counter[str]())
         self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
-        self._engine: Engine | None = None
         self.unread: dict[Job, Unread] = {}
         self.unusable: dict[Job, str] = {}
         self.advised: set[str] = set()
@@ -117,7 +109,6 @@ class Filler:
 
     def play(self, how: How) -> None:
         """Play all that is missing."""
-        self._engine = how.engine
         how.engine.play(self)
         self._play_with_models(how)
 
@@ -169,7 +160,6 @@ class Filler:
                     spec = json.loads(key)
                     caps = how.budget if is_served(spec) else None
                     waiting = self.live.waiting[key]
-                    waiting.shown = self.live.shown
                     how.opened[key, scores] = open_model(
                         spec, scores=scores, budget=caps, waiting=waiting, **how.opening
                     )
@@ -180,9 +170,7 @@ class Filler:
             if any(key in self.first and isinstance(opened[key], Model) for key in specs):
                 schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
             self.schedules = dict.fromkeys(schedule.cells, schedule)
-            play_with_models(
-                opened, self.store, self.cells, schedule, how.concurrency, self, self.stopping
-            )
+            play_with_models(opened, self, schedule, how.concurrency)
         if any(cell.models and lacks for cell, lacks in zip(self.cells, self.missing, strict=True)):
             self._warn()
 
@@ -205,16 +193,11 @@ class Filler:
                 *(low, scored, LOW_MASS),
             )
 
-    # What `engine.Watch` asks for
+    # What happens while language models play
 
-    async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
-        """Try again the cells that were stopped before."""
-        numbers = list(self.schedules)
-        self.store.note_stops(dict.fromkeys(numbers, ""))
-
-    def count_of(self, key: str) -> ModelCount:
-        """Return the counts of a model."""
-        return self.live.models[key]
+    def ready(self) -> None:
+        """Try again the cells that were stopped before: the models have started."""
+        self.store.note_stops(dict.fromkeys(self.schedules, ""))
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
@@ -234,29 +217,11 @@ class Filler:
             name = self.live.models[key].name
             self.stopping.stop(lambda: UnreadError(first.screen(name, self.name)))
 
-    def begun(self, number: int, episode: int) -> None:
-        """Note that an episode begins."""
-        self.live.remaining.begun(number, episode)
-
-    def over(self, number: int, episode: int) -> None:
-        """Note that an episode is over, or broken off."""
-        self.live.remaining.ended(number, episode)
-
-    def lost(self, number: int, episode: int) -> None:
-        """Note that an episode will begin anew, of which no step was counted."""
-        self.live.remaining.returned(number, episode)
-        self._tell_steps()
-
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
         self.under_way += 1
-        self.live.remaining.stepped(number, episode)
+        self.schedules[number].stepped(number)
         self._tell_steps()
-
-    def asked_again(self) -> None:
-        """Count a question that is asked once more."""
-        self.again += 1
-        self._tell_counts()
 
     def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
         """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
@@ -275,26 +240,22 @@ class Filler:
                 what = f"{len(row)} episodes in a row, {len(lost)} of them without usable replies"
             unread = [self.unread[number, e] for e in row if (number, e) in self.unread]
 
-            def tell(left: int) -> None:
+            head = f"{self.name(number)} has {what}"
+            if left := self._stop(number, what):
+                self.store.note_stops({number: what})
                 head = f"{self.name(number)} stops after {what}; {left} more will not be played"
-                if left:
-                    self.store.note_stops({number: what})
-                else:
-                    head = f"{self.name(number)} has {what}"
-                if lost:
-                    head += f"; the last: {both_ends(lost[-1])}"
-                if said := explained(head, unread, self.advised):
-                    logger.warning("%s", said)
-
-            self._stop(number, what, tell)
+            if lost:
+                head += f"; the last: {both_ends(lost[-1])}"
+            if said := explained(head, unread, self.advised):
+                logger.warning("%s", said)
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
         """Stop the cell: its other episodes would come to prompts of that length too."""
         self.under_way -= under_way
         self.total -= self.cells[number].length
         why = f"a prompt is longer than the model's context: {error}"
-
-        def tell(left: int) -> None:
+        if number not in self.schedules[number].reasons:
+            left = self._stop(number, why)
             self.store.note_stops({number: why})
             logger.warning(
                 "%s",
@@ -305,32 +266,17 @@ class Filler:
                 ),
             )
 
-        if number not in self.schedules[number].reasons:
-            self._stop(number, why, tell)
-
-    def _stop(self, number: int, reason: str, tell: Callable[[int], None]) -> None:
-        """Stop a cell; `tell` is told how many episodes it leaves out, once that is known."""
+    def _stop(self, number: int, reason: str) -> int:
+        """Stop a cell; return how many of its episodes are left out."""
         left = self.schedules[number].stop(number, reason)
-        self._leave_out(number, left)
-
-        def then(more: int) -> None:
-            self._leave_out(number, more)
-            tell(left + more)
-
-        assert self._engine is not None, "plays"
-        self._engine.recall(number, then)
-
-    def _leave_out(self, number: int, count: int) -> None:
-        """Count episodes of a cell as not to be played."""
-        self.live.remaining.dropped(number, count)
-        self.total -= count * self.cells[number].length
+        self.total -= left * self.cells[number].length
         self._tell_steps()
+        return left
 
     # What is stored and told
 
     def together(self, number: int, records: Sequence[Record]) -> None:
         """Store episodes of a cell without a model that were played at once."""
-        self.live.remaining.together(number, len(records))
         self._store(number, records)
 
     def _store(self, number: int, records: Sequence[Record]) -> None:
@@ -342,8 +288,13 @@ class Filler:
         again = self.failed & {(number, record.episode) for record in records}
         self.ended[FAILED] -= len(again)
         self.failed -= again
-        for key in set(self.keys[number].values()):
-            self.count_of(key).ended += sum(r.status != FAILED for r in records)
+        keys = self.keys[number]
+        for key in set(keys.values()):
+            self.live.models[key].ended += sum(r.status != FAILED for r in records)
+        for record in records if keys else ():
+            for seat, spent in record.spent.items():
+                self.live.models[keys[seat]].add(spent)
+                self.again += spent.again
         self._tell_steps()
         self._tell_counts()
 

@@ -17,12 +17,13 @@ from pydantic_core import from_json
 from tomeval.core import files
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED, UNFINISHED
+from tomeval.core.resources import read_text
 from tomeval.runs.lines import Line, body_of, read_lines
 
 logger = logging.getLogger(__name__)
 
 EXPERIMENT = files.EXPERIMENT
-FORMAT = 8
+FORMAT = 9
 """The version of the files."""
 
 RESTORE = "restore the folder from a copy, or play the experiment into another one"
@@ -44,6 +45,21 @@ class NothingPlayed(TomevalError):
             f"{folder}: nothing was played yet, as the run was stopped at its start; run the same "
             "experiment again"
         )
+
+
+def signed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object for a JSON file with its checksum (CRC-32), under the key ``crc32``."""
+    bare = {name: value for name, value in data.items() if name != "crc32"}
+    return {**bare, "crc32": f"{zlib.crc32(json.dumps(bare, sort_keys=True).encode()):08x}"}
+
+
+def read_experiment(folder: Path) -> dict[str, Any]:
+    """Return what the file of a run's experiment holds; empty if it is not what was written."""
+    try:
+        data = json.loads(read_text(folder / EXPERIMENT))
+    except (TomevalError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) and data == signed(data) else {}
 
 
 class Place(NamedTuple):
@@ -81,7 +97,7 @@ class Index:
         weakref.finalize(self, _close, self._open)
         self._index: dict[int, dict[int, Place]] = {}
         self._notes: list[dict[str, Any]] = []
-        self._wrong: dict[Path, list[Line]] = {}
+        self._wrong: dict[Path, list[int]] = {}
         try:
             for path in filter(Path.is_file, sorted(self.folder.glob("episodes*.jsonl"))):
                 self._read_file(path)
@@ -89,40 +105,30 @@ class Index:
             Index.close(self)
             raise
         for path, lines in self._wrong.items():
-            numbers = ", ".join(str(line.number) for line in lines[:5])
             logger.warning(
                 "%s: %s not what was written: line %s%s; what stood there counts as not played: "
                 "run the same experiment into the folder again to play it",
-                *(path, "is" if len(lines) == 1 else "are", numbers, ", ..." * (len(lines) > 5)),
-            )
-
-    def _refuse_lost(self, part: str = "") -> None:
-        """Raise if a file is empty or gone that a session has begun."""
-        if (self.folder / f"sessions{part}.json").exists():
-            raise Damaged(
-                f"{self.folder / f'episodes{part}.jsonl'}: damaged, as it is empty although "
-                f"sessions{part}.json lists a run; {RESTORE}"
+                *(path, "is" if len(lines) == 1 else "are", ", ".join(map(str, lines[:5]))),
+                ", ..." * (len(lines) > 5),
             )
 
     def _read_file(self, path: Path) -> None:
         number = len(self._files)
         self._files.append(path)
         for line in read_lines(path):
-            if line.torn:
-                if line.number > 1:
-                    self._torn(path, line)
-            elif line.number == 1:
+            if line.number == 1:
                 self._seeds[number] = self._read_head(path, line)
+            elif line.torn:
+                pass  # it is being written, or its writer was killed
             elif line.body is None:
-                self._wrong.setdefault(path, []).append(line)
+                self._wrong.setdefault(path, []).append(line.number)
             elif (head := _EPISODE.match(line.body)) is None:
                 self._notes.append(self._decode(path, line.body))
             else:
-                place = Place(number, line.offset, line.size, head[3].decode(), int(head[4]))
+                place = Place(number, line.offset, len(line.text), head[3].decode(), int(head[4]))
                 self._enter(int(head[1]), int(head[2]), place)
-
-    def _torn(self, path: Path, line: Line) -> None:
-        """Pass over a line without an end: it is being written, or its writer was killed."""
+        if number not in self._seeds:
+            raise Damaged(f"{path}: damaged, as it is empty; {RESTORE}")
 
     def _read_head(self, path: Path, line: Line) -> int:
         """Check the head of a file; return what its other lines' checksums begin with."""

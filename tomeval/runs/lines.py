@@ -33,9 +33,13 @@ class Line(NamedTuple):
 
     number: int
     offset: int
-    size: int
+    text: bytes
     body: bytes | None
-    torn: bool = False
+
+    @property
+    def torn(self) -> bool:
+        """Whether it has no end: it is being written, or its writer was killed."""
+        return not self.text.endswith(b"\n")
 
 
 def encode(data: Any, seed: int = 0) -> bytes:
@@ -73,9 +77,8 @@ def read_lines(path: Path, seed: int = 0) -> Iterator[Line]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                torn = not line.endswith(b"\n")
-                body = None if torn else body_of(line, seed)
-                yield Line(number, offset, len(line), body, torn)
+                body = body_of(line, seed)
+                yield Line(number, offset, line, body)
                 if headed and number == 1 and body is not None:
                     seed = zlib.crc32(body)
                 offset += len(line)
@@ -83,16 +86,8 @@ def read_lines(path: Path, seed: int = 0) -> Iterator[Line]:
         raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
-def end_of_lines(path: Path) -> int:
-    """Return how many bytes of a file are lines that have an end; what follows was cut off."""
-    try:
-        return path.read_bytes().rfind(b"\n") + 1
-    except OSError as error:
-        raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
 class Appended:
-    """A file that grows by whole pieces, or not at all.
+    """A file that grows by whole pieces, or not at all, and by this process alone.
 
     Parameters
     ----------
@@ -102,7 +97,7 @@ class Appended:
     Raises
     ------
     TomevalError
-        It cannot be opened or written.
+        It cannot be opened or written, or another process writes it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,6 +113,11 @@ class Appended:
         """Write at the end; return where that was."""
         start = self.size
         try:
+            if os.fstat(self._file).st_size != start:
+                raise TomevalError(
+                    f"{self.path}: another process writes it too; stop one of the two, and look at "
+                    "the folder with tomeval status"
+                )
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(self._file, rest) :]
@@ -138,9 +138,11 @@ class Appended:
         self.size = size
 
     def close(self) -> None:
-        """Make what was written outlive a power cut, and close."""
+        """Make what was written outlive a power cut, and close; an empty file goes."""
         try:
             self._sync()
+            if not self.size:
+                self.path.unlink(missing_ok=True)
         except OSError as error:
             raise self._cannot(error) from None
         finally:

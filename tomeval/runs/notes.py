@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tomeval.runs.tallies import enforced_cells, unanswered
 from tomeval.statistics.bounded import FEWEST
-from tomeval.statistics.estimates import AUTO, SEQUENCE, unmet
+from tomeval.statistics.estimates import AUTO, SEQUENCE
 
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
     from tomeval.runs.results import Run
-    from tomeval.statistics.bootstrap import IntArray
 
 MOST_NAMES = 3
 NOT_MET = "and not met"
@@ -135,56 +134,6 @@ def first_names(found: Iterable[str]) -> str:
     names = list(dict.fromkeys(found))
     more = len(names) - MOST_NAMES
     return "; ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def weight_notes(run: Run, interval: str) -> list[str]:
-    """Say of means weighted by draws, which are those of ``bca``, why they differ from plain ones.
-
-    And where they have no interval, and why.
-    """
-    if interval != "bca":
-        return []
-    missing, alone, uneven = [], [], []
-    for cell in run.cells:
-        if cell.weights is None or cell.each_once or not len(cell.episodes):
-            continue
-        drawn = np.array([(cell.which == draw).mean() for draw in cell.weights])
-        if np.abs(drawn - list(cell.weights.values())).max() > 1e-9:
-            uneven.append(cell.name)
-        samples = list(_samples(cell))
-        if any(unmet(cell.weights, which.tolist()) for which in samples):
-            missing.append(cell.name)
-        elif any(np.unique(which, return_counts=True)[1].min() < 2 for which in samples):
-            alone.append(cell.name)
-    notes = []
-    if uneven:
-        notes.append(
-            f"bca weights every {run.domain.compare.drawn} by its share of the set, t and normal "
-            f"by how often it was drawn; the means differ in {first_names(uneven)}, where draws "
-            "were uneven"
-        )
-    if missing:
-        notes.append(
-            f"a partner of the set has no episode with a value in {first_names(missing)}: the "
-            "weighted mean there is over the other partners and has no interval; play more "
-            "episodes, or use --interval t"
-        )
-    if alone:
-        notes.append(
-            f"a partner of the set has only one episode with a value in {first_names(alone)}: the "
-            "weighted mean there has no interval; play more episodes, or use --interval t"
-        )
-    return notes
-
-
-def _samples(cell: RunCell) -> Iterator[IntArray]:
-    """Yield what the episodes drew, for each set of episodes over which a measure has a mean."""
-    yield cell.which
-    for name in cell.names:
-        totals = cell.totals(name)
-        some = np.isfinite(totals.parts)
-        if totals.bottom is not None and not totals.share and some.any():
-            yield cell.which[some]
 
 
 def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str = AUTO) -> list[str]:

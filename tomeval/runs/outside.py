@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tomeval.core.errors import TomevalError
@@ -19,6 +19,7 @@ from tomeval.core.extensions import (
     shipped,
     with_parts,
 )
+from tomeval.core.once import once_each
 from tomeval.core.plugins import check_new
 from tomeval.runs.measures import Measure, guarded
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
     from tomeval.runs.results import Run
     from tomeval.runs.store import Store
+
+_T = TypeVar("_T")
 
 LOADED: dict[str, Domain] = {}
 """The domains that are loaded, by name; see `tomeval.runs.domain.get_domain`."""
@@ -59,6 +62,15 @@ class Group:
     measures: tuple[Measure, ...]
     present: Callable[[Store], bool] = _every
     read: Callable[[Store, int, Mapping[str, Any]], Any] | None = None
+
+
+def once_settled(function: Callable[[Any], _T]) -> Callable[[Any], _T]:
+    """Return a function of a store that is computed once for each that is not `changing`.
+
+    What it returns must not be changed either.
+    """
+    known = once_each(function)
+    return wraps(function)(lambda store: function(store) if store.changing else known(store))
 
 
 _Of = TypeVar("_Of", bound=Callable[[Any, str], Any])
@@ -193,13 +205,22 @@ def known_figures(domain: Domain) -> dict[str, Any]:
 
 
 def readers(
-    domain: Domain, store: Store, number: int, definition: Mapping[str, Any]
+    store: Store, number: int, definition: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
     """Return what reads more of a cell, for the groups of measures that its run has data for."""
     return {
-        group.name: cache(partial(group.read, store, number, definition))
-        for extension in extensions_for(domain, store)
-        for group in groups_of(extension, domain.name)
+        name: cache(partial(read, store, number, definition))
+        for name, read in _reading(store).items()
+    }
+
+
+@once_settled
+def _reading(store: Store) -> dict[str, Callable[..., Any]]:
+    """Return what reads more of the cells of a store, by name."""
+    return {
+        group.name: group.read
+        for extension in extensions_for(store.domain, store)
+        for group in groups_of(extension, store.domain.name)
         if group.read is not None and group.present(store)
     }
 

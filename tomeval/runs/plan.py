@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tomeval.models import Ahead
-from tomeval.models.base import Usage
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import get_domain
 from tomeval.runs.engine import spec_key
@@ -111,7 +110,7 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
     """
     keys = list(rows[0])
     first, about = keys[0], keys[: keys.index("episodes")]
-    hidden = {"longest", "context", "context_ends", "cost_uncached", "steps"}
+    hidden = {"longest", "context", "context_ends", "steps"}
     hidden |= {key for key in keys if key.endswith("_most")}
     pairs = {(row[first], row.get("strategy")) for row in rows}
     if len(pairs) == len({row[first] for row in rows}):
@@ -179,32 +178,10 @@ def scoring_words(experiment: Experiment) -> str:
     scoring = [cell for cell in asking if cell.scores]
     if not scoring:
         return "no log-probabilities are needed"
-    names = dict.fromkeys(
-        who.strategy or who.name
-        for cell in scoring
-        for who in cell.seats.values()
-        if who and who.model
-    )
     return (
         f"log-probabilities of labels are needed in {len(scoring):,} of {len(asking):,} cells with "
-        f"language models ({', '.join(names)}): a server without them is refused at the start"
+        "language models: a server without them is refused at the start"
     )
-
-
-def structured_words(experiment: Experiment) -> list[str]:
-    """Say which models are to have answers held to their form."""
-    named = {
-        spec["name"]: None
-        for cell in experiment.cells
-        for spec in cell.models.values()
-        if isinstance(spec, dict) and spec.get("structured") == "auto"
-    }
-    if not named:
-        return []
-    return [
-        'answers without reasoning are constrained (structured = "auto") where the server of '
-        f"{', '.join(named)} can do so: their distribution is not that of asking again"
-    ]
 
 
 def too_long(rows: Sequence[Row], guess: str = "") -> list[str]:
@@ -247,10 +224,9 @@ def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, An
 
 def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, float]:
     """Return what all seats cost over all episodes; models of this machine cost nothing."""
-    sums = dict.fromkeys(("cost", "cost_uncached", "cost_most"), 0.0)
+    sums = dict.fromkeys(("cost", "cost_most"), 0.0)
     for ahead, need in found:
-        uncached = Usage(need.expected.prompt, need.expected.completion)
-        for name, usage in zip(sums, (need.expected, uncached, need.most), strict=True):
+        for name, usage in zip(sums, (need.expected, need.most), strict=True):
             unknown = math.nan if ahead.served else 0.0
             sums[name] += episodes * ahead.price.cost(usage) if ahead.price else unknown
     return sums
@@ -258,13 +234,8 @@ def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, flo
 
 def _total_cost(rows: Sequence[Row]) -> str:
     known = [row for row in rows if not math.isnan(row["cost"])]
-    cost, uncached, most = (
-        sum(row[key] for row in known) for key in ("cost", "cost_uncached", "cost_most")
-    )
-    text = (
-        f"cost, in the currency of the price file: about {cost:,.2f} ({uncached:,.2f} without "
-        f"caches), at most {most:,.2f}"
-    )
+    cost, most = (sum(row[key] for row in known) for key in ("cost", "cost_most"))
+    text = f"cost, in the currency of the price file: about {cost:,.2f}, at most {most:,.2f}"
     if missing := len(rows) - len(known):
         text += f", not counting cells without a price: {missing}"
     return text

@@ -46,7 +46,7 @@ class Record:
         Every model call; `record` is a JSON-ready dict. Of a stored record empty: they are read
         with `tomeval.runs.store.Store.calls`.
     spent : dict
-        Of a stored record: what the calls of each seat came to, see `tomeval.runs.spent`.
+        Once it was stored: what the calls of each seat came to, see `tomeval.runs.spent`.
     """
 
     episode: int
@@ -66,8 +66,9 @@ class Record:
         if self.answers:
             columns = zip(*sorted(self.answers, key=lambda row: row[:3]), strict=True)
             data["answers"] = _folded(dict(zip(ANSWER, columns, strict=True)), keep=ANSWER[:1])
-        if spent := self.spent or by_seat(self.calls):
-            data["spent"] = spent
+        self.spent = self.spent or by_seat(self.calls)
+        if self.spent:
+            data["spent"] = self.spent
         return data
 
     @classmethod

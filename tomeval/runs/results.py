@@ -20,13 +20,13 @@ from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED,
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.cell import JUDGED, RunCell
-from tomeval.runs.columns import ANSWER, REASK, filled, flat, in_order
-from tomeval.runs.folder import LIMIT, limited, located, planned, raised
+from tomeval.runs.columns import ANSWER, INVALID, REASK, filled, flat, in_order
+from tomeval.runs.folder import located, raised
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
-from tomeval.runs.store import Store
+from tomeval.runs.store import Store, limited
 from tomeval.statistics import AUTO, RESAMPLES
 from tomeval.statistics.estimates import SEQUENCE
 
@@ -128,7 +128,7 @@ class Run:
     @cached_property
     def raised(self) -> tuple[int, ...]:
         """The numbers of episodes that cells were to have, if they were raised after a session."""
-        return raised(self.folder)
+        return raised(self.store.sessions())
 
     @cached_property
     def sequential(self) -> bool:
@@ -166,11 +166,11 @@ class Run:
 
     @cached_property
     def _planned(self) -> int | None:
-        return planned(self.folder)
+        return self.store.planned()
 
     @cached_property
     def _limit(self) -> int | None:
-        return planned(self.folder, LIMIT)
+        return self.store.planned("limit")
 
     @cached_property
     def public_names(self) -> dict[str, str]:
@@ -279,10 +279,8 @@ class Run:
             Of means over episodes, see `tomeval.statistics.estimate`. ``auto`` is Student's t below
             30 sampling units and the normal form from there on; both end at the measure's bounds,
             see `tomeval.statistics.bounded.score_ends`. Of a run that is `sequential` it is
-            ``sequence``. BCa is stratified by what an episode drew
-            (in matrix games its partner) and, like its mean, weighted by the weights of the draws.
-            Shares of items have Wilson's interval, see `tomeval.statistics.shares.share_of_sums`,
-            but with ``sequence``.
+            ``sequence``. Shares of items have Wilson's interval, but with ``sequence``, see
+            `tomeval.statistics.shares.share_of_sums`.
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
         resamples : int
@@ -317,11 +315,11 @@ class Run:
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
             estimates = flat(shown, cell.estimate(shown, interval, reference, resamples))
-            row |= tallies.rates_of(self.store, cell.number)
+            row |= tallies.rates_of(self.store, [cell.number])
             if not cell.knows_attempts:
                 row |= tallies.NOT_RECORDED
             for name, where in own.items():
-                row[name] = tallies.invalid_rate(self.store, [cell.number], where)
+                row[name] = tallies.rates_of(self.store, [cell.number], where)[INVALID.name]
             row |= estimates
             end: dict[str, Any] = {}
             if names is None and answer and self.scores:

@@ -1,7 +1,7 @@
 """Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
 
 An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
-number of episodes. This module opens the run folder (`folder.py`, `holder.py`) and its store
+number of episodes. This module opens the run folder (`folder.py`, `lock.py`) and its store
 (`writing.py`), and finds what is not played yet. `filling.py` hands that out: an engine
 (`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
 `schedule.py`. An episode is a `record.Record`, stored as one line (`lines.py`); replies of
@@ -26,24 +26,19 @@ from tomeval.core.extras import MissingExtra
 from tomeval.core.files import check_outside
 from tomeval.models import Ahead, all_backends, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.domain import Cell, Domain, get_domain
+from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler, How, Told
-from tomeval.runs.folder import (
-    add_session,
-    begin_or_resume,
-    limited,
-    locked,
-    make_folder,
-)
+from tomeval.runs.folder import add_session, make_folder
 from tomeval.runs.live import Live, OnCounts, Progress
+from tomeval.runs.lock import locked
 from tomeval.runs.record import Record
 from tomeval.runs.schedule import without
 from tomeval.runs.shard import Shard
 from tomeval.runs.stopping import Stopping
-from tomeval.runs.store import Store
+from tomeval.runs.store import Store, limited
 from tomeval.runs.until import Looks
 from tomeval.runs.writing import WritableStore
 
@@ -93,8 +88,8 @@ def run_experiment(
     Raises
     ------
     TomevalError
-        The folder holds another experiment, other shards of it or other files, is in use or cannot
-        be written; or the engine cannot do what it is asked for.
+        The folder holds another experiment or other files, is in use or cannot be written; or the
+        engine cannot do what it is asked for.
     UnreadError
         None of the first questions to a model could be read.
     """
@@ -108,7 +103,7 @@ def run_experiment(
             f"until cannot be combined with --{'shard' if shard else 'limit'}: {why}"
         )
     # A model that cannot be opened must not leave a folder.
-    _check_caps(experiment.cells, budget, known_models(experiment))
+    _check_caps(budget, known_models(experiment))
     if missing := lacks(experiment):
         raise missing
     identity = experiment.identity()
@@ -120,18 +115,15 @@ def run_experiment(
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         part = shard.part if shard else ""
-        if shard:
-            shard.check(folder)
         stack.enter_context(locked(folder, part))
         store = WritableStore(folder, get_domain(experiment.domain), part)
         looks = None
         try:
             apart = experiment.apart
-            most = begin_or_resume(store, folder, identity, experiment.per_cell, apart, limit)
-            played_to = None if experiment.until else most
-            add_session(folder, experiment.stop_after_voids, part, played_to)
+            most = store.begin(identity, experiment.per_cell, apart, limit)
+            add_session(store, experiment.stop_after_voids, None if experiment.until else most)
             looks = Looks(experiment, store) if experiment.until else None
-            told = Told(live, concurrency, progress, on_counts)
+            told = Told(live, progress, on_counts)
             if told.live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, told.live, "note")
             opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
@@ -158,22 +150,20 @@ def run_experiment(
             store.close()
 
 
-def _check_caps(cells: Sequence[Cell], budget: Budget | None, known: Mapping[str, Ahead]) -> None:
+def _check_caps(budget: Budget | None, known: Mapping[str, Ahead]) -> None:
     """Refuse caps that would count nothing, or not everything."""
-    players = [player for cell in cells for player in cell.seats.values() if player]
-    if budget is not None and not any(player.served for player in players):
-        names = ", ".join(sorted({player.model_name for player in players} - {""}))
-        not_them = f", not {names}" if names else "; none plays here"
+    if budget is None:
+        return
+    if not any(ahead.served for ahead in known.values()):
         kinds = " and ".join(backend.form for backend in all_backends().values() if backend.served)
         raise TomevalError(
-            f"--max-calls, --max-tokens and --max-cost are for served models{not_them} (served: "
-            f"{kinds})"
+            "--max-calls, --max-tokens and --max-cost are for served models; none plays here "
+            f"(served: {kinds})"
         )
-    if budget is not None and budget.max_cost is not None:
-        free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
-        for key in free:
-            name = model_name(json.loads(key))
-            raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
+    free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
+    if budget.max_cost is not None and free:
+        name = model_name(json.loads(free[0]))
+        raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
 
 
 def wanted_of(
@@ -278,7 +268,6 @@ def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Rec
         try:
             with locked(draft):
                 write_games(domain, draft, recorded, out.name)
-                add_session(draft, 0)
             os.rename(draft, out)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -292,7 +281,8 @@ def write_games(domain: Domain, folder: Path, recorded: Recorded, name: str = ""
     identity = {"name": name, "cells": [definition for definition, _ in recorded.cells]}
     store = WritableStore(folder, domain)
     try:
-        begin_or_resume(store, folder, identity, 0)  # nothing remains to be played
+        store.begin(identity, 0)  # nothing remains to be played
+        add_session(store, 0)
         for model, revision in recorded.revisions.items():
             store.check_revision(model, revision)
         for number, (_, records) in enumerate(recorded.cells):

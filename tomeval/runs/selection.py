@@ -240,8 +240,19 @@ def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> li
     TomevalError
         A name that no measure has, with the near match, or one that several have.
     """
-    asked = list(asked)
-    return list(dict.fromkeys(_measure(measures, text) for text in asked))
+    chosen = []
+    for text in list(asked):
+        names = _named(measures, text)
+        if len(names) > 1:
+            raise TomevalError(
+                f"metric {text!r}: several metrics begin like this: {', '.join(names)}"
+            )
+        if not names:
+            other = [name for m in measures.values() for name in (m.short, m.heading)]
+            near = did_you_mean(text, measures) or did_you_mean(text, other)
+            raise TomevalError(f"unknown metric {text!r}{near}; known: {', '.join(measures)}")
+        chosen += names
+    return list(dict.fromkeys(chosen))
 
 
 def choose_columns(
@@ -262,38 +273,25 @@ def choose_columns(
     for text in asked:
         if text in columns or text in headings:
             chosen.append(headings.get(text, text))
-        elif _beginning(among, _plain(text)):
-            chosen.append(_measure(among, text))
+        elif _named(among, text):
+            chosen += choose_measures(among, [text])
         else:
             raise unknown("column", text, columns)
     return list(dict.fromkeys(chosen))
 
 
-def _beginning(measures: Mapping[str, Measure], wanted: str) -> list[str]:
-    """Return the measures whose column or short name begins so."""
-    return [
-        name
-        for name, measure in measures.items()
-        if wanted and any(_plain(one).startswith(wanted) for one in (name, measure.short))
-    ]
-
-
-def _measure(measures: Mapping[str, Measure], text: str) -> str:
-    """Return the one measure that a text names."""
+def _named(measures: Mapping[str, Measure], text: str) -> list[str]:
+    """Return the measure of a name; else those whose column or short name begins so."""
     if text in measures:
-        return text
+        return [text]
     wanted = _plain(text)
-    for name, measure in measures.items():
-        if wanted in map(_plain, (measure.heading, measure.words, measure.short, measure.bare)):
-            return name
-    starts = [name for name in measures if _plain(name) == wanted] or _beginning(measures, wanted)
-    if len(starts) > 1:
-        raise TomevalError(f"metric {text!r}: several metrics begin like this: {', '.join(starts)}")
-    if not starts:
-        other = [name for m in measures.values() for name in (m.short, m.heading)]
-        near = did_you_mean(text, measures) or did_you_mean(text, other)
-        raise TomevalError(f"unknown metric {text!r}{near}; known: {', '.join(measures)}")
-    return starts[0]
+    begun = []
+    for name, one in measures.items():
+        if wanted in map(_plain, (name, one.heading, one.words, one.short, one.bare)):
+            return [name]
+        if wanted and any(_plain(called).startswith(wanted) for called in (name, one.short)):
+            begun.append(name)
+    return begun
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from tomeval.core.errors import TomevalError
 
@@ -37,16 +36,6 @@ class Shard:
         size = max(1, together)
         mine = self.number - 1
         return [e for e in episodes if (cell + e // size) % self.count == mine]
-
-    def check(self, folder: Path) -> None:
-        """Raise if a folder holds shards of another number."""
-        for path in folder.glob("episodes.*-of-*.jsonl"):
-            count = path.name.removesuffix(".jsonl").rpartition("-of-")[2]
-            if count != str(self.count):
-                raise TomevalError(
-                    f"{folder}: holds shards of {count}, not of {self.count} ({path.name}); choose "
-                    "another folder with --out"
-                )
 
     def __str__(self) -> str:
         """Return the shard as `parse_shard` reads it."""

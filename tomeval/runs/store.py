@@ -29,21 +29,26 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
 from tomeval.runs.calls import read_calls
 from tomeval.runs.domain import Domain, get_domain
-from tomeval.runs.index import EXPERIMENT, NOT_OVER, RESTORE, Damaged, Index, NothingPlayed, Place
+from tomeval.runs.index import (
+    EXPERIMENT,
+    NOT_OVER,
+    RESTORE,
+    Damaged,
+    Index,
+    NothingPlayed,
+    Place,
+    read_experiment,
+)
 from tomeval.runs.lines import read_lines
 from tomeval.runs.record import Record
-from tomeval.runs.signed import read_signed
 from tomeval.runs.spent import Spent, total
 
 logger = logging.getLogger(__name__)
 
-_BEGUN = ("run*.lock", "episodes*.jsonl")
-"""What a run writes before its experiment's file, or at the same moment."""
-
 KEPT = 200_000
 """Steps of a cell whose records are kept until another cell is read."""
 
-REPLY = re.compile(rb'\{"cell":(\d+),"episode":(\d+),')
+_REPLY = re.compile(rb'\{"cell":(\d+),"episode":(\d+),')
 """How a kept reply begins."""
 
 
@@ -60,6 +65,16 @@ class Summary(NamedTuple):
 
     asked: dict[str, Counter[tuple[str, str, str, int]]]
     spent: dict[tuple[str, bool], Spent]
+
+
+def limited(episodes: int, limit: int | None) -> int:
+    """Return a number of episodes, at most `limit`."""
+    return episodes if limit is None else min(episodes, limit)
+
+
+def beside(path: Path, name: str, ending: str = "") -> Path:
+    """Return the file ``NAME*.jsonl`` of the writer of a file ``episodes*.jsonl``."""
+    return path.with_name(f"{name}{path.name.removeprefix('episodes')}{ending}")
 
 
 def identity_sha256(identity: Mapping[str, Any]) -> str:
@@ -94,25 +109,21 @@ class Store(Index):
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / EXPERIMENT
-        experiment = read_signed(self.path)
-        self._open_files(folder, experiment)
+        self._open_files(folder)
         if not self._seeds:
-            self._refuse_lost()
-            if self.path.exists() or any(
-                path.is_file() for name in _BEGUN for path in folder.glob(name)
-            ):
+            if self.path.exists() or any(folder.glob("run*.lock")):
                 raise NothingPlayed(folder)
             raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
-        if not isinstance(experiment, dict):
+        if "cells" not in self._experiment:
             self.close()
             raise Damaged(
                 f"{self.path}: {'damaged' if self.path.exists() else 'missing'}; run the same "
                 "experiment into the folder again to restore it"
             )
-        self.domain: Domain = get_domain(str(experiment.get("domain")), str(self.path))
+        self.domain: Domain = get_domain(str(self._experiment["domain"]), str(self.path))
 
-    def _open_files(self, folder: Path, experiment: Any) -> None:
-        Index.__init__(self, folder, experiment if isinstance(experiment, dict) else {})
+    def _open_files(self, folder: Path) -> None:
+        Index.__init__(self, folder, read_experiment(folder))
         self._summaries: dict[int, Summary] = {}
         self._recent: tuple[int, list[Record]] | None = None
         self._held: dict[str, frozenset[int]] = {}
@@ -138,6 +149,15 @@ class Store(Index):
     def cells(self) -> list[tuple[int, dict[str, Any]]]:
         """Return number and definition of every cell; definitions must not be changed."""
         return list(self._cells)
+
+    def planned(self, key: str = "episodes") -> int | None:
+        """Return how many episodes a cell is to have; with the key ``limit``, the most of any."""
+        count = self._experiment.get(key)
+        return count if isinstance(count, int) else None
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Return when, how and with which versions the run was started or resumed, in order."""
+        return [note["is"] for note in self._notes if note.get("note") == "session"]
 
     def revisions(self) -> dict[str, str]:
         """Return the revision of every model that was used; empty if unknown."""
@@ -324,36 +344,44 @@ class Store(Index):
         where = self._data(place).get("calls") if place else None
         if place is None or where is None:
             return iter(())
-        path = self._files[place.file]
-        name = f"calls{path.name.removeprefix('episodes')}.gz"
+        path = beside(self._files[place.file], "calls", ".gz")
         try:
-            return iter(read_calls(path.with_name(name), *where))
+            return iter(read_calls(path, *where))
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise Damaged(
-                f"{path.with_name(name)}: damaged, the calls of episode {episode} of cell {cell} "
-                f"are not what was written ({error}); {RESTORE}"
+                f"{path}: damaged, the calls of episode {episode} of cell {cell} are not what was "
+                f"written ({error}); {RESTORE}"
             ) from None
 
     @cached_property
     def replies(self) -> dict[tuple[int, int], dict[tuple[str, str], str]]:
         """The kept replies by episode that is not over, then by seat and request."""
         kept: dict[tuple[int, int], dict[tuple[str, str], str]] = {}
-        for number, path in enumerate(self._files):
-            beside = path.with_name(f"replies{path.name.removeprefix('episodes')}")
-            seed = self._seeds.get(number, 0)
-            for line in read_lines(beside, seed) if seed and beside.exists() else ():
-                if line.body is None:
-                    if not line.torn:
-                        logger.warning(
-                            "%s: line %d is not what was written; what it kept is asked for again",
-                            *(beside, line.number),
-                        )
-                elif (head := REPLY.match(line.body)) is not None:
-                    key = int(head[1]), int(head[2])
-                    if self.status(*key) in (None, *NOT_OVER):
-                        data = self._decode(beside, line.body)
-                        replies = kept.setdefault(key, {})
-                        replies[data["seat"], data["request"]] = data["reply"]
+        for mine in self._replies_by_file.values():
+            for key, replies in mine.items():
+                kept.setdefault(key, {}).update(replies)
+        return kept
+
+    @cached_property
+    def _replies_by_file(self) -> dict[int, dict[tuple[int, int], dict[tuple[str, str], str]]]:
+        return {number: self._replies_of(number) for number in self._seeds}
+
+    def _replies_of(self, number: int) -> dict[tuple[int, int], dict[tuple[str, str], str]]:
+        """Return those that stand beside one file of episodes."""
+        path = beside(self._files[number], "replies")
+        kept: dict[tuple[int, int], dict[tuple[str, str], str]] = {}
+        for line in read_lines(path, self._seeds[number]) if path.exists() else ():
+            if line.body is None:
+                if not line.torn:
+                    logger.warning(
+                        "%s: line %d is not what was written; what it kept is asked for again",
+                        *(path, line.number),
+                    )
+            elif (head := _REPLY.match(line.body)) is not None:
+                key = int(head[1]), int(head[2])
+                if self.status(*key) in (None, *NOT_OVER):
+                    data = self._decode(path, line.body)
+                    kept.setdefault(key, {})[data["seat"], data["request"]] = data["reply"]
         return kept
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:

@@ -7,10 +7,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial, wraps
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import TypeVar
 
-from tomeval.core.once import once_each
 from tomeval.core.outcomes import (
     BACKEND_ERROR,
     COMPLETE,
@@ -22,21 +21,17 @@ from tomeval.core.outcomes import (
 )
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
+from tomeval.runs.outside import once_settled
 from tomeval.runs.spent import Spent, total
 from tomeval.runs.store import Store
 
 T = TypeVar("T")
 
 _USAGE = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost")
+_SPENT = ("calls", "prompt", "completion", "cached", "cost")
 
 
-def _once(count: Callable[[Store], T]) -> Callable[[Store], T]:
-    """Count once in a store that does not change; what is returned must not be changed either."""
-    known = once_each(count)
-    return wraps(count)(lambda store: count(store) if store.changing else known(store))
-
-
-@_once
+@once_settled
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
     return {
@@ -45,7 +40,7 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     }
 
 
-@_once
+@once_settled
 def steps(store: Store) -> dict[tuple[int, str], int]:
     """Return how many steps the episodes of each cell and status have."""
     counts: dict[tuple[int, str], int] = {}
@@ -87,10 +82,9 @@ def invalid_answers(store: Store, own: bool = False) -> dict[int, dict[str, int]
     `own` counts those of the measured seat alone, see `Show.own_seat`.
     """
     counts = {cell: dict.fromkeys(INVALID_REASONS, 0) for cell in store.played_cells()}
-    whose = store.domain.show.own_seat if own else ""
     for cell, count in counts.items():
         for (seat, _, outcome, _), number in _asked(store, cell).items():
-            if outcome in count and whose in ("", seat):
+            if outcome in count and (not own or _own(store, seat)):
                 count[outcome] += number
     return counts
 
@@ -121,25 +115,6 @@ def unanswered(store: Store) -> Counter[str]:
     return by_form
 
 
-class Answers(NamedTuple):
-    """How many answers there were, of those how many invalid, and how many asked for again.
-
-    Answers of void episodes are included; backend errors are not answers. Of answers from a record
-    nobody knows how often they were asked for: they have no attempts.
-    """
-
-    invalid: int = 0
-    again: int = 0
-    asked: int = 0
-    recorded: int = 0
-
-    def rates(self) -> dict[str, float]:
-        """Return the shares by the names of `tomeval.runs.columns`; NaN if nothing is known."""
-        counts = {INVALID.name: self.invalid, REASK.name: self.again}
-        shares = {name: n / self.asked if self.asked else math.nan for name, n in counts.items()}
-        return shares | {REASK.name: math.nan} if self.recorded else shares
-
-
 NOT_RECORDED = dict.fromkeys((REASK.name, LENIENT_RATE.name), math.nan)
 """What no record of a game played elsewhere tells."""
 
@@ -147,28 +122,50 @@ NO_ANSWERS = dict.fromkeys((INVALID.name, REASK.name, LENIENT_RATE.name), math.n
 """The rates of a cell without answers."""
 
 
-def rates_of(store: Store, cell: int) -> dict[str, float]:
-    """Return the rates of the measured seat's answers, see `Answers.rates`, and `LENIENT`.
+Among = Callable[[str, str], bool]
+"""Tells of a seat and a question whether its answers count."""
 
-    `NO_ANSWERS` where nothing was answered.
+
+def rates_of(store: Store, cells: Iterable[int], among: Among | None = None) -> dict[str, float]:
+    """Return the rates of answers of some cells together, by the names of `tomeval.runs.columns`.
+
+    Answers of void episodes are included; backend errors are not answers. `among` chooses answers,
+    of which it is not known how many were read leniently; default: those of the measured seat. Of
+    answers from a record nobody knows how often they were asked for.
     """
-    said = answers(store, [cell], _own(store))[cell]
-    if not said.asked:
+    counts = among or (lambda seat, question: _own(store, seat))
+    asked = invalid = again = lenient = 0
+    recorded = False
+    for cell in cells:
+        lenient += _lenient(store, cell)
+        for (seat, question, outcome, attempts), count in _asked(store, cell).items():
+            if _is_answer(outcome) and counts(seat, question):
+                asked += count
+                invalid += count * (outcome != VALID)
+                again += count * (attempts > 1)
+                recorded = recorded or attempts == 0
+    if not asked:
         return dict(NO_ANSWERS)
-    loose = math.nan if said.recorded else _lenient(store, cell) / said.asked
-    return said.rates() | {LENIENT_RATE.name: loose}
+    loose = math.nan if among else lenient / asked
+    rates = {INVALID.name: invalid / asked, REASK.name: again / asked, LENIENT_RATE.name: loose}
+    return rates | NOT_RECORDED if recorded else rates
 
 
 def rates(store: Store) -> dict[int, dict[str, float]]:
     """Return `rates_of` by cell, without cells that have no answers."""
-    of = {cell: rates_of(store, cell) for cell in store.played_cells()}
+    of = {cell: rates_of(store, [cell]) for cell in store.played_cells()}
     return {cell: some for cell, some in of.items() if not math.isnan(some[INVALID.name])}
 
 
 def _lenient(store: Store, cell: int) -> int:
     """Return how many of the measured seat's answers were read leniently."""
-    whose, spent = store.domain.show.own_seat, store.summary(cell).spent
-    return sum(said.lenient for (seat, _), said in spent.items() if whose in ("", seat))
+    spent = store.summary(cell).spent.items()
+    return sum(said.lenient for (seat, _), said in spent if _own(store, seat))
+
+
+def _own(store: Store, seat: str) -> bool:
+    """Tell whether answers of a seat are those of who is measured, see `Show.own_seat`."""
+    return store.domain.show.own_seat in ("", seat)
 
 
 def enforced_cells(store: Store) -> dict[int, int]:
@@ -179,61 +176,7 @@ def enforced_cells(store: Store) -> dict[int, int]:
     return {cell: count for cell, count in held.items() if count}
 
 
-def invalid_rates(store: Store) -> dict[int, float]:
-    """Return by cell the share of answers that were invalid; see `rates`."""
-    return {cell: of_cell[INVALID.name] for cell, of_cell in rates(store).items()}
-
-
-def invalid_rate(store: Store, cells: Sequence[int], among: Among) -> float:
-    """Return the share of invalid answers of some cells and questions; NaN without answers."""
-    return pooled(store, cells, among)[INVALID.name]
-
-
-def lenient_rate(store: Store, cells: Sequence[int]) -> float:
-    """Return the share of the answers of some cells that were read leniently; NaN if not known."""
-    counted = answers(store, cells, _own(store)).values()
-    asked = sum(one.asked for one in counted)
-    if not asked or any(one.recorded for one in counted):
-        return math.nan
-    return sum(_lenient(store, cell) for cell in cells) / asked
-
-
-def pooled(store: Store, cells: Sequence[int], among: Among) -> dict[str, float]:
-    """Return the rates of some cells and questions taken together, see `Answers.rates`."""
-    counted = answers(store, cells, among).values()
-    return Answers(*(sum(counts) for counts in zip(*counted, strict=True))).rates()
-
-
-Among = Callable[[str, str], bool]
-"""Tells of a seat and a question whether its answers count."""
-
-
-def _all(seat: str, question: str) -> bool:
-    return True
-
-
-def _own(store: Store) -> Among:
-    """Return what tells the measured seat's answers."""
-    own = store.domain.show.own_seat
-    return (lambda seat, question: seat == own) if own else _all
-
-
-def answers(store: Store, cells: Sequence[int], among: Among = _all) -> dict[int, Answers]:
-    """Return by cell what `Answers` counts, of the questions that `among` tells."""
-    by_cell = {}
-    for cell in cells:
-        bad = again = asked = recorded = 0
-        for (seat, question, outcome, attempts), count in _asked(store, cell).items():
-            if _is_answer(outcome) and among(seat, question):
-                asked += count
-                bad += count * (outcome != VALID)
-                again += count * (attempts > 1)
-                recorded += count * (attempts == 0)
-        by_cell[cell] = Answers(bad, again, asked, recorded)
-    return by_cell
-
-
-@_once
+@once_settled
 def _spent(store: Store) -> dict[int, dict[tuple[str, bool], Spent]]:
     """Return what calls came to by cell, then by seat and whether the episode failed."""
     return {cell: store.summary(cell).spent for cell in sorted(store.cells_with('"spent":'))}
@@ -257,18 +200,23 @@ def _by(parts: Iterable[tuple[T, Spent]]) -> dict[T, Spent]:
     return {key: total(some) for key, some in sorted(parts_of.items())}
 
 
-def usage(store: Store) -> dict[int, dict[str, float]]:
-    """Return the logged model calls, their tokens, and their cost if prices were given."""
-    return _usage((cell, part) for cell, spent in _spent(store).items() for part in spent.values())
-
-
 def paid(store: Store) -> dict[int, dict[str, float]]:
-    """Return the usage of all replies, those of failed and unfinished episodes included.
+    """Return by cell the logged model calls, their tokens, and their cost if prices were given.
 
-    Keys are as for `usage`. The replies to a failed episode serve its next attempt: they count
-    once, however often it was played.
+    Replies of failed and unfinished episodes are included. The replies to a failed episode serve
+    its next attempt: they count once, however often it was played.
     """
-    return _usage((cell, part) for (cell, _), part in _replied(store))
+    of = _by((cell, part) for (cell, _), part in _replied(store))
+    priced = any(said.cost is not None for said in of.values())
+    names = dict(zip(_USAGE, _SPENT, strict=True))
+    return {
+        cell: {
+            name: getattr(said, field) or 0
+            for name, field in names.items()
+            if priced or field != "cost"
+        }
+        for cell, said in of.items()
+    }
 
 
 def _replied(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
@@ -278,69 +226,6 @@ def _replied(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
             if not failed:
                 yield (cell, seat), part
     yield from _waiting(store)
-
-
-def _usage(parts: Iterable[tuple[int, Spent]]) -> dict[int, dict[str, float]]:
-    """Return totals by cell with their names."""
-    rows = {
-        cell: (said.calls, said.prompt, said.completion, said.cached, said.cost)
-        for cell, said in _by(parts).items()
-    }
-    names = _USAGE if any(row[-1] is not None for row in rows.values()) else _USAGE[:-1]
-    return {
-        cell: {name: value or 0 for name, value in zip(names, row, strict=False)}
-        for cell, row in rows.items()
-    }
-
-
-class Asked(NamedTuple):
-    """What a language model was asked, in sums.
-
-    Attributes
-    ----------
-    calls, prompt, completion : int
-        Replies that came, and their tokens.
-    cost : float or None
-        In the currency of the price file; None without a price.
-    answers, unreadable : int
-        Replies that were to hold an answer, and those of them that could not be read.
-    again : int
-        Attempts beyond the first at a question.
-    """
-
-    calls: int = 0
-    prompt: int = 0
-    completion: int = 0
-    cost: float | None = None
-    answers: int = 0
-    unreadable: int = 0
-    again: int = 0
-
-    def plus(self, more: Asked, sign: int = 1) -> Asked:
-        """Return the sums with more, or, with the sign -1, without what was counted before.
-
-        Examples
-        --------
-        >>> Asked(3, 30, 12, 0.5, 2, 1).plus(Asked(1, 10, 5, None, 1, 1), -1)
-        Asked(calls=2, prompt=20, completion=7, cost=0.5, answers=1, unreadable=0, again=0)
-        """
-        pairs = zip(self, more, strict=True)
-        sums = (None if a is b is None else (a or 0) + sign * (b or 0) for a, b in pairs)
-        return Asked(*sums)  # type: ignore[arg-type]
-
-
-def by_seat(store: Store) -> dict[tuple[int, str], Asked]:
-    """Return what was asked by cell and seat; replies of failed and unfinished episodes included.
-
-    Answers, and attempts beyond the first, are of finished episodes.
-    """
-    return {key: asked_of(said) for key, said in _by(_replied(store)).items()}
-
-
-def asked_of(said: Spent) -> Asked:
-    """Return what calls came to as what a display shows."""
-    tokens = said.prompt or 0, said.completion or 0
-    return Asked(said.replies, *tokens, said.cost, said.answers, said.unreadable, said.again)
 
 
 def unfinished(store: Store) -> dict[int, int]:
@@ -379,7 +264,7 @@ def lenient_replies(store: Store, most: int) -> dict[int, tuple[int, str]]:
             (episode, str(record["reply"]["text"]))
             for episode in store.episodes(cell)
             for _, seat, _, record in store.calls(cell, episode)
-            if record.get(LENIENT) is True and _own(store)(seat, "")
+            if record.get(LENIENT) is True and _own(store, seat)
         )
         replies[cell] = max(lenient, key=lambda one: len(one[1]))
     longest = sorted(replies, key=lambda cell: (-len(replies[cell][1]), cell))[:most]

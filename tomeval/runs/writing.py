@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import replacing
+from tomeval.core.files import replacing, write_text
 from tomeval.runs.calls import pack_calls
 from tomeval.runs.domain import Domain
-from tomeval.runs.index import FORMAT, NOT_OVER, Place
-from tomeval.runs.lines import Appended, Line, encode, end_of_lines, read_lines
+from tomeval.runs.index import FORMAT, NOT_OVER, Place, signed
+from tomeval.runs.lines import Appended, encode, read_lines
 from tomeval.runs.record import Record
-from tomeval.runs.signed import read_signed
-from tomeval.runs.store import REPLY, Store
+from tomeval.runs.store import Store, beside, identity_sha256, limited
 
 logger = logging.getLogger(__name__)
 
@@ -25,12 +25,12 @@ SPARE = 1 << 24
 
 
 class WritableStore(Store):
-    """The store of a run, open for writing.
+    """The store of a run, open for writing; `begin` comes first.
 
     Parameters
     ----------
     folder : Path
-        Held by this process, see `tomeval.runs.folder.locked`.
+        Held by this process, see `tomeval.runs.lock.locked`.
     domain : Domain
         Of the run; its files are made if there are none.
     part : str
@@ -45,80 +45,91 @@ class WritableStore(Store):
     changing = True
 
     def __init__(self, folder: Path, domain: Domain, part: str = "") -> None:
-        self.folder, self.part, self.domain = folder, part, domain
+        self.part, self.domain = part, domain
         self.path = folder / f"episodes{part}.jsonl"
-        self._torn_at: int | None = None
-        experiment = read_signed(folder / "experiment.json")
-        self._open_files(folder, experiment)
+        _repair(self.path)
+        self._open_files(folder)
         said = self._experiment.get("domain", domain.name)
         if said != domain.name:
             raise TomevalError(
                 f"{folder}: holds a run of the domain {said!r}, but the experiment is of "
                 f"{domain.name!r}; nothing was changed. Choose another folder with --out"
             )
-        if self.path in self._wrong:
-            self._put_aside(self._wrong[self.path])
         if self.path not in self._files:
             self._files.append(self.path)
         self._own = self._files.index(self.path)
+        self._opened: list[Appended] = []
+
+    def begin(
+        self,
+        identity: Mapping[str, Any],
+        wanted: int,
+        apart: Container[int] = (),
+        limit: int | None = None,
+    ) -> int:
+        """Begin it, or check that it holds the same experiment; write the experiment's file.
+
+        Parameters
+        ----------
+        identity : mapping
+            See `tomeval.runs.experiment.Experiment.identity`.
+        wanted : int
+            How many episodes a cell is to have.
+        apart : container of int
+            Cells that have other numbers, see `tomeval.runs.experiment.Experiment.apart`.
+        limit : int, optional
+            Cuts both what is wanted and the cells' own numbers, and never what the folder holds.
+
+        Returns
+        -------
+        int
+            How many episodes a cell is to have: `wanted`, or more if the folder holds more.
+        """
+        sha256 = identity_sha256(identity)
+        if self.meta().get("sha256", sha256) != sha256:
+            raise TomevalError(
+                f"{self.folder}: holds another experiment "
+                f"({differing_words(self.identity(), identity)}); nothing was changed. Choose "
+                "another folder with --out"
+            )
+        finished = self.most_finished().items()
+        counts = {n: last + 1 if self.part else count for n, (count, last) in finished}
+        most = max([limited(wanted, limit), *(c for n, c in counts.items() if n not in apart)])
+        most = max(most, self.planned() or 0) if self.part else most
+        # First the experiment: no store stands without the file that says which one it is of.
+        about = {"sha256": sha256, "domain": self.domain.name, "episodes": most}
+        about |= {} if limit is None else {"limit": max([limit, *counts.values()])}
+        self._write_experiment(signed({**about, **identity}))
         if self._own not in self._seeds:
-            self._refuse_lost(part)
-        self._file, self._log, self._kept = (
-            Appended(self.path.with_name(f"{name}{part}.jsonl{ending}"))
-            for name, ending in (("episodes", ""), ("calls", ".gz"), ("replies", ""))
-        )
-        if self._torn_at is not None:
-            self._file.cut(self._torn_at)
-        self._kept.cut(end_of_lines(self._kept.path))
-        self._stale = self._kept.size
+            head = {"tomeval": FORMAT, "experiment": sha256, "name": identity["name"]}
+            line = encode(head | {"domain": self.domain.name})
+            with replacing(self.path, own=True) as draft:
+                draft.write_bytes(line)
+            self._seeds[self._own] = zlib.crc32(line[9:-1])
+        self._file = Appended(self.path)
+        self._log = Appended(beside(self.path, "calls", ".gz"))
+        self._opened = [self._file, self._log]
+        self._mine = set(self._replies_by_file.get(self._own, ()))
+        self._write_replies()
+        return most
 
-    def _torn(self, path: Path, line: Line) -> None:
-        if path == self.path:
-            logger.warning("%s: ends within a line, whose episode is played again", path)
-            self._torn_at = line.offset
-
-    def _put_aside(self, lines: Sequence[Line]) -> None:
-        """Write the file without lines that are not what was written, which are kept beside it."""
-        data = self.path.read_bytes()
-        aside = Appended(self.path.with_name(f"{self.path.name}.damaged"))
-        aside.append(b"".join(data[line.offset : line.offset + line.size] for line in lines))
-        aside.close()
-        start, kept = 0, []
-        for line in lines:
-            kept.append(data[start : line.offset])
-            start = line.offset + line.size
-        with replacing(self.path, own=True) as draft:
-            draft.write_bytes(b"".join([*kept, data[start:]]))
-        logger.warning("%s: these lines are kept as %s", self.path, aside.path.name)
-        super().close()
-        self._open_files(self.folder, self._experiment)
+    def _write_experiment(self, whole: dict[str, Any]) -> None:
+        path = self.folder / "experiment.json"
+        if self._experiment != whole:  # to lay out thousands of cells takes seconds
+            if path.exists() and "cells" not in self._experiment:
+                logger.warning("%s: was damaged; it is written again", path)
+            write_text(path, json.dumps(whole, indent=1), own=True)
+            self._experiment = whole
+            self.__dict__.pop("_cells", None)
 
     def close(self) -> None:
         """Close its files; what was kept for unfinished episodes goes if there are none."""
         super().close()
-        if not self._has_unfinished():
-            self._kept.cut(0)
-        for file in (self._file, self._log, self._kept):
+        if self._opened:
+            self._write_replies()
+            self._kept.close()
+        for file in self._opened:
             file.close()
-            if not file.size:
-                file.path.unlink(missing_ok=True)
-
-    def _has_unfinished(self) -> bool:
-        """Tell whether the own file has replies of an episode that is not over."""
-        lines = read_lines(self._kept.path, self._seeds.get(self._own, 1))
-        heads = (REPLY.match(line.body) for line in lines if line.body)
-        return any((int(head[1]), int(head[2])) in self.replies for head in heads if head)
-
-    def begin(self, identity: Mapping[str, Any], sha256: str) -> None:
-        """Begin the file of this process, if it is not begun, once the experiment's file stands."""
-        self._experiment = {"sha256": sha256, "domain": self.domain.name, **identity}
-        self.__dict__.pop("_cells", None)
-        if self._own not in self._seeds:
-            head = {"tomeval": FORMAT, "experiment": sha256, "name": identity["name"]}
-            line = encode(head | {"domain": self.domain.name})
-            self._file.cut(0)
-            self._file.append(line)
-            self._seeds[self._own] = zlib.crc32(line[9:-1])
 
     def add(self, cell: int, records: Sequence[Record]) -> None:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
@@ -143,8 +154,6 @@ class WritableStore(Store):
         self._summaries.pop(cell, None)
         self._recent = None
         self._held.clear()
-        if not self.replies and self._kept.size:
-            self._kept.cut(0)
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""
@@ -155,44 +164,77 @@ class WritableStore(Store):
                 f"{revision or 'of unknown revision'}; use another folder"
             )
         if before != revision:
-            self._note({"note": "revision", "model": model, "revision": revision})
+            self.note({"note": "revision", "model": model, "revision": revision})
 
     def note_stops(self, reasons: Mapping[int, str]) -> None:
         """Keep why cells play no more for now; an empty reason: the cell is tried again."""
         before = self.stops()
         changed = {cell: why for cell, why in reasons.items() if why != before.get(cell, "")}
         if changed:
-            self._note({"note": "stopped", "cells": {str(c): why for c, why in changed.items()}})
+            self.note({"note": "stopped", "cells": {str(c): why for c, why in changed.items()}})
 
     def note_until(self, said: Mapping[str, Any]) -> None:
         """Keep what is known of the condition that a run stops by; empty: it has none."""
         if said != self.until():
-            self._note({"note": "until", "is": dict(said)})
+            self.note({"note": "until", "is": dict(said)})
 
-    def _note(self, note: dict[str, Any]) -> None:
+    def note(self, note: dict[str, Any]) -> None:
+        """Keep something that is said of the run, with its kind under the key ``note``."""
         self._file.append(encode(note, self._seeds[self._own]))
         self._notes.append(note)
 
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
         self.replies.setdefault((cell, episode), {})[seat, request] = reply
-        data = {"cell": cell, "episode": episode, "seat": seat, "request": request, "reply": reply}
-        self._kept.append(encode(data, self._seeds[self._own]))
+        self._mine.add((cell, episode))
+        self._kept.append(self._reply_line(cell, episode, seat, request, reply))
         if self._kept.size > self._stale + SPARE:
+            self._kept.close()
             self._write_replies()
+
+    def _reply_line(self, *given: Any) -> bytes:
+        names = ("cell", "episode", "seat", "request", "reply")
+        return encode(dict(zip(names, given, strict=True)), self._seeds[self._own])
 
     def _write_replies(self) -> None:
         """Write the file of replies anew, with those of unfinished episodes alone."""
-        lines = [
-            encode(dict(zip(_KEPT, (*key, *which, reply), strict=True)), self._seeds[self._own])
-            for key, mine in self.replies.items()
-            for which, reply in mine.items()
-        ]
-        with replacing(self._kept.path, own=True) as draft:
-            draft.write_bytes(b"".join(lines))
-        self._kept.close()
-        self._kept = Appended(self._kept.path)
+        path = beside(self.path, "replies")
+        self._mine &= self.replies.keys()
+        with replacing(path, own=True) as draft, draft.open("wb") as file:
+            for key in sorted(self._mine):
+                for which, reply in self.replies[key].items():
+                    file.write(self._reply_line(*key, *which, reply))
+        self._kept = Appended(path)
         self._stale = self._kept.size
 
 
-_KEPT = ("cell", "episode", "seat", "request", "reply")
+def _repair(path: Path) -> None:
+    """Write a file without lines that are not what was written, which are kept beside it."""
+    lines = read_lines(path) if path.exists() else ()
+    wrong = [line for line in lines if line.body is None]
+    if not wrong or wrong[0].number == 1:
+        return
+    if bad := b"".join(line.text for line in wrong if not line.torn):
+        aside = Appended(path.with_name(f"{path.name}.damaged"))
+        aside.append(bad)
+        aside.close()
+        logger.warning("%s: its damaged lines are kept as %s", path, aside.path.name)
+    if wrong[-1].torn:
+        logger.warning("%s: ends within a line, whose episode is played again", path)
+    with replacing(path, own=True) as draft, draft.open("wb") as file:
+        file.writelines(line.text for line in read_lines(path) if line.body is not None)
+
+
+def differing_words(old: Any, new: Any, where: str = "") -> str:
+    """Say in a few words where two JSON values first differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(k for k in new if k not in old)]:
+            if old.get(key) != new.get(key):
+                return differing_words(old.get(key), new.get(key), f"{where}.{key}".lstrip("."))
+    if isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            return f"{len(old)} {where} there, {len(new)} here"
+        for index, (a, b) in enumerate(zip(old, new, strict=True)):
+            if a != b:
+                return differing_words(a, b, f"{where}[{index}]")
+    return f"{where} is {json.dumps(old)} there, {json.dumps(new)} here"

@@ -6,6 +6,7 @@ than Student's, so it is simulated; with many the two agree, and Student's formu
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -210,27 +211,16 @@ def pairs_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
     >>> pairs_needed(0.5)
     34
     """
-    high = 2
-    while power_of(effect, high, alpha) < power:
-        high *= 2
-        if high > MOST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if middle >= 2 and power_of(effect, middle, alpha) >= power:
-            high = middle
-        else:
-            low = middle
-    return high
+    known = range(2, MOST + 1)
+    place = bisect_left(known, power, key=lambda pairs: power_of(effect, pairs, alpha))
+    return known[place] if place < len(known) else None
 
 
 def smallest_by_student(pairs: int, power: float = 0.8, alpha: float = 0.05) -> float:
     """Return the effect (mean / SD of the differences) that `pairs` detect with this power."""
-    low, high = 0.0, 1.0
-    while power_of(high, pairs, alpha) < power:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if power_of(middle, pairs, alpha) >= power else (middle, high)
-    return high
+    from scipy.optimize import brentq
+
+    most = 1.0
+    while power_of(most, pairs, alpha) < power:
+        most *= 2
+    return float(brentq(lambda effect: power_of(effect, pairs, alpha) - power, 0, most, rtol=1e-9))

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.statistics.bootstrap import chunks
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -267,6 +265,24 @@ def differing(parts: FloatArray) -> IntArray:
     sizes = np.abs(parts)
     counts: IntArray = (sizes > _TIE * sizes.sum(axis=0)).sum(axis=0).astype(np.int64)
     return counts
+
+
+CHUNK = 4_000_000
+"""Random numbers held at a time."""
+
+
+def chunks(resamples: int, size: int) -> Iterator[slice]:
+    """Yield the resamples in parts that draw at most `CHUNK` units of `size` per resample."""
+    step = max(1, min(resamples, CHUNK // max(1, size)))
+    for first in range(0, resamples, step):
+        yield slice(first, min(first + step, resamples))
+
+
+def draw_counts(count: int, size: int, rng: np.random.Generator) -> IntArray:
+    """Return how often each of `size` units is drawn in `count` resamples, shape (count, size)."""
+    drawn = rng.integers(0, size, size=(count, size), dtype=np.uint32)
+    flat = drawn + (np.arange(count, dtype=np.uint32) * size)[:, None]
+    return np.bincount(flat.ravel(), minlength=count * size).reshape(count, size)
 
 
 def sign_flip(

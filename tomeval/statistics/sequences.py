@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tomeval.statistics.bootstrap import IntArray
-from tomeval.statistics.bounded import UNBOUNDED, Bounds, FloatArray, holds
+from tomeval.statistics.bounded import UNBOUNDED, Bounds, FloatArray, IntArray, holds
 
 CONFIDENCE = 0.95
 TUNE = 60

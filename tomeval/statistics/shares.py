@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tomeval.statistics.bounded import FEWEST, score_ends
+from tomeval.statistics.bounded import FEWEST, score_ends, t_quantile_975
 from tomeval.statistics.sequences import ratio_sequence
 
 
@@ -139,9 +139,7 @@ def share_of_sums(hits: ArrayLike, items: ArrayLike) -> Share:
         return Share(p, math.nan, math.nan, n, groups)
     if groups == n:
         return Share(p, *wilson(hits_per.sum(), n), n, groups)
-    from scipy.special import stdtrit
-
     variance = groups / (groups - 1) * float(((hits_per - p * size) ** 2).sum()) / n**2
     error = math.sqrt(max(variance, p * (1 - p) / n))
-    low, high = score_ends(p, error, stdtrit(groups - 1, 0.975), groups, 0, 1)
+    low, high = score_ends(p, error, t_quantile_975(groups - 1), groups, 0, 1)
     return Share(p, float(low), float(high), n, groups)

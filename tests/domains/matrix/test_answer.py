@@ -299,7 +299,7 @@ def test_more_cells_than_rows_fit_have_a_row_per_player(tmp_path, games) -> None
     keys = {"games": games, "partners": partners, "subjects": players}
     with tomeval.run(keys | {"horizon": 6, "episodes": 5}, tmp_path / "run") as run:
         assert len(run.cells) > MOST_ROWS
-        [grid] = cells_view(run, run.rows(), Asked()).grids
+        [grid] = cells_view([run], Asked(), rows=run.rows()).grids
         told = [(cell.title, plain(answer(cell))) for cell in matrix_cells(run)]
     heads = [head.split("\n")[-1] for head in grid.heads[1:]]
     for name, *said in grid.body:

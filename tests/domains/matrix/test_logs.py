@@ -309,8 +309,8 @@ def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, cap
     log, values = written(tmp_path / "moves.csv", CODED), {"1": "Cooperate", "0": "Defect"}
     with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
         assert [cell.player for cell in run.cells] == ["1", "0"]
-        assert run.cells[0].moves(0)["own"] == ["Cooperate", "Cooperate"]
-        assert run.cells[1].moves(0)["own"] == ["Defect"]
+        own = run.steps()["own_label"].tolist()
+        assert own == ["Cooperate", "Cooperate", "Defect"]
     assert not caplog.records
 
 

@@ -58,7 +58,7 @@ def deadly(engine, episodes):
         if episode_of(request) in episodes:
             time.sleep(0.3)  # what ended before is heard
             here = threading.current_thread()
-            next(one for one in engine.replicas if one.player._thread is here).stop()
+            next(one for one in engine.replicas if one.thread is here).stop()
         return good("toy")(request)
 
     return script
@@ -107,17 +107,17 @@ def test_a_place_that_is_always_lost_is_given_up_and_the_others_go_on(tmp_path, 
     play(tmp_path / "run", engine, script=dawdling, episodes=12, options={"live": live})
     play(tmp_path / "whole", episodes=12)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-    assert "was lost 3 times in a row and is given up (killed" in caplog.text
-    assert sum(replica.number == 0 for replica in engine.replicas) == 3
+    assert "and is given up, after 6 times in a row" in caplog.text
+    assert sum(replica.number == 0 for replica in engine.replicas) == 6
     [line] = live.closing
-    assert "1 lost" in line
-    assert "lost 3 times, such as replica 1: killed at answer" in line
+    assert "1 given up" in line
+    assert "lost 6 times" in line
 
 
 def test_if_all_that_is_left_kills_its_process_the_run_stops(tmp_path) -> None:
     engine = FakeEngine()
     script = deadly(engine, range(3, 30))
-    with pytest.raises(TomevalError, match="replicas were lost at least 3 times in a row; the "):
+    with pytest.raises(TomevalError, match="every replica was lost 6 times in a row; the "):
         play(tmp_path / "run", engine, 1, script=script, episodes=30, options={"concurrency": 1})
     assert engine.closed
     assert len(engine.replicas) < 12
@@ -129,14 +129,16 @@ def test_if_all_that_is_left_kills_its_process_the_run_stops(tmp_path) -> None:
 
 
 def other_libraries(who, method, answer):
-    if method != "start":
+    if method != "open":
         return answer
     versions = {**answer.versions, **({"numpy": "1.0"} if who.number else {})}
     return answer._replace(host=f"node{who.number}", versions=versions)
 
 
 def other_revisions(who, method, answer):
-    return dict.fromkeys(answer, f"r{who.number}") if method == "open" else answer
+    if method != "open":
+        return answer
+    return answer._replace(revisions=dict.fromkeys(answer.revisions, f"r{who.number}"))
 
 
 def bad_input(who, method, answer):
@@ -152,8 +154,8 @@ def bad_input(who, method, answer):
             other_libraries,
             "replica 2 on node1 differs from this machine: numpy 1.0, not [^;]*; rows",
         ),
-        (other_revisions, "scripted:rule is at revision r"),
-        (bad_input, r"replica \d on .*: no such file"),
+        (other_revisions, "scripted:rule was used at revision r"),
+        (bad_input, r"replica \d: no such file"),
     ],
 )
 def test_replicas_that_differ_or_cannot_play_stop_the_run(tmp_path, change, said) -> None:
@@ -242,14 +244,13 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
     live, one, more = Live(), Live(), {"domain": "matrix", "episodes": 9}
     play(tmp_path / "whole", options={"live": one}, **more)
     play(tmp_path / "run", FakeEngine(), options={"live": live}, **more)
-    for state in (live, one):
-        state.now()
-    assert live.closing == live.replicas == ["replicas: 2 idle"]
+    assert live.closing == [live.replica_line()]
+    assert live.closing[0].startswith("replicas: ")
     assert live.counts == one.counts
     assert live.steps == live.total == one.steps == 9 * 3 * 2
     (asked,), (expected,) = live.models.values(), one.models.values()
     assert asked == expected
-    assert asked.asked.answers == 9 * 3 * 2
+    assert asked.spent.answers == 9 * 3 * 2
 
 
 def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:

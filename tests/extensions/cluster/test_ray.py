@@ -11,7 +11,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.domains.arena.games.codenames.clues import OWN, Bank
 from tomeval.extensions.cluster import ray_cluster
-from tomeval.extensions.cluster.ray_cluster import reason
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import load_experiment
 
@@ -100,14 +99,6 @@ def test_a_ray_that_does_not_start_is_one_line(error, why) -> None:
     assert "\n" not in said
     assert len(said) < 400
     assert ray.ended
-
-
-def test_why_a_replica_is_lost_is_rays_last_line() -> None:
-    died = "The actor died unexpectedly before finishing this task.\n\tpid: 12\n"
-    why = "The actor died because its node has died. Node Id: a6"
-    assert reason(Exception(died + why)) == why
-    assert reason(Exception()) == "Exception"
-    assert len(reason(Exception("x" * 9999))) <= 203
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.ray_cluster import RayCluster
-from tomeval.extensions.cluster.replicas import Post
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
@@ -91,17 +90,19 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
         drivers.append(driver)
         rest(driver)
 
-    def give(driver: Driver, post: Post, rest=Driver._give) -> None:
+    def give(driver: Driver, replica, rest=Driver._give) -> None:
         """Let replicas wait for each other until two are lost, however slow one is to begin."""
-        if done or all(other.opened for other in driver._posts):
-            rest(driver, post)
-        elif post.place is not None and not post.jobs:
-            driver._choose(post)
+        if done or all(other.opened for other in driver._replicas):
+            rest(driver, replica)
 
     def lose(counts) -> None:
         without_model = EXPERIMENT["episodes"] * 2  # they are played first
         # a replica that holds nothing could be lost without being missed
-        if not done and counts.complete > without_model and all(p.jobs for p in drivers[0]._posts):
+        if (
+            not done
+            and counts.complete > without_model
+            and all(r.jobs for r in drivers[0]._replicas)
+        ):
             done.append("both")
             os.kill(players(cluster.head_node)[0], signal.SIGKILL)
             assert players(cluster.other)

@@ -140,8 +140,8 @@ def hold_losses(whole, folder, domain, kills, replicas) -> None:
         lambda: play(folder, domain, noisy(domain), FakeEngine(kills), replicas, **MORE)
     )
     if error:
-        assert "all replicas were lost at least 3 times in a row" in error
-        assert len(kills) >= 3 * replicas
+        assert "every replica was lost 6 times in a row" in error
+        assert len(kills) >= 6 * replicas
     found, rows = dump(folder), whole(domain)
     if found["episodes"] == rows["episodes"]:
         assert found == rows
@@ -274,16 +274,6 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replic
     # Its episodes are played once it is understood.
     play(tmp_path / "run", "matrix", script, FakeEngine(), episodes=40, stop_after_voids=0)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-
-
-def test_a_cell_with_nothing_left_is_not_noted_as_stopped(tmp_path, caplog) -> None:
-    def script(request):
-        return "what?" if episode_of(request) >= 1 else good("matrix")(request)
-
-    play(tmp_path / "run", "matrix", script, FakeEngine(), 2, episodes=6)
-    assert "has 5 void episodes in a row" in caplog.text
-    with Run(tmp_path / "run") as run:
-        assert run.store.stops() == {}
 
 
 @pytest.mark.parametrize("domain", EXPERIMENTS)

@@ -20,11 +20,11 @@ from tomeval.models.base import (
     Usage,
 )
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.opening import open_server
+from tomeval.models.served.model import OpenAIModel, open_server
 from tomeval.models.served.options import OpenAIOptions
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
+QUESTION = [{"role": "user", "content": "Which?"}]
 KEY = "sk-planted-0123456789abcdef"
 
 
@@ -34,7 +34,7 @@ def request(prompt=PROMPT, seed=7, choices=(), **sampling):
 
 def with_model(server, work, *, tokenizer=None, budget=None, **options):
     """Start a model, run `work(model)` and close it."""
-    options = OpenAIOptions.of({"scoring": "off", "key_env": "TOY_KEY", **options})
+    options = OpenAIOptions.of({"scoring": "off", **options})
     how = {"tokenizer": tokenizer, "budget": budget}
     return with_started(OpenAIModel("toy", server.url, options, **how), work)
 
@@ -47,28 +47,53 @@ def sent(server):
     return server.requests[-1][1]
 
 
-def test_every_sampling_value_is_sent_and_recorded():
-    with FakeServer() as server:
-        reply = generate(server, request(max_tokens=9, stop=("\n",)))
-    expected = {
-        "temperature": 1.0,
-        "top_p": 1.0,
-        "top_k": -1,
-        "min_p": 0.0,
-        # vLLM would else take these from the model's generation_config.json.
-        "repetition_penalty": 1.0,
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
-        "max_tokens": 9,
-        "seed": 7,
-        "stop": ["\n"],
-    }
-    assert {name: sent(server)[name] for name in expected} == expected
-    assert reply.details["sent"] == expected
-    assert sent(server)["messages"] == [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Play."},
-    ]
+PREFILLED = Prompt((Message("user", "Which?"),), prefill="I choose", instead="J or F only.")
+BEGUN = {"messages": [*QUESTION, {"role": "assistant", "content": "I choose"}]}
+BEGUN |= {"continue_final_message": True, "add_generation_prompt": False}
+LEFT_OUT = {"messages": [{"role": "user", "content": "Which?\n\nJ or F only."}]}
+DRAWN = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0, "max_tokens": 9, "seed": 7}
+NO_PENALTY = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
+THINK = {"thinking_budget": 500, "reasoning_effort": "low", "thinking": True}
+EFFORT = {"max_tokens": 509, "reasoning_effort": "low"}
+TEMPLATE = {"enable_thinking": True}
+
+
+@pytest.mark.parametrize(
+    ("flavour", "options", "prompt", "fields"),
+    [
+        # What is not sent servers take from the model's generation_config.json, or their own.
+        ("vllm", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repetition_penalty": 1.0, "stop": ["\n"]}),
+        ("sglang", {}, PROMPT, {**DRAWN, "repetition_penalty": 1.0}),
+        ("llama.cpp", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repeat_penalty": 1.0}),
+        ("llama_python", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repeat_penalty": 1.0, "top_k": 0}),
+        ("ollama", {}, PROMPT, DRAWN),
+        ("plain", {}, PROMPT, DRAWN),
+        ("vllm", {"omit": ["seed", "min_p"]}, PROMPT, {"seed": None, "min_p": None}),
+        ("vllm", {"extra_body": {"provider": ["x"]}}, PROMPT, {"provider": ["x"]}),
+        ("vllm", THINK, PROMPT, {**EFFORT, "thinking_token_budget": 500}),
+        ("llama.cpp", THINK, PROMPT, {**EFFORT, "thinking_budget_tokens": 500}),
+        ("sglang", THINK, PROMPT, {**EFFORT, "custom_params": {"thinking_budget": 500}}),
+        ("sglang", THINK, PROMPT, {"chat_template_kwargs": {**TEMPLATE, "thinking_budget": 500}}),
+        ("vllm", THINK, PROMPT, {"chat_template_kwargs": TEMPLATE}),
+        ("vllm", {}, PREFILLED, BEGUN),  # known to go on from it
+        ("sglang", {}, PREFILLED, BEGUN),
+        ("plain", {"prefill": "continue"}, PREFILLED, BEGUN),
+        ("plain", {}, PREFILLED, LEFT_OUT),
+        ("openai", {}, PREFILLED, LEFT_OUT),
+        ("vllm", {"prefill": "omit"}, PREFILLED, LEFT_OUT),
+    ],
+)
+def test_requests_are_in_the_words_of_each_server_and_recorded(flavour, options, prompt, fields):
+    with FakeServer(flavour) as server:
+        reply = generate(server, request(prompt, max_tokens=9, stop=("\n",)), **options)
+    assert {name: sent(server).get(name) for name in fields} == fields
+    kept = reply.details["sent"]
+    assert all(kept[name] == sent(server)[name] for name in kept)
+    assert kept.keys() >= {name for name in DRAWN.keys() & fields.keys() if name in sent(server)}
+    assert reply.details.get("dropped", []) in (sorted(options.get("omit", [])), ["min_p", "top_k"])
+    recorded = {name: reply.details.get(name) for name in ("prefill", "instead")}
+    left_out = {"prefill": "omitted", "instead": "J or F only."}
+    assert recorded == (left_out if fields is LEFT_OUT else dict.fromkeys(left_out))
 
 
 def test_a_reply_carries_text_usage_and_provenance():
@@ -132,16 +157,24 @@ def test_stop_texts_cut_the_reply_where_the_server_cannot(said, text, finish):
     assert reply.details["dropped"] == ["stop"]
 
 
-def test_the_error_of_a_content_filter_is_a_refusal():
-    error = {"message": "The response was filtered.", "code": "content_filter", "param": "prompt"}
+USED_UP = "Could not finish the message because max_tokens or model output limit was reached."
 
-    def filtered(model):
+
+@pytest.mark.parametrize(
+    ("error", "finish"),
+    [
+        ({"message": "It was filtered.", "code": "content_filter", "param": "prompt"}, "refusal"),
+        ({"message": USED_UP}, "length"),  # as a model that thinks does with too few tokens
+    ],
+)
+def test_errors_that_are_answers_of_the_model(error, finish):
+    def ask(model):
         server.faults.append({"status": 400, "body": {"error": error}})
         return model.generate(request())
 
-    with FakeServer() as server:
-        reply = with_model(server, filtered)
-    assert (reply.text, reply.finish) == ("", "refusal")
+    with FakeServer("plain") as server:
+        reply = with_model(server, ask)
+    assert (reply.text, reply.finish) == ("", finish)
 
 
 def test_a_strict_server_is_mended_at_the_start_and_not_again(caplog):
@@ -178,66 +211,22 @@ async def _itself(model):
     return model
 
 
-def test_a_refused_seed_is_no_seed():
+def test_what_a_server_says_of_itself_and_refuses_is_kept(caplog, clock):
     with FakeServer() as server:
         server.reject = {"seed": "seed is not supported"}
-        model = with_model(server, _itself)
-    assert model.capabilities.seeded is False
-
-
-def test_the_revision_is_what_the_server_says_of_itself():
-    with FakeServer() as server:
-        model = with_model(server, _itself)
-    assert model.revision == "id=toy; owned_by=vllm"
-
-
-def test_a_server_that_fails_to_list_its_models_can_still_be_used():
-    with FakeServer() as server:
+        model = with_model(server, _itself, tokenizer=ToyTokenizer())
+        assert (model.revision, model.capabilities.seeded) == ("id=toy; owned_by=vllm", False)
+        assert model.count_tokens(PROMPT) == generate(server).usage.prompt
+        other = OpenAIModel("toi", server.url, OpenAIOptions(scoring="off"))
+        assert with_started(other, _itself).revision == ""
         server.no_list = True  # as transformers serve does before it has a cache
-        model = with_model(server, _itself)
-    assert model.revision == ""
-
-
-PREFILLED = Prompt((Message("user", "Play."),), prefill="Answer:")
-
-
-def test_a_prefill_is_continued_by_the_server():
-    with FakeServer() as server:
-        generate(server, request(PREFILLED))
-    assert sent(server)["messages"][-1] == {"role": "assistant", "content": "Answer:"}
-    assert sent(server)["continue_final_message"] is True
-    assert sent(server)["add_generation_prompt"] is False
+        assert with_model(server, _itself).revision == ""
+    assert "does not list the model toi (did you mean 'toy'?)" in caplog.text
 
 
 def test_a_prefill_that_must_go_and_has_nothing_instead_is_an_error():
     with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill='omit'"):
-        generate(server, request(PREFILLED))
-
-
-INSTEAD = Prompt(
-    (Message("user", "Which option?"),), prefill="I choose", instead="Answer with J or F only."
-)
-
-
-@pytest.mark.parametrize(
-    ("flavour", "options", "omitted"),
-    [
-        ("openai", {}, True),
-        ("plain", {}, True),
-        ("vllm", {}, False),  # known to go on from it
-        ("sglang", {}, False),
-        ("plain", {"prefill": "continue"}, False),
-        ("vllm", {"prefill": "omit"}, True),
-    ],
-)
-def test_a_prefill_is_left_out_where_none_is_known_to_be_continued(flavour, options, omitted):
-    with FakeServer(flavour) as server:
-        reply = generate(server, request(INSTEAD), **options)
-    question = {"role": "user", "content": "Which option?\n\nAnswer with J or F only."}
-    assert (sent(server)["messages"] == [question]) is omitted
-    recorded = {name: reply.details.get(name) for name in ("prefill", "instead")}
-    left_out = {"prefill": "omitted", "instead": "Answer with J or F only."}
-    assert recorded == (left_out if omitted else dict.fromkeys(left_out))
+        generate(server, request(Prompt(PROMPT.messages, prefill="Answer:")))
 
 
 async def _both(model, wanted):
@@ -257,33 +246,12 @@ def test_a_model_that_thinks_gets_room_for_it_on_top_of_the_answer(message):
     with FakeServer("plain") as server:
         server.reply = message
         model, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
-    assert model.thinks is True
+        server.reply = {}
+        other, free = with_model(server, lambda model: _both(model, request(max_tokens=9)))
+    assert (model.thinks, other.thinks) == (True, False)
     assert reply.details["thinking_budget"] == 8192
-    assert reply.details["sent"]["max_tokens"] == sent(server)["max_tokens"] == 8192 + 9
-
-
-def test_a_refusal_because_thinking_used_up_the_tokens_is_a_reply_that_was_cut():
-    said = (
-        "Could not finish the message because max_tokens or model output limit was reached. Please "
-        "try again with higher max_tokens."
-    )
-
-    def cut(model):
-        server.faults.append({"status": 400, "body": {"error": {"message": said}}})
-        return model.generate(request())
-
-    with FakeServer("plain") as server:
-        server.faults.extend({"status": 400, "body": {"error": {"message": said}}} for _ in "1")
-        reply = with_model(server, cut)
-    assert (reply.text, reply.finish) == ("", "length")
-
-
-def test_a_model_that_does_not_think_gets_no_room():
-    with FakeServer() as server:
-        model, reply = with_model(server, lambda model: _both(model, request(max_tokens=9)))
-    assert model.thinks is False
-    assert "thinking_budget" not in reply.details
-    assert sent(server)["max_tokens"] == 9
+    assert reply.details["sent"]["max_tokens"] == 8192 + 9
+    assert free.details["sent"]["max_tokens"] == 9
 
 
 @pytest.mark.parametrize(("answer", "room"), [(9, 2048), (3000, None), (4200, 0)])
@@ -304,29 +272,6 @@ def test_thinking_leaves_room_for_the_prompt_and_its_answer(answer, room):
         assert by_hand.details["sent"]["max_tokens"] == answer + 2048
 
 
-BUDGETS = [
-    ("vllm", {"thinking_token_budget": 500}),
-    ("llama.cpp", {"thinking_budget_tokens": 500}),
-    (
-        "sglang",
-        {
-            "custom_params": {"thinking_budget": 500},
-            "chat_template_kwargs": {"thinking_budget": 500, "enable_thinking": True},
-        },
-    ),
-]
-
-
-@pytest.mark.parametrize(("flavour", "fields"), BUDGETS)
-def test_budget_and_effort_reach_the_servers_in_their_words_and_are_recorded(flavour, fields):
-    options = {"thinking_budget": 500, "reasoning_effort": "low", "thinking": True}
-    expected = {"max_tokens": 509, "reasoning_effort": "low", **fields}
-    with FakeServer(flavour) as server:
-        reply = generate(server, request(max_tokens=9), **options)
-    assert {name: sent(server)[name] for name in expected} == expected
-    assert {name: reply.details["sent"][name] for name in expected} == expected
-
-
 def test_a_budget_that_the_server_is_not_set_up_for_is_dropped_and_recorded():
     with FakeServer() as server:
         server.reply = {"content": "<think>"}
@@ -341,54 +286,16 @@ def test_a_budget_that_the_server_is_not_set_up_for_is_dropped_and_recorded():
     assert reply.details["sent"]["max_tokens"] == 8192 + 9
 
 
-def test_no_thinking_budget_at_all_can_be_asked_for():
-    with FakeServer() as server:
-        server.reply = {"content": "<think>"}
-        with_model(server, _itself, thinking_budget=0)
-        assert server.bodies("/v1/chat/completions")[-1]["thinking_token_budget"] == 0
-
-
 def test_the_cap_on_tokens_counts_the_room_for_thinking():
-    with FakeServer() as server, pytest.raises(BudgetExceeded, match=r"up to 50[0-9][0-9] tokens"):
+    with FakeServer() as server, pytest.raises(BudgetExceeded, match=r"may take 50[0-9][0-9]"):
         generate(server, request(max_tokens=9), thinking_budget=5000, budget=Budget(None, 2000))
 
 
-def test_omitted_fields_are_never_sent_and_recorded():
-    with FakeServer() as server:
-        reply = generate(server, omit=["seed", "min_p"])
-        assert all(not {"seed", "min_p"} & body.keys() for _, body in server.requests)
-    assert reply.details["dropped"] == ["min_p", "seed"]
-
-
-KINDS = [
-    ("vllm", "vllm", {"repetition_penalty": 1.0, "top_p": 1.0, "top_k": -1}),
-    ("sglang", "sglang", {"repetition_penalty": 1.0, "top_p": 1.0, "top_k": -1}),
-    ("llama.cpp", "llama.cpp", {"repeat_penalty": 1.0, "top_p": 1.0, "min_p": 0.0}),
-    ("ollama", "ollama", {"top_p": 1.0}),
-    ("llama_python", "llama-cpp-python", {"repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0}),
-    ("plain", "", {"top_p": 1.0, "top_k": -1, "min_p": 0.0}),
-]
-
-
-@pytest.mark.parametrize(("flavour", "kind", "fields"), KINDS)
-def test_no_server_default_takes_part_in_sampling(flavour, kind, fields):
-    with FakeServer(flavour) as server:
-        model, _ = with_model(server, lambda model: _both(model, request()))
-    assert model._requests.kind == kind
-    assert {name: sent(server)[name] for name in fields} == fields
-
-
 def test_hosted_apis_are_sent_what_changes_something(monkeypatch):
-    monkeypatch.setattr("tomeval.models.served.ability._HOSTED", ("127.0.0.1",))
+    monkeypatch.setattr("tomeval.models.served.requests._HOSTED", ("127.0.0.1",))
     with FakeServer("plain") as server:
         reply = generate(server, request(top_p=0.9))
     assert reply.details["sent"] == {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256, "seed": 7}
-
-
-def test_thinking_is_switched_by_the_template():
-    with FakeServer() as server:
-        generate(server, thinking=False)
-    assert sent(server)["chat_template_kwargs"] == {"enable_thinking": False}
 
 
 CHOICES = ("Final answer: J", "Final answer: F")
@@ -400,6 +307,10 @@ async def held(model):
     return can.choices, can.schemas, await model.generate(request(choices=CHOICES))
 
 
+SHAPE = {"type": "object", "properties": {"code": {"enum": ["1-2-3"]}}}
+SHAPED = GenerateRequest(PROMPT, Sampling(), 7, schema=json.dumps(SHAPE))
+
+
 @pytest.mark.parametrize(
     ("flavour", "field", "form"),
     [
@@ -409,32 +320,19 @@ async def held(model):
         ("plain", "response_format", "json_schema"),
     ],
 )
-def test_answers_are_held_to_choices_in_the_servers_own_words(flavour, field, form):
+def test_answers_are_held_to_choices_or_a_schema_in_the_servers_own_words(flavour, field, form):
     with FakeServer(flavour) as server:
+        *_, loose = with_model(server, held, structured="auto")  # the server does not hold to it
+        assert field in sent(server)
         server.forms = {field, "response_format"}
         choices, schemas, reply = with_model(server, held, structured="auto")
-        assert field in sent(server)
         assert (choices, schemas, reply.text) == (True, True, CHOICES[0])
-        assert reply.details["enforced"] == form
+        shaped = generate(server, SHAPED, structured="auto")
+        assert (shaped.text, shaped.details["enforced"]) == ('{"code": "1-2-3"}', "json_schema")
         *_, free = with_model(server, held)  # the option is off
         assert field not in sent(server)
-        assert "enforced" not in free.details
-
-
-def test_answers_are_held_to_a_schema():
-    schema = {"type": "object", "properties": {"code": {"enum": ["1-2-3"]}}}
-    wanted = GenerateRequest(PROMPT, Sampling(), 7, schema=json.dumps(schema))
-    with FakeServer() as server:
-        server.forms = {"response_format"}
-        reply = generate(server, wanted, structured="auto")
-    assert (reply.text, reply.details["enforced"]) == ('{"code": "1-2-3"}', "json_schema")
-
-
-def test_an_answer_that_a_server_did_not_hold_to_its_form_is_not_recorded_as_held():
-    with FakeServer() as server:
-        *_, reply = with_model(server, held, structured="auto")
-    assert "structured_outputs" in sent(server)
-    assert "enforced" not in reply.details
+    enforced = [each.details.get("enforced") for each in (reply, loose, free)]
+    assert enforced == [form, None, None]
 
 
 @pytest.mark.parametrize(
@@ -452,12 +350,6 @@ def test_a_model_that_cannot_be_held_to_a_form_is_told_in_one_line(flavour, chan
     assert "enforced" not in reply.details
     [line] = [record.getMessage() for record in caplog.records if "auto" in record.getMessage()]
     assert seen in line
-
-
-def test_extra_fields_go_along():
-    with FakeServer() as server:
-        generate(server, extra_body={"provider": {"only": ["x"]}})
-    assert sent(server)["provider"] == {"only": ["x"]}
 
 
 def test_costs_follow_the_users_prices(tmp_path):
@@ -481,16 +373,8 @@ def test_caps_stop_before_the_call_that_would_pass_them():
         assert with_model(server, two, budget=budget) == len(server.requests) == 2
         # the question at the start may take 512
         tokens = Budget(max_tokens=700)
-        with pytest.raises(BudgetExceeded, match="the cap is 700"):
+        with pytest.raises(BudgetExceeded, match="of 700 tokens"):
             generate(server, request(max_tokens=650), budget=tokens)
-
-
-def test_tokens_are_counted_only_with_a_tokenizer():
-    with FakeServer() as server:
-        assert with_model(server, _itself).count_tokens(PROMPT) is None
-        model = with_model(server, _itself, tokenizer=ToyTokenizer())
-        reply = generate(server)
-    assert model.count_tokens(PROMPT) == reply.usage.prompt
 
 
 def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
@@ -526,17 +410,6 @@ def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
     assert KEY not in everything
 
 
-def test_a_missing_key_is_named():
-    with FakeServer(key=KEY) as server, pytest.raises(TomevalError, match="TOY_KEY is not set"):
-        generate(server)
-
-
-def test_names_of_experiments():
-    model = open_server("openai:org/a@b@http://127.0.0.1:1", {"concurrency": 2}, Opening())
-    assert model.name == "openai:org/a@b@http://127.0.0.1:1/v1"
-    assert model.options.concurrency == 2
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -546,7 +419,6 @@ def test_names_of_experiments():
         ("openai:toy@http://h/v1", {"omit": ["model"]}, "omit: every request needs model"),
         ("openai:toy@http://h/v1", {"concurrency": 0}, "concurrency: Input should be greater"),
         ("openai:toy@http://h/v1", {"api": "both"}, "api: Input should be"),
-        ("openai:toy@http://h/v1", {"routes": ["topk"]}, "did you mean 'top_k'"),
         ("openai:toy@http://h/v1", {"prices": "none.toml"}, "none.toml: no such file"),
     ],
 )

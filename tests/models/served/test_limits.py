@@ -6,14 +6,9 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Usage
-from tomeval.models.served.limits import (
-    Budget,
-    BudgetExceeded,
-    Price,
-    load_prices,
-    price_of,
-    read_usage,
-)
+from tomeval.models.served.limits import Budget, BudgetExceeded
+from tomeval.models.served.options import Price, load_prices, price_of
+from tomeval.models.served.replies import read_usage
 
 FILE = """
 ["org/model"]
@@ -33,14 +28,14 @@ def test_a_price_file_gives_costs_per_model(tmp_path):
     prices = load_prices(file)
     # 600 fresh at 2, 400 cached at 0.5, 100 written at 8, per million
     assert prices["org/model"].cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
-    assert prices["other"] == Price(1, 1)
+    assert prices["other"] == Price(prompt=1, completion=1)
     assert prices["other"].cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
 
 
 def test_a_model_without_a_price_is_told_with_the_near_match(tmp_path, caplog):
     file = tmp_path / "prices.toml"
     file.write_text(FILE)
-    assert price_of("other", str(file)) == Price(1, 1)
+    assert price_of("other", str(file)) == Price(prompt=1, completion=1)
     assert price_of("other", None) is None
     assert not caplog.messages
     assert price_of("othr", str(file)) is None
@@ -51,9 +46,9 @@ def test_a_model_without_a_price_is_told_with_the_near_match(tmp_path, caplog):
     ("text", "message"),
     [
         ("m = 3", "m: must be a table"),
-        ("[m]\nprompt = 1", "no price for completion"),
-        ("[m]\nprompt = 1\ncompletion = -1", "completion is a price per million tokens, not -1"),
-        ("[m]\nprompt = true\ncompletion = 1", "not True"),
+        ("[m]\nprompt = 1", "m: completion is missing"),
+        ("[m]\nprompt = 1\ncompletion = -1", "completion: .*greater than or equal to 0, is -1"),
+        ("[m]\nprompt = true\ncompletion = 1", "prompt: .*valid number, is True"),
         ("[m]\nprompt = 1\ncompletion = 1\ncache = 1", "did you mean 'cached'"),
         ("[m\n", "not valid TOML"),
     ],
@@ -96,11 +91,11 @@ def test_usage_is_read_from_every_servers_shape(data, usage):
 def test_the_cap_on_tokens_counts_what_calls_under_way_may_use():
     budget = Budget(max_tokens=100)
     budget.reserve(60)
-    with pytest.raises(BudgetExceeded, match="up to 50 tokens"):
+    with pytest.raises(BudgetExceeded, match="60 of 100 tokens are used, and it may take 50"):
         budget.reserve(50)
     budget.settle(60, Usage(prompt=20, completion=5))
     budget.reserve(50)
-    assert (budget.calls, budget.tokens) == (2, 25)
+    assert (budget.calls, budget.tokens) == (2, 25 + 50)
 
 
 def test_a_call_waits_for_room_that_calls_under_way_may_give_back():
@@ -114,7 +109,7 @@ def test_a_call_waits_for_room_that_calls_under_way_may_give_back():
         await asyncio.sleep(0.01)
         between = [task.done() for task in waiting]
         budget.settle(60, Usage(prompt=20, completion=30))  # 35 are left, and nobody is under way
-        with pytest.raises(BudgetExceeded, match=r"65 used and 0 reserved"):
+        with pytest.raises(BudgetExceeded, match="65 of 100 tokens"):
             await waiting[1]
         return before, between, budget.tokens
 

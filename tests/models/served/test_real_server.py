@@ -1,6 +1,5 @@
 """A server that is not ours, `transformers serve`, on a tiny random model made here."""
 
-import asyncio
 import importlib.util
 import json
 import os
@@ -46,7 +45,7 @@ def served(tmp_path_factory):
 
 def with_model(served, work, **options):
     # What a random model writes can look like thinking.
-    common = {"key_env": "NO_SUCH_KEY", "thinking_budget": 0}
+    common = {"thinking_budget": 0}
     return with_started(OpenAIModel(*served, OpenAIOptions.of({**common, **options})), work)
 
 
@@ -80,14 +79,6 @@ def test_it_gives_no_log_probs_and_scoring_is_refused(served):
     assert "top_k: " in message
 
 
-def test_required_scoring_stops_the_start(served):
-    async def work(model):
-        raise AssertionError("it started")
-
-    with pytest.raises(TomevalError, match="labels cannot be scored"):
-        with_model(served, work, scoring="required")
-
-
 def test_a_prefill_is_refused_with_a_remedy_and_can_be_left_out(served):
     begun = GenerateRequest(
         Prompt(PROMPT.messages, prefill="Answer:"), Sampling(max_tokens=4), seed=1
@@ -98,10 +89,3 @@ def test_a_prefill_is_refused_with_a_remedy_and_can_be_left_out(served):
     assert reply.details["prefill"] == "omitted"
     reply = with_model(served, lambda model: model.generate(begun), api="completions")
     assert reply.usage.prompt > 0
-
-
-def test_requests_at_the_same_time_all_get_replies(served):
-    async def work(model):
-        return await asyncio.gather(*(draw(model, seed) for seed in range(6)))
-
-    assert len(with_model(served, work, concurrency=3)) == 6

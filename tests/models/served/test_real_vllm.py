@@ -30,6 +30,7 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
+from tomeval.models.served.labels import Route, echo, token_ids
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
 from tomeval.runs.experiment import make_experiment
@@ -61,7 +62,7 @@ def served(tmp_path_factory):
 
 
 def with_model(served, work, **options):
-    options = OpenAIOptions.of({"key_env": "NO_SUCH_KEY", **options})
+    options = OpenAIOptions.of({**options})
     return with_started(OpenAIModel("toy", served[1], options), work)
 
 
@@ -78,16 +79,16 @@ def test_its_numbers_are_those_of_the_model_in_this_process(served, route, token
     from tomeval.models.local.transformers import TransformersModel
 
     async def score(model):
+        model.route = Route(route, {"token_ids": token_ids, "echo": echo}[route])
         return await asyncio.gather(*map(model.score, requests()))
 
     options = {"tokenizer": served[0]} if tokenizer == "here" else {}
-    told = with_model(served, score, routes=[route], **options)
+    told = with_model(served, score, **options)
     expected = TransformersModel(served[0], dtype="float32").score_batch(list(requests()))
     assert {scores.method for scores in told} == {route}
     for mine, theirs in zip(expected, told, strict=True):
         assert theirs.logprobs == pytest.approx(mine.logprobs, abs=1e-4)
         if route == "token_ids":
-            assert theirs.details["requests"] == 1
             assert theirs.details["argmax_is_label"] == mine.details["argmax_is_label"]
 
 
@@ -98,8 +99,7 @@ def test_it_is_told_by_what_it_says_and_honours_seeds(served):
 
     model, first, again = with_model(served, ask)
     assert first.text == again.text
-    assert (model._requests.kind, model.context_length()) == ("vllm", _CONTEXT)
-    assert not model._requests.omits_prefill
+    assert (model._requests.server.name, model.context_length()) == ("vllm", _CONTEXT)
 
 
 def test_a_thinking_budget_without_a_reasoning_parser_is_dropped_and_recorded(served):
@@ -156,7 +156,7 @@ def _moves(folder):
 def test_every_strategy_makes_the_moves_of_the_model_in_this_process(served, tmp_path):
     names = [strategy.name for strategy in NAMED]
     for model, name in ((f"hf:{served[0]}", "here"), (f"openai:toy@{served[1]}", "served")):
-        options = {"dtype": "float32"} if name == "here" else {"key_env": "NO_SUCH_KEY"}
+        options = {"dtype": "float32"} if name == "here" else {}
         made = make_experiment(_experiment({"name": model, **options}, names, episodes=1))
         run_experiment(made, tmp_path / name)
     here, there = _moves(tmp_path / "here"), _moves(tmp_path / "served")
@@ -164,22 +164,8 @@ def test_every_strategy_makes_the_moves_of_the_model_in_this_process(served, tmp
     assert there == here
 
 
-_TOLD = ["Belief 50% (stranger) + CoT", "LM + Belief 50% (own, rated)", "Oracle + LM", "Oracle"]
-
-
-def test_beliefs_are_answered_as_in_this_process(served, tmp_path):
-    for model, name in ((f"hf:{served[0]}", "here"), (f"openai:toy@{served[1]}", "served")):
-        options = {"dtype": "float32"} if name == "here" else {"key_env": "NO_SUCH_KEY"}
-        made = _experiment({"name": model, **options}, _TOLD, episodes=1)
-        run_experiment(make_experiment(made), tmp_path / name)
-    here, there = _moves(tmp_path / "here"), _moves(tmp_path / "served")
-    assert there == here
-    values = [[row[:8] for row in dump(tmp_path / name)["answers"]] for name in ("here", "served")]
-    assert values[1] == values[0]
-
-
 def test_draws_and_a_second_seat_are_the_same_when_asked_again(served, tmp_path):
-    spec = {"name": f"openai:toy@{served[1]}", "key_env": "NO_SUCH_KEY"}
+    spec = {"name": f"openai:toy@{served[1]}"}
     player = {"strategy": "QA", "model": spec, "max_tokens": 24, "max_attempts": 3, "draws": 4}
     made = _experiment(spec, "QA", games=["IPD"], partners=[player], subjects=[player])
     for name in ("first", "again"):
@@ -195,7 +181,7 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(served, tmp_path):
     strategies = ["QA", "CoT", "LM", "S2A"]
     with Between(served[1]) as between:
         # One request at a time, so that none is under way when another one is sent.
-        spec = {"name": f"openai:toy@{between.url}", "key_env": "NO_SUCH_KEY", "concurrency": 1}
+        spec = {"name": f"openai:toy@{between.url}", "concurrency": 1}
         made = _experiment(spec, strategies)
         run_experiment(make_experiment(made), tmp_path / "whole")
         asked = between.games()

@@ -15,7 +15,7 @@ from tomeval.domains.arena.results import ArenaRunCell
 from tomeval.domains.arena.scripts import SCRIPTS
 from tomeval.domains.arena.seating import play_one
 from tomeval.domains.arena.storing import SCHEMA, as_record, step_records
-from tomeval.domains.arena.tables import ASIDE, result_rows, run_facts, run_notes
+from tomeval.domains.arena.tables import result_rows, run_facts, run_notes
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.domains.seated.described import option_names, worded
 from tomeval.games.running import play_of
@@ -83,7 +83,6 @@ ARENA = Domain(
             "results": Table("the main measures, and errors", result_rows, reported=never),
         },
         first_table="results",
-        aside=ASIDE,
         figures={"literal_against_functional": "tomeval.domains.arena.figures:roles"},
         first_figures=("forest", "literal_against_functional"),
         own_seat=SUBJECT,

@@ -64,13 +64,13 @@ class ArenaPlayer(SeatedPlayer):
             names = [*known, *(name for name in ANYWHERE if name not in known)]
             raise unknown(f"player of {kind}", self.kind, names, f"{where}.kind")
         with located(where):
-            made = _policy(known[self.kind], self.kind, self.options)
+            made = made_policy(known[self.kind], self.kind, self.options)
             made.fits(game)
         return made
 
 
-def _policy(cls: type[Policy], kind: str, options: Mapping[str, Any]) -> Policy:
-    """Make a policy from its options."""
+def made_policy(cls: type[Policy], kind: str, options: Mapping[str, Any]) -> Policy:
+    """Return a policy, made from its options, which are checked."""
     known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
     check_options(kind, options, known, SLIPS)
     hints = get_type_hints(cls)

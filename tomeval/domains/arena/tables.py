@@ -32,13 +32,6 @@ SHOWN += ("delta_tom_known_percent", "tom_percent", "tom_attainable_percent", "r
 SHOWN += ("win_percent",)
 """The measures of the first table, in its order; the table of cells has all."""
 
-ASIDE: tuple[str, ...] = ("tom_attainable_percent", "brier_score", "brier_above_observer")
-ASIDE += ("delta_functional_low_per_decision",)
-ASIDE += ("delta_functional_high_per_decision", "exact_percent", "rounds_per_game")
-ASIDE += ("delta_tom_known_percent", "split_percent", "void", "refused_per_game")
-ASIDE += ("caused_fatal_percent", "witnessed_fatal_percent")
-"""See `tomeval.runs.capabilities.Show.aside`."""
-
 
 def result_rows(run: Run, by: Sequence[str]) -> Rows:
     """Return a row per cell with the main measures, see `SHOWN`, and errors."""
@@ -195,7 +188,7 @@ def _unknown(cell: ArenaRunCell) -> str:
     slips = any(player.get("error_rate") for player in others)
     if slips and cell.definition["on_invalid"] != ASK_AGAIN:
         return "other players break rules, and that has consequences"
-    return "they are not computed for this game and these players"
+    return "the game is too large against these players, or none are computed for it"
 
 
 def _probes(run: Run) -> list[str]:

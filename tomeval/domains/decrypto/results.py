@@ -32,7 +32,7 @@ class DecryptoRunCell(RunCell):
         """The complete games."""
         replayed = bool(self.definition["records"])
         played = read_played(self.store, self.number, self.seed, replayed)
-        more = readers(self.domain, self.store, self.number, self.definition)
+        more = readers(self.store, self.number, self.definition)
         return replace(played, more=more)
 
     def turns(self, *columns: str) -> list[tuple[Any, ...]]:
@@ -74,14 +74,6 @@ class DecryptoRunCell(RunCell):
     def own_model(self) -> str:
         """That of the encoder."""
         return self.models.get(ROLES[0], "")
-
-    def moves(self, episode: int) -> dict[str, list[Any]]:
-        """Return hints, codes and guesses turn by turn."""
-        columns = ("hints", "code", "bob", "eve")
-        rows = list(self.store.read("steps", columns, self.number, episode))
-        hints = [None if row[0] is None else ", ".join(row[0]) for row in rows]
-        names = ("code", "bob", "eve")
-        return {"hints": hints} | {n: [row[i] for row in rows] for i, n in enumerate(names, 1)}
 
     @property
     def name(self) -> str:

@@ -184,10 +184,10 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
     row["turns_a_wrong"] = turns_a_wrong(played)
     for status in (VOID, FAILED):
         row[status] = sum(by_status.get(cell, {}).get(status, 0) for cell in cells)
-    row |= tallies.pooled(run.store, cells, lambda _, question: question in ROLES)
-    row["lenient_rate"] = tallies.lenient_rate(run.store, cells)
+    whole = tallies.rates_of(run.store, cells)
+    row |= tallies.rates_of(run.store, cells, lambda _, question: question in ROLES)
+    row["lenient_rate"] = whole["lenient_rate"]
     seat = "interceptor" if what == "beliefs" else "encoder"
-    row["probe_invalid_rate"] = tallies.invalid_rate(
-        run.store, cells, lambda whose, question: whose == seat != question
-    )
+    asked = tallies.rates_of(run.store, cells, lambda whose, question: whose == seat != question)
+    row["probe_invalid_rate"] = asked["invalid_rate"]
     return row

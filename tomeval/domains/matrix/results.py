@@ -35,7 +35,6 @@ from tomeval.domains.matrix.storing import (
     PARTNER,
     RECORDED,
     SEAT,
-    STATED,
     read_played,
     read_stated_probabilities,
 )
@@ -115,7 +114,7 @@ class MatrixRunCell(RunCell):
     def played(self) -> Played:
         """The complete episodes."""
         read = read_played(self.store, self.number, self.recorded)
-        more = readers(self.domain, self.store, self.number, self.definition)
+        more = readers(self.store, self.number, self.definition)
         if self.read_anew and read["predicted"] is not None:
             read["predicted"] = self._read_anew(read["predicted"], read["lengths"])
         played = Played(self.game, self.partners, **read, more=more)
@@ -229,13 +228,6 @@ class MatrixRunCell(RunCell):
             on_invalid=told["on_invalid"],
         )
 
-    @property
-    def weights(self) -> Mapping[int, float] | None:
-        """The partners' weights in their set; None if the partner is unknown."""
-        if not self.partners:
-            return None
-        return dict(enumerate(self.definition["partners"]["weights"]))
-
     @cached_property
     def attainable(self) -> dict[str, float]:
         """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
@@ -289,23 +281,6 @@ class MatrixRunCell(RunCell):
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""
         return [self.partner_names[typed[0]]]
-
-    def moves(self, episode: int) -> dict[str, list[Any]]:
-        """Return the actions as labels, what was stated to the subject if so, and the rewards."""
-        names = ("own_action", "partner_action", "predicted_action", STATED, "own_reward")
-        steps = list(self.store.read("steps", names, self.number, episode))
-
-        def said(labels: Sequence[str], place: int) -> list[str | None]:
-            return [None if step[place] is None else labels[step[place]] for step in steps]
-
-        stated = said(self.labels.partner, 3)
-        return {
-            "own": said(self.labels.own, 0),
-            "partner": said(self.labels.partner, 1),
-            "predicted": said(self.labels.partner, 2),
-            **({"stated": stated} if any(label is not None for label in stated) else {}),
-            "reward": [step[4] for step in steps],
-        }
 
     @property
     def as_planned(self) -> bool:

@@ -1,10 +1,9 @@
-"""The engine ``ray``: what is checked before a run, and what its replicas are to know of it."""
+"""The engine ``ray``: replicas of a cluster play all cells without a served model."""
 
 from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from tomeval.core.files import allowed
 from tomeval.core.plugins import loaded_plugins
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.player import Setting
+from tomeval.runs.engines import Engine
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler
 from tomeval.runs.stopping import IN_FLIGHT
@@ -45,15 +45,8 @@ def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) 
     return Replicated(RayCluster(address, replicas, gpus), replicas)
 
 
-class Replicated:
-    """An engine: replicas of a cluster play all cells without a served model.
-
-    Parameters
-    ----------
-    cluster : RayCluster
-    count : int
-        How many replicas play at a time.
-    """
+class Replicated(Engine):
+    """An engine of so many replicas at a time."""
 
     def __init__(self, cluster: RayCluster, count: int) -> None:
         if count < 1:
@@ -64,7 +57,25 @@ class Replicated:
     def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
         """Raise if the cluster cannot give what is asked, or cells cannot be sent to it."""
         self._cluster.check()
-        self._setting = make_setting(experiment, prefix_reuse, concurrency)
+        try:
+            cells = pickle.dumps(list(experiment.cells))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:  # a plugin's lambda
+            raise TomevalError(
+                f"the cells of this experiment cannot be sent to replicas: {error}; define their "
+                "classes and functions at the top level of a module"
+            ) from None
+        named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
+        self._setting = Setting(
+            domain=experiment.domain,
+            cells=cells,
+            base="" if experiment.base is None else str(Path(experiment.base).resolve()),
+            plugins=tuple(str(Path(n).resolve()) if n.endswith(".py") else n for n in named),
+            hosts=tuple(confirmed_hosts()),
+            code=confirmed_code(),
+            megabytes=allowed(),
+            prefix_reuse=prefix_reuse,
+            concurrency=concurrency,
+        )
 
     def play(self, filler: Filler) -> None:
         """Play all cells without a served model.
@@ -79,47 +90,12 @@ class Replicated:
         assert self._setting is not None, "prepared"
         driver = Driver(self._cluster, self._count, self._setting, filler)
         if not driver.done:
-            filler.stopping.on_request = lambda: None
             try:
                 driver.play()
             finally:
                 filler.stopping.what = IN_FLIGHT
             filler.stopping.check()
 
-    def recall(self, cell: int, then: Callable[[int], None]) -> None:
-        """Leave out none: what replicas hold of a cell is under way."""
-        then(0)
-
     def close(self) -> None:
         """End all replicas."""
         self._cluster.close()
-
-
-def make_setting(experiment: Experiment, prefix_reuse: bool, concurrency: int) -> Setting:
-    """Return what replicas are to know of a run.
-
-    Raises
-    ------
-    TomevalError
-        A part of a cell cannot be sent to another process, as a lambda of a plugin.
-    """
-    try:
-        cells = pickle.dumps(list(experiment.cells))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise TomevalError(
-            f"the cells of this experiment cannot be sent to replicas: {error}; define their "
-            "classes and functions at the top level of a module"
-        ) from None
-    named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
-    files = [str(Path(name).resolve()) if name.endswith(".py") else name for name in named]
-    return Setting(
-        domain=experiment.domain,
-        cells=cells,
-        base="" if experiment.base is None else str(Path(experiment.base).resolve()),
-        plugins=tuple(files),
-        hosts=tuple(confirmed_hosts()),
-        code=confirmed_code(),
-        megabytes=allowed(),
-        prefix_reuse=prefix_reuse,
-        concurrency=concurrency,
-    )

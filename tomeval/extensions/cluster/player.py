@@ -6,19 +6,15 @@ is played again, with the same seeds, by another one.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import pickle
 import platform
-import threading
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
@@ -26,17 +22,13 @@ from tomeval.core.files import USUAL, allowing
 from tomeval.core.plugins import use_plugin
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.runs.domain import Cell, Domain, get_domain
-from tomeval.runs.engine import Watch, play_with_models, spec_key
+from tomeval.runs.domain import Cell, get_domain
+from tomeval.runs.engine import Episode, Lines, Watch, spec_key, started
 from tomeval.runs.engines import play_stretch
 from tomeval.runs.folder import versions
-from tomeval.runs.live import ModelCount
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import Job, Schedule
+from tomeval.runs.schedule import Job
 from tomeval.runs.stopping import Stopping
-
-Kept = Mapping[str, Mapping[str, str]]
-"""Replies that an episode was given in an earlier session: by seat, then by hash of the request."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +64,11 @@ class Setting:
 
 
 class Ready(NamedTuple):
-    """Where a replica has started, with the libraries that decide numbers."""
+    """Where a replica is, the libraries there that decide numbers, and its models' revisions."""
 
     host: str
     versions: Mapping[str, str]
+    revisions: Mapping[str, str]
 
 
 class Ended(NamedTuple):
@@ -89,12 +82,8 @@ class Ended(NamedTuple):
     too_long: str = ""
 
 
-class Player(Watch):
-    """Plays in a thread of its own, while its methods wait for what comes of it.
-
-    What goes wrong is raised as a `TomevalError`, if it is an error of the input, or as a
-    `RuntimeError` whose text is the traceback: either can be sent. It is the keeper of replies and
-    the watch of `engine.play_with_models`; what was asked, the records say.
+class Player:
+    """Plays side by side, in one loop, whatever it is asked for.
 
     Parameters
     ----------
@@ -109,157 +98,63 @@ class Player(Watch):
         self._setting = setting
         self._cells: Sequence[Cell] = ()
         self._models: dict[str, Model | LocalModel] = {}
-        self._jobs: dict[Job, Future[Ended]] = {}
-        self._kept: dict[Job, Kept] = {}
-        self._one_stretch = threading.Lock()
-        self._thread = threading.Thread()  # that plays
-        self._schedule = Schedule((), 0)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._opened: Future[dict[str, str]] = Future()
-        self._failure: Exception | None = None
+        self._stack, self._lines = AsyncExitStack(), Lines({})
 
-    # What the driver asks for
+    async def open(self, models: Sequence[str]) -> Ready:
+        """Load the experiment at first, then open models, by `spec_key`, in place of others."""
+        with self._allowed():
+            if not self._cells:
+                for plugin in self._setting.plugins:
+                    use_plugin(plugin)
+                self._domain = get_domain(self._setting.domain)
+                self._cells = pickle.loads(self._setting.cells)
+            await self._stack.aclose()
+            self._models = {key: self._models[key] for key in models if key in self._models}
+            for key in models:
+                if key not in self._models:
+                    self._models[key] = self._open(key)
+            self._lines = await self._stack.enter_async_context(started(self._models))
+        revisions = {key: model.revision for key, model in self._models.items()}
+        return Ready(platform.node(), versions(), revisions)
 
-    async def start(self) -> Ready:
-        """Load the experiment."""
-        with self._told_errors(), self._trusting():
-            for plugin in self._setting.plugins:
-                use_plugin(plugin)
-            self.domain: Domain = get_domain(self._setting.domain)
-            self._cells = pickle.loads(self._setting.cells)
-            return Ready(platform.node(), versions())
+    def _open(self, key: str) -> Model | LocalModel:
+        """Open a model; it scores labels if it does in any cell."""
+        base = Path(self._setting.base) if self._setting.base else None
+        scoring = (spec for cell in self._cells if cell.scores for spec in cell.models.values())
+        return open_model(
+            json.loads(key),
+            base=base,
+            scores=key in set(map(spec_key, scoring)),
+            prefix_reuse=self._setting.prefix_reuse,
+        )
 
-    async def open(self, models: Sequence[str]) -> dict[str, str]:
-        """Open models, by `spec_key`, in place of others; return their revisions."""
-        await asyncio.to_thread(self.close)
-        self._schedule, self._opened = Schedule((), 0, more=True), Future()
-        self._failure = None
-        target = self._play_with_models
-        self._thread = threading.Thread(target=target, args=(tuple(models),), daemon=True)
-        self._thread.start()
-        return await asyncio.wrap_future(self._opened)
+    async def play(self, job: Job, kept: Mapping[str, dict[str, str]]) -> Ended:
+        """Play an episode with the models that are open; `kept` are replies by seat and request."""
+        domain, cell = self._domain, self._cells[job[0]]
 
-    async def play(self, job: Job, kept: Kept) -> Ended:
-        """Play an episode with the models that are open."""
-        ended: Future[Ended] = Future()
-        self._jobs[job], self._kept[job] = ended, kept
-        assert self._loop is not None, "models are open"
-        with suppress(RuntimeError):  # the thread that plays has ended, and says why
-            self._loop.call_soon_threadsafe(self._schedule.add, (job,))
-        if self._failure is not None:
-            raise self._failure
-        return await asyncio.wrap_future(ended)
+        def keep(*reply: str) -> None:
+            """Keep none: what is lost is played again."""
+
+        episode = Episode(domain, cell, job, self._lines, Watch(), Stopping(), kept, keep)
+        with self._allowed():
+            try:
+                return Ended([await episode.play()], episode.unusable)
+            except ContextExceeded as error:
+                return Ended(None, too_long=str(error))
 
     async def stretch(self, cell: int, first: int, count: int) -> Ended:
         """Play episodes of a cell without a model."""
-        return await asyncio.to_thread(self._stretch, cell, first, count)
-
-    def _stretch(self, cell: int, first: int, count: int) -> Ended:
-        with self._one_stretch, self._told_errors(), self._trusting():
-            return Ended(play_stretch(self.domain, self._cells[cell], first, count))
-
-    def close(self) -> None:
-        """End the thread that plays, after what is under way."""
-        if self._thread.is_alive() and self._loop is not None:
-            with suppress(RuntimeError):  # its loop has just ended
-                self._loop.call_soon_threadsafe(self._schedule.clear)
-            self._thread.join()
+        with self._allowed():
+            return Ended(play_stretch(self._domain, self._cells[cell], first, count))
 
     @contextmanager
-    def _trusting(self) -> Iterator[None]:
+    def _allowed(self) -> Iterator[None]:
+        """Allow what the user did; raise errors of the input as what can be sent."""
         setting = self._setting
-        with trusting(setting.hosts, code=setting.code), allowing(setting.megabytes):
-            yield
-
-    @contextmanager
-    def _told_errors(self) -> Iterator[None]:
         try:
-            yield
-        except Exception as error:  # noqa: BLE001 (raised anew, as what can be sent)
-            raise sendable(error) from None
-
-    # The thread that plays
-
-    def _play_with_models(self, models: tuple[str, ...]) -> None:
-        try:
-            with self._trusting():
-                self._open(models)
-                play_with_models(
-                    {key: self._models[key] for key in models},
-                    self,
-                    self._cells,
-                    self._schedule,
-                    self._setting.concurrency,
-                    self,
-                    Stopping(),
-                )
-            self._give_up(RuntimeError("the replica is closed"))
-        except Exception as error:  # noqa: BLE001 (whoever waits is told)
-            self._give_up(sendable(error))
-
-    def _give_up(self, error: Exception) -> None:
-        """Tell whoever still waits for something, and whoever comes later."""
-        self._failure = error
-        waiting: list[Future[Any]] = [self._opened, *self._jobs.values()]
-        for one in waiting:
-            if not one.done():
-                one.set_exception(error)
-
-    def _open(self, models: tuple[str, ...]) -> None:
-        """Open models, after those that are not among them are released."""
-        for gone in self._models.keys() - set(models):
-            del self._models[gone]
-        base = Path(self._setting.base) if self._setting.base else None
-        scored = {
-            spec_key(spec) for cell in self._cells if cell.scores for spec in cell.models.values()
-        }
-        for key in models:
-            if key not in self._models:
-                self._models[key] = open_model(
-                    json.loads(key),
-                    base=base,
-                    scores=key in scored,
-                    prefix_reuse=self._setting.prefix_reuse,
-                )
-
-    # The keeper of replies, see `engine.Keeper`
-
-    def check_revision(self, model: str, revision: str) -> None:
-        """Leave it to the driver, which compares replicas."""
-
-    def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
-        """Return what came with the episode."""
-        return dict(self._kept[cell, episode].get(seat, {}))
-
-    def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
-        """Keep none: what is lost is played again."""
-
-    # What happens, see `engine.Watch`
-
-    async def ready(self, models: Mapping[str, Model | LocalModel]) -> None:
-        """Tell which models play, and let episodes come."""
-        self._loop = asyncio.get_running_loop()
-        self._opened.set_result({key: model.revision for key, model in models.items()})
-
-    def count_of(self, key: str) -> ModelCount:
-        """Return counts that nobody reads: the record has them."""
-        return ModelCount(key)
-
-    def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
-        """Tell what an episode became."""
-        self._ends((number, record.episode), Ended([record], unusable))
-
-    def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
-        """Tell that an episode is broken off."""
-        self._ends((number, episode), Ended(None, too_long=str(error)))
-
-    def _ends(self, job: Job, ended: Ended) -> None:
-        del self._kept[job]
-        self._jobs.pop(job).set_result(ended)
-
-
-def sendable(error: Exception) -> Exception:
-    """Return an error as one that can be pickled."""
-    if isinstance(error, TomevalError):
-        return TomevalError(str(error))
-    return RuntimeError("".join(traceback.format_exception(error)).strip())
+            with trusting(setting.hosts, code=setting.code), allowing(setting.megabytes):
+                yield
+        except ContextExceeded:
+            raise
+        except TomevalError as error:
+            raise TomevalError(str(error)) from None

@@ -8,41 +8,28 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
 from tomeval.core.text import excerpt
+from tomeval.extensions.cluster.driver import Lost
 from tomeval.extensions.cluster.player import Player, Setting
-from tomeval.extensions.cluster.replicas import Lost
-
-logger = logging.getLogger(__name__)
 
 EXTRA = "ray"
-CORES = 1
-"""Cores that Ray sets aside for a replica; it takes so many threads."""
-
 KNOCK = 5.0
 """Seconds for an address to answer: Ray itself would try for two minutes."""
 
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_NUM_REDIS_GET_RETRIES": "5",  # a second each; 20 by default
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",  # read once, when Ray is imported
+}
 _HEAD = (
     "give the address that `ray start --head` printed, HOST:PORT (6379, unless --port said "
     "otherwise), and run on a machine of that cluster"
 )
-
-
-def library() -> Any:
-    """Import Ray and return it.
-
-    What it would print between our lines is switched off: losses are told by the driver, and the
-    output of replicas is in the logs that Ray keeps on their nodes.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "5")  # a second each; 20 by default
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".*")  # read once, when Ray is imported
-    return need("ray", EXTRA, "replicas on Ray")
 
 
 def find(address: str) -> str | None:
@@ -54,12 +41,6 @@ def find(address: str) -> str | None:
     """
     if address in ("", "auto", "local"):
         return address or None
-    _knock(address)
-    return address
-
-
-def _knock(address: str) -> None:
-    """Raise if no server listens at an address: Ray itself would try for two minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535 or "/" in host:
         raise TomevalError(f"--engine ray:{address}: this is not HOST:PORT; {_HEAD}")
@@ -69,6 +50,7 @@ def _knock(address: str) -> None:
         raise TomevalError(
             f"--engine ray:{address}: no server answers there ({error.strerror or error}); {_HEAD}"
         ) from None
+    return address
 
 
 def connect(ray: Any, address: str | None) -> None:
@@ -80,31 +62,22 @@ def connect(ray: Any, address: str | None) -> None:
         It cannot be connected to, as when its version is another one, or started.
     """
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL, "include_dashboard": False}
+    ours = threading.current_thread() is threading.main_thread()
+    signals = (signal.SIGINT, signal.SIGTERM) if ours else ()
+    before = {number: signal.getsignal(number) for number in signals}
     try:
-        with _handlers_kept():
-            ray.init(address=address, **quiet)
+        ray.init(address=address, **quiet)
     except Exception as error:  # noqa: BLE001 (Ray raises whatever its parts do)
         ray.shutdown()  # of what was started before it failed
         why = excerpt(" ".join(f"{error}".split()) or type(error).__name__, 300)
         raise TomevalError(f"--engine ray:{address or ''}: Ray cannot be used: {why}") from None
-
-
-@contextmanager
-def _handlers_kept() -> Iterator[None]:
-    """Put back the handlers of signals that Ray replaces: a run decides itself how it stops."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
     finally:
-        for number, handler in before.items():
+        for number, handler in before.items():  # a run decides itself how it stops
             signal.signal(number, handler)
 
 
 def room(resources: Mapping[str, float], gpus: float) -> int:
-    """Return how many replicas a node with these resources can hold.
+    """Return how many replicas, each with a core, a node with these resources can hold.
 
     Examples
     --------
@@ -113,7 +86,7 @@ def room(resources: Mapping[str, float], gpus: float) -> int:
     >>> room({"CPU": 8.0, "GPU": 1.0}, 0.4), room({"CPU": 8.0}, 0), room({"CPU": 8.0}, 1)
     (2, 8, 0)
     """
-    places = int(resources.get("CPU", 0) // CORES)
+    places = int(resources.get("CPU", 0))
     if not gpus:
         return places
     here = int(resources.get("GPU", 0))  # a replica's share is of one GPU
@@ -130,8 +103,8 @@ def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -
     if most < replicas:
         have = ", ".join(f"{n.get('CPU', 0):g} cores, {n.get('GPU', 0):g} GPUs" for n in alive[:8])
         raise TomevalError(
-            f"--replicas {replicas}, with {CORES} core and {gpus:g} GPUs each: Ray has room for "
-            f"{most} ({have}); lower --replicas or --gpus-per-replica"
+            f"--replicas {replicas}, with 1 core and {gpus:g} GPUs each: Ray has room for {most} "
+            f"({have}); lower --replicas or --gpus-per-replica"
         )
 
 
@@ -152,15 +125,15 @@ class RayCluster:
         self._address, self._replicas, self._gpus = address, replicas, gpus
         self._ray: Any = None
         self._connected = False  # by us, to be undone by us
-        self._shared: Any = None
 
     def check(self) -> None:
         """Connect, or start Ray on this machine; raise if it has no room for the replicas."""
-        ray = library()
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
+        self._ray = ray = need("ray", EXTRA, "replicas on Ray")
         if not ray.is_initialized():
             connect(ray, find(self._address))
             self._connected = True
-        self._ray = ray
         try:
             check_room(ray.nodes(), self._replicas, self._gpus)
         except BaseException:
@@ -170,16 +143,14 @@ class RayCluster:
     def start(self, number: int, setting: Setting) -> RayReplica:
         """Start an actor; while the cluster has no place for it, it waits for one."""
         kind = self._ray.remote(Player).options(
-            num_cpus=CORES,
+            num_cpus=1,
             num_gpus=self._gpus,
             max_restarts=0,  # the driver starts another one, which it asks to open models
             max_task_retries=0,
-            max_concurrency=setting.concurrency + 10,  # what it holds, and news
+            max_concurrency=setting.concurrency + 10,  # what it holds, and a few more
             scheduling_strategy="SPREAD",
         )
-        if self._shared is None:  # all replicas share one copy
-            self._shared = self._ray.put(setting)
-        return RayReplica(self._ray, kind.remote(self._shared, self._gpus))
+        return RayReplica(self._ray, kind.remote(setting, self._gpus))
 
     def wait(self, asked: Sequence[Any], seconds: float) -> Sequence[Any]:
         """Return what has been answered, or is lost."""
@@ -191,26 +162,27 @@ class RayCluster:
         return done
 
     def result(self, asked: Any) -> Any:
-        """Return an answer; raise what the player raised, or `Lost`."""
+        """Return an answer; raise a `TomevalError` of the player, a program's error, or `Lost`."""
         from ray.exceptions import RayError, RaySystemError, RayTaskError
 
         try:
             return self._ray.get(asked)
         except RayTaskError as error:
-            if isinstance(error.cause, TomevalError | RuntimeError):
+            if isinstance(error.cause, TomevalError):
                 raise error.cause from None
             raise RuntimeError(str(error)) from None
         except RaySystemError as error:
             raise RuntimeError(str(error)) from None
         except RayError as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
             if getattr(error, "actor_init_failed", False):
-                why = str(error).strip().splitlines()[-1]
-                raise TomevalError(f"tomeval cannot be used on a node of Ray: {why}") from None
-            raise Lost(reason(error)) from None
+                raise TomevalError(
+                    f"tomeval cannot be used on a node of Ray: {lines[-1]}"
+                ) from None
+            raise Lost(excerpt(lines[-1].strip(), 200)) from None
 
     def close(self) -> None:
         """End all replicas, and the Ray that was started or connected to."""
-        self._shared = None
         if self._connected:
             self._ray.shutdown()
             self._connected = False
@@ -229,9 +201,3 @@ class RayReplica:
     def stop(self) -> None:
         """End its process."""
         self._ray.kill(self._actor)
-
-
-def reason(error: Exception) -> str:
-    """Return in Ray's words why it lost an actor, or an answer of it: the last line that it has."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return excerpt(lines[-1].strip(), 200)

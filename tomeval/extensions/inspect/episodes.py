@@ -98,7 +98,7 @@ def measure(experiment: Experiment, number: int, record: Record) -> Measured:
         values = dict.fromkeys(run.measures, math.nan)
         if status == COMPLETE:
             values |= {name: float(cell.totals(name).parts[0]) for name in cell.names}
-        values[INVALID] = 100 * tallies.invalid_rates(run.store).get(number, math.nan)
+        values[INVALID] = 100 * tallies.rates_of(run.store, [number])["invalid_rate"]
         values[VOID] = float(status != COMPLETE)
         lines = run.domain.show.lines(run, cell, episode)
         text = "\n".join(line.text for line in lines)
@@ -115,11 +115,10 @@ def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) 
     names = cell_names(domain, [cell.definition | {"model": ""} for cell in experiment.cells])
     values: dict[str, float] = {}
     with run_of(experiment, played) as run:
-        invalid, ended = tallies.invalid_rates(run.store), tallies.episodes(run.store)
+        ended = tallies.episodes(run.store)
         for cell, name in zip(run.cells, names, strict=True):
             before = f"{name}: " if len(run.cells) > 1 else ""
-            counts = ended.get(cell.number, {})
-            if not counts:
+            if not (counts := ended.get(cell.number, {})):
                 continue
             if len(cell.episodes):
                 measures = list(dict.fromkeys([*run.headline, *run.measures]))
@@ -130,5 +129,6 @@ def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) 
                             values[f"{before}{measure_}{end}"] = value
             values[f"{before}episodes"] = float(sum(counts.values()))
             values[f"{before}{VOID}"] = float(sum(counts.values()) - counts.get(COMPLETE, 0))
-            values[f"{before}{INVALID}"] = 100 * invalid.get(cell.number, math.nan)
+            invalid = tallies.rates_of(run.store, [cell.number])["invalid_rate"]
+            values[f"{before}{INVALID}"] = 100 * invalid
     return values

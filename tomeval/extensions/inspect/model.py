@@ -36,10 +36,10 @@ from tomeval.models.base import (
     Scores,
     thinking_room,
 )
-from tomeval.models.served.faults import EXCERPT, TooLong
-from tomeval.models.served.keys import check_host, check_url
+from tomeval.models.keys import check_host, check_url
+from tomeval.models.served.faults import EXCERPT, is_too_long
 from tomeval.models.served.limits import Budget, estimate_tokens
-from tomeval.models.served.prompts import omission, plain_text, without_prefill
+from tomeval.models.served.requests import omission, plain_text, without_prefill
 
 logger = logging.getLogger(__name__)
 
@@ -213,7 +213,7 @@ class InspectModel(Model):
         text = f"{self.name}: {said(error)}"
         if type(error).__name__ == "PrerequisiteError":  # a missing key or package
             return TomevalError(text)
-        return ContextExceeded(text) if TooLong.is_said_in(text) else BackendError(text)
+        return ContextExceeded(text) if is_too_long(text) else BackendError(text)
 
     def _shown(self, prompt: Prompt) -> Prompt:
         if prompt.prefill and not prompt.instead:

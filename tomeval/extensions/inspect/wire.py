@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Reply, Sampling, Usage
 from tomeval.models.served.faults import EXCERPT
-from tomeval.models.served.fields import fold_seed
+from tomeval.models.served.requests import fold_seed
 
 _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
     "max_tokens": "length",

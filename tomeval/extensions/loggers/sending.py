@@ -20,9 +20,8 @@ from tomeval.core.credentials import without_credentials
 from tomeval.core.extras import installed, missing
 from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
-from tomeval.report import exchange
-from tomeval.runs.folder import read_json
-from tomeval.runs.index import EXPERIMENT
+from tomeval.plots.output import distinct, safe_name
+from tomeval.runs.index import read_experiment
 from tomeval.runs.live import LONGEST, Live
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
@@ -48,7 +47,7 @@ def _logged(name: str, folder: Path) -> str:
     send = {"wandb": _to_wandb, "mlflow": _to_mlflow}[name]
     try:
         with Run(folder) as run:
-            said = json.dumps(renamed(read_json(folder / EXPERIMENT), run.public_names))
+            said = json.dumps(renamed(read_experiment(folder), run.public_names))
             return f"{name}: {send(run, json.loads(without_credentials(said)))}"
     except Exception as error:  # noqa: BLE001 - whatever a client raises, the run is played
         why = without_credentials(str(error)) or type(error).__name__
@@ -57,16 +56,16 @@ def _logged(name: str, folder: Path) -> str:
 
 def curves(run: Run) -> list[dict[str, float]]:
     """Return by episode, from the first, the means so far as ``PLAYER/TASK/MEASURE``."""
-    tasks = exchange.task_names(run.cells)
-    players = exchange.folder_names([cell.player for cell in run.cells])
+    words = run.domain.compare.words
+    whose = (f"{safe_name(c.title)}/{safe_name(words(c.shown_task))}" for c in run.cells)
     points: list[dict[str, float]] = []
-    for cell in run.cells:
+    for cell, key in zip(run.cells, distinct(whose), strict=True):
         for name in run.headline[:2]:  # functional, then literal
             means = _so_far(cell.totals(name)) if name in cell.names else []
             points += [{} for _ in range(len(points), len(means))]
             for point, mean in zip(points, means, strict=False):
                 if math.isfinite(mean):
-                    point[f"{players[cell.player]}/{tasks[cell.number]}/{name}"] = float(mean)
+                    point[f"{key}/{name}"] = float(mean)
     return points
 
 

@@ -22,7 +22,8 @@ from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
-from tomeval.runs.folder import add_session, begin_or_resume, locked, make_folder
+from tomeval.runs.folder import add_session, make_folder
+from tomeval.runs.lock import locked
 from tomeval.runs.record import Record as StoredRecord
 from tomeval.runs.writing import WritableStore
 
@@ -92,11 +93,10 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
     with locked(folder):
         store = WritableStore(folder, get_domain("matrix"))
         try:
-            episodes = store.statuses(0)
-            left = [episode for episode, status in episodes.items() if status == UNFINISHED]
-            episode = min(left, default=len(episodes))
-            begin_or_resume(store, folder, experiment.identity(), episode + 1)
-            add_session(folder, 0)
+            left = store.episodes(0, UNFINISHED)
+            episode = min(left, default=len(store.episodes(0)))
+            store.begin(experiment.identity(), episode + 1)
+            add_session(store, 0)
             return _Match(cell, episode, console, store).play(bool(left))
         finally:
             store.close()

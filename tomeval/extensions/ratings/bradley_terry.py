@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.statistics.bootstrap import FloatArray, IntArray, draw_counts
-from tomeval.statistics.bounded import FEWEST
+from tomeval.statistics.bounded import FEWEST, FloatArray, IntArray
+from tomeval.statistics.paired import draw_counts
 
 ELO = 400 / math.log(10)
 """Elo-like points per logit: 400 points are odds of 10."""

@@ -1,38 +1,58 @@
-"""Requests to one model server: caps, mended requests, and how long a reply is waited for."""
+"""Requests to one model server through openai's SDK: caps, waits, mended requests, one key.
+
+The SDK decides what is sent again and after how long, keeps the time of attempts, and reads
+``Retry-After`` and ``retry-after-ms``. Loading it takes a second.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple, TypeVar
 
-from tomeval.models.base import Damaged
+import httpx2
+import openai
+
+from tomeval.models.base import BackendError, Damaged, Reply, Scores, Stopped, Unusable
 from tomeval.models.served.faults import (
+    Mends,
     Refused,
-    TooLong,
-    Trouble,
+    ServerGone,
     Unanswered,
-    as_json,
-    error_of,
-    message_of,
+    connection_fault,
+    is_too_long,
+    read_json,
+    status_fault,
+    too_long,
 )
-from tomeval.models.served.keys import check_url, is_loopback, read_key
-from tomeval.models.served.limits import Budget, Price, read_usage
-from tomeval.models.served.mends import Mends
-from tomeval.models.served.options import OpenAIOptions
-from tomeval.models.served.patience import Patience, startup_patience
-from tomeval.models.waiting import Waiting
-
-if TYPE_CHECKING:
-    from tomeval.models.served.sdk import Sdk
+from tomeval.models.served.limits import Budget
+from tomeval.models.served.options import OpenAIOptions, Price
+from tomeval.models.served.replies import read_usage
+from tomeval.models.waiting import SILENT, Waiting
 
 logger = logging.getLogger(__name__)
 
+IN_A_ROW = 3
+"""The number of unanswered requests in a row after which the server counts as gone."""
+
+_AGAIN = (1.0, 2.0, 4.0, 8.0)  # seconds before a reply that cannot be used is asked for again
+_AT_START, _ABSENT = 40.0, 5.0  # seconds for a fault at the start, and for a server not there
+_RETRIES = 100  # more than the SDK's own waits allow in ten minutes
+_CONNECT = _DOCUMENT = 30.0  # seconds; a document is there at once or never
 _SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
+_NEARBY = ("localhost", "127.0.0.1", "::1")
+_NOWHERE = (404, 405, 410)  # of all refusals these and redirects are about the address
+
+_Raw, _OMIT = openai.AsyncAPIResponse[object], openai.Omit()
+_BEGUN: ContextVar[float] = ContextVar("begun")  # when the request at hand was first sent
+
+T = TypeVar("T", Reply, Scores)
 
 
 class Answer(NamedTuple):
@@ -46,63 +66,92 @@ class Answer(NamedTuple):
     attempts: int
 
 
-_BEGUN: ContextVar[float] = ContextVar("begun")  # when the request at hand was first sent
+class Client(openai.AsyncOpenAI):
+    """The SDK for one server. Paths that begin with a slash count from its root.
 
-
-class Client:
-    """One server. Paths that begin with a slash count from its root, others from the base URL.
-
-    A key is sent to confirmed hosts only, see `keys.read_key`, and never along with a redirect,
-    which counts as a refusal. `budget` holds caps, on what calls cost by `price`; `waiting` is told
-    how the server is waited for.
+    Parameters
+    ----------
+    url : str
+        The base URL.
+    key : (str, str)
+        A variable and the key in it, see `tomeval.models.keys.key_for`. It is sent to this
+        URL only, and never along with a redirect, which counts as a refusal.
+    options : OpenAIOptions
+    budget, price
+        Caps, and what calls cost.
+    waiting : Waiting
+        Told how the server is waited for.
     """
 
     def __init__(
         self,
-        base_url: str,
+        url: str,
+        key: tuple[str, str],
         options: OpenAIOptions,
-        *,
         budget: Budget | None = None,
         price: Price | None = None,
         waiting: Waiting | None = None,
     ) -> None:
-        self.base_url = check_url(base_url)
-        self.options = options
-        waiting = waiting or Waiting()
-        waiting.patience, waiting.at_a_time = options.timeout, options.concurrency
-        self.patience = Patience(self.base_url, options.retry_budget, waiting)
+        self.options, self.waiting = options, waiting or Waiting()
+        self.name = self.waiting.model or url  # in notes
         self.starting = False  # whether failures tell what a server can, and are not waited out
-        self._key_env, self._key = read_key(self.base_url, options.key_env)
-        self._secret = self._key if len(self._key) >= _SECRET_LENGTH else ""
+        self.url = url
+        self._variable, self._key = key
         self._budget, self._price = budget or Budget(), price
         self._mends: dict[str, Mends] = {}
-        self._sdk: Sdk | None = None
-
-    async def close(self) -> None:
-        """Close the connections; a later request opens new ones."""
-        sdk, self._sdk = self._sdk, None
-        if sdk is not None:
-            await sdk.close()
-
-    def _open(self) -> Sdk:
-        """Load the SDK, which takes a second, with the first request."""
-        from tomeval.models.served.sdk import Sdk
-
-        self._places = asyncio.Semaphore(self.options.concurrency)
-        nearby = is_loopback(urlsplit(self.base_url).hostname or "")
-        return Sdk(
-            *(self.base_url, self._key),
-            timeout=self.options.timeout,
-            nearby=nearby,
-            pause=self._pause,
-            clean=self._clean,
+        self._unanswered = 0  # requests in a row
+        self._gone: ServerGone | None = None
+        self._patience = SILENT  # seconds of silence before that is told
+        self._stopped = asyncio.Event()
+        self._places = asyncio.Semaphore(options.concurrency)
+        super().__init__(
+            api_key=self._key or "none",
+            base_url=url,
+            timeout=openai.Timeout(options.timeout, connect=min(options.timeout, _CONNECT)),
+            max_retries=_RETRIES,
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False,  # a redirect could carry the key elsewhere
+                trust_env=httpx2.URL(url).host not in _NEARBY,  # no proxy reaches this machine
+            ),
         )
 
-    async def get(self, path: str) -> dict[str, Any]:
-        """Fetch a JSON document; raises as `post` does."""
+    def stop(self) -> None:
+        """Have nothing sent any more; what waits to be sent again ends at once."""
+        self._stopped.set()
+
+    async def insist(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Ask until the reply can be used; `work` sends the request and reads the reply.
+
+        How many replies could not be used is in its details, as ``unusable``. Raises the error of
+        `work` when there is no patience left, and `ServerGone` once the server answers nobody.
+        """
+        if self._gone is not None:
+            raise self._gone
+        waits = [wait for wait in _AGAIN if wait <= self.options.retry_budget]
+        unusable = 0
+        while True:
+            try:
+                reply = await work()
+            except (Unusable, Damaged) as error:
+                self._unanswered = 0
+                if unusable == len(waits):
+                    raise
+                await self.wait(str(error), waits[unusable])
+                unusable += 1
+            except BackendError as error:
+                self._count(error)
+                raise
+            else:
+                self._unanswered = 0
+                if unusable:
+                    reply.details["unusable"] = unusable
+                return reply
+
+    async def fetch(self, path: str) -> dict[str, Any]:
+        """Fetch a JSON document; raises as `ask` does."""
         return (await self._send(path, None)).data
 
-    async def post(self, path: str, body: dict[str, Any], *, tokens: int | None = None) -> Answer:
+    async def ask(self, path: str, body: dict[str, Any], tokens: int | None = None) -> Answer:
         """Send a request and return the reply.
 
         Parameters
@@ -116,7 +165,7 @@ class Client:
 
         Raises
         ------
-        Refused, TooLong, Unanswered, Damaged
+        Refused, ContextExceeded, Unanswered, Damaged
             The server will not do it; the prompt is too long; no reply came within the retry
             budget; what came cannot be read.
         Stopped, BudgetExceeded
@@ -128,95 +177,147 @@ class Client:
             try:
                 answer = await self._paid(path, sent, tokens)
             except Refused as refusal:
-                changes = mends.learn(sent, refusal)
-                if not changes:
+                change = mends.learn(sent, refusal)
+                if not change:
                     raise
-                for change in changes:
-                    logger.warning("%s: %s (%s)", self.patience.name, change, refusal.message[:120])
+                logger.warning("%s: %s (%s)", self.name, change, refusal.message[:120])
             else:
                 return answer._replace(mended=mended)
+
+    async def wait(self, trouble: str, seconds: float) -> None:
+        """Wait before a request is sent again; `Stopped`, at once, if it is not to be sent."""
+        logger.info("%s: %s; retrying in %.1f s", self.name, trouble, seconds)
+        self.waiting.retries += 1
+        self.waiting.trouble, self.waiting.until = trouble, monotonic() + seconds
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), seconds)
+        self._check()
+
+    def _check(self) -> None:
+        if self._stopped.is_set():
+            raise Stopped("stopped")
+
+    def _count(self, error: BackendError) -> None:
+        """Note what became of a request; `ServerGone` if too many in a row were not answered."""
+        nowhere = isinstance(error, Refused) and (error.status < 400 or error.status in _NOWHERE)
+        if not (nowhere or isinstance(error, Unanswered)):
+            self._unanswered = 0  # the server is there
+            return
+        self._unanswered += 1
+        if self._unanswered >= IN_A_ROW:
+            self._gone = self._gone or ServerGone(
+                f"{self.name}: {self._unanswered} requests in a row were not answered, so the run "
+                f"stops; run the same command again to continue. The last error: {error}"
+            )
+            raise self._gone from None
 
     async def _paid(self, path: str, body: dict[str, Any], tokens: int | None) -> Answer:
         if tokens is None:
             return await self._send(path, body)
         await self._budget.take(tokens, self._price)
-        answer = None
         try:
             answer = await self._send(path, body)
-        finally:  # also when cancelled: the room must not be lost
-            if answer is None:
-                self._budget.cancel(tokens, self._price)
-            else:
-                self._budget.settle(tokens, read_usage(answer.data), self._price)
+        except BaseException:  # also when cancelled: the room must not be lost
+            self._budget.cancel(tokens, self._price)
+            raise
+        self._budget.settle(tokens, read_usage(answer.data), self._price)
         return answer
 
     async def _send(self, path: str, body: dict[str, Any] | None) -> Answer:
         """Send a request, or fetch a document without a body, in its turn."""
-        if self._sdk is None:
-            self._sdk = self._open()
-        root = self.base_url.removesuffix("/v1")
-        url = root + path if path.startswith("/") else f"{self.base_url}/{path}"
-        with self.patience.watch():
+        root = self.url.removesuffix("/v1")
+        url = root + path if path.startswith("/") else f"{self.url}/{path}"
+        # A header is left out by name, as a client without any key is an error to the SDK.
+        how: Any = {"headers": {"Authorization": f"Bearer {self._key}" if self._key else _OMIT}}
+        waiting = self.waiting
+        if not waiting.under_way:
+            waiting.heard, waiting.trouble = monotonic(), ""
+            self._look()
+        waiting.under_way += 1
+        try:
             async with self._places:
-                self.patience.waiting.check()
+                self._check()
                 begun = monotonic()
-                before = _BEGUN.set(begun)
-                try:
-                    reply = await self._sdk.send(url, body)
-                except Trouble as trouble:
-                    raise self._error(url, trouble) from None
-                finally:
-                    _BEGUN.reset(before)
-        self.patience.waiting.replied(monotonic())
-        data = self._read(url, reply.http_response.content, document=body is None)
-        return Answer(data, body or {}, {}, monotonic() - begun, reply.retries_taken + 1)
+                _BEGUN.set(begun)
+                if body is None:
+                    how["timeout"] = min(self.options.timeout, _DOCUMENT)
+                    raw = await self.get(url, cast_to=_Raw, options=how)
+                else:
+                    raw = await self.post(url, body=body, cast_to=_Raw, options=how)
+        except openai.APIStatusError as error:
+            raise self._fault(url, error.response) from None
+        except openai.APIConnectionError as error:
+            raise self._fault(url, error.__cause__) from None
+        finally:
+            waiting.under_way -= 1
+            if not waiting.under_way:
+                self._timer.cancel()
+        waiting.heard, waiting.trouble = monotonic(), ""
+        data = read_json(self._clean(raw.http_response.content))
+        if "error" in data and is_too_long(str(data)):
+            raise too_long(url, json.dumps(data))
+        return Answer(data, body or {}, {}, waiting.heard - begun, raw.retries_taken + 1)
 
-    async def _pause(self, trouble: Trouble, wait: float) -> None:
-        """Wait before the SDK sends a request again; raise `trouble` if it is not to."""
+    def _look(self) -> None:
+        """Tell of a long silence; of the next one after twice as long."""
+        silent = monotonic() - self.waiting.heard
+        if silent < SILENT:
+            self._patience = SILENT
+        elif silent >= self._patience:
+            self._patience *= 2
+            logger.warning("%s: %s", self.name, self.waiting.line())
+        again = max(1.0, self._patience - silent)
+        self._timer = asyncio.get_running_loop().call_later(again, self._look)
+
+    def _fault(self, url: str, came: Any) -> Exception:
+        """Return the error for an error reply, or for an error of the connection."""
+        if not isinstance(came, httpx2.Response):
+            return connection_fault(url, came)
+        text = self._clean(came.content).decode(errors="replace")
+        if came.is_redirect:
+            target = self._clean(came.headers.get("location", "").encode())
+            text = f"it redirects to {target.decode()!r}, which is not followed"
+        if not self._variable:
+            note = "no key was sent: give one to this host with --trust-host HOST=VARIABLE"
+        else:
+            note = f"the key in the environment variable {self._variable} was sent"
+        return status_fault(url, came.status_code, text, note)
+
+    def _clean(self, text: bytes) -> bytes:
+        """Return a text without the key, which servers repeat in error messages."""
+        key = self._key.encode()
+        return text.replace(key, b"***") if len(key) >= _SECRET_LENGTH else text
+
+    @property
+    def default_headers(self) -> dict[str, str | openai.Omit]:
+        """Nothing of the environment, whose headers may be meant for another host."""
+        kind = "application/json"
+        return {"Accept": kind, "Content-Type": kind, "User-Agent": self.user_agent}
+
+    async def _send_request(self, request: Any, **how: Any) -> Any:
+        """Bound the whole reply, which may else trickle in for ever, piece by piece."""
+        seconds = request.extensions["timeout"]["read"]
+        try:
+            async with asyncio.timeout(seconds):
+                return await super()._send_request(request, **how)
+        except TimeoutError:
+            raise httpx2.ReadTimeout(f"no reply within {seconds:g} s", request=request) from None
+
+    async def _sleep_for_retry(
+        self, *, retries_taken: int, max_retries: int, options: Any, response: Any
+    ) -> None:
+        """Wait for what may pass; raise what does not, and when there is no patience left."""
+        fault = self._fault(options.url, response or sys.exception())
+        if not isinstance(fault, Unanswered):
+            raise fault
+        headers = None if response is None else response.headers
+        wait = self._calculate_retry_timeout(max_retries - retries_taken, options, headers)
         budget = self.options.retry_budget
-        if self.starting:
-            budget = min(budget, startup_patience(trouble))
-        if monotonic() - _BEGUN.get() + wait > budget or error_of("", trouble, ""):
-            raise trouble
-        await self.patience.wait(str(trouble), wait)
-
-    def _error(self, url: str, trouble: Trouble) -> Exception:
-        """Return the error of a request that got no reply."""
-        lasting = error_of(url, trouble, self._key_note())
-        if lasting is not None:
-            return lasting
-        if self.starting and trouble.status == 500:
-            return Refused(url, 500, trouble.message)
-        spent, budget = monotonic() - _BEGUN.get(), self.options.retry_budget
-        how_long = f"{spent:.0f} s (retry budget {budget:.0f} s)"
-        return Unanswered(f"{url}: no reply within {how_long}; last: {trouble}")
-
-    def _key_note(self) -> str:
-        """Say which key was sent."""
-        if not self._key_env:
-            return "no key was sent: name the environment variable that holds it with key_env"
-        other = "is not set; if the key is in another variable, name it with key_env"
-        held = "holds the key that was sent" if self._key else other
-        return f"the environment variable {self._key_env} {held}"
-
-    def _read(self, url: str, content: bytes, *, document: bool) -> dict[str, Any]:
-        """Return the object that a reply is; `Damaged` if it is none, `Refused` for a document."""
-        secret = self._secret.encode()
-        content = content.replace(secret, b"***") if secret else content
-        data, text = as_json(content), content.decode()
-        if secret and "\\" in text:  # by which JSON may hide it
-            data = json.loads(self._clean(json.dumps(data)))
-        if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
-            return {"replies": data}
-        if not isinstance(data, dict):
-            wrong = f"the reply is not an object: {text[:80]!r}"
-            raise Refused(url, 200, wrong) if document else Damaged(wrong)
-        if "error" in data and TooLong.is_said_in(text):
-            raise TooLong(url, self._clean(message_of(text)))
-        return data
-
-    def _clean(self, text: str) -> str:
-        """Return a text without the key, as it is or as JSON has it."""
-        for form in {self._secret, json.dumps(self._secret)[1:-1]} - {""}:
-            text = text.replace(form, "***")
-        return text
+        if self.starting and fault.status != 429:
+            quick = fault.absent or fault.status == 500
+            budget = min(budget, _ABSENT if quick else _AT_START)
+        spent = monotonic() - _BEGUN.get()
+        if spent + wait > budget:
+            last = f"no reply within {spent:.0f} s; last: {fault.reason}"
+            raise Unanswered(fault.url, last, fault.status)
+        await self.wait(fault.reason, wait)

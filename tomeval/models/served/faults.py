@@ -1,9 +1,10 @@
-"""What came in place of a reply, and the error to raise for it."""
+"""What came in place of a reply: the error to raise, or what to leave out of the request."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any
 
 from tomeval.models.base import BackendError, ContextExceeded, Damaged, Stopped
@@ -11,22 +12,31 @@ from tomeval.models.base import BackendError, ContextExceeded, Damaged, Stopped
 EXCERPT = 300
 """Characters of a server's message that an error repeats."""
 
+# As vLLM, SGLang, llama.cpp, OpenAI, Anthropic and others word it.
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context (length|size)"
+    r"|(model's|available) context (length|size)|context (size|window|length) (has been )?exceed"
+    r"|exceeds? (the )?(model's )?(maximum |available )?context|(prompt|input) is too long"
+    r"|context window of|longer than the maximum model length|exceeds the maximum allowed length",
+    re.IGNORECASE,
+)
 _FILTERED = re.compile(r'"code":\s*"content_filter"')  # as Azure has it
-_NOT_ENCRYPTED = ("[SSL: WRONG_VERSION", "[SSL: UNEXPECTED_EOF", "[SSL: RECORD_LAYER")
-_ASK = "is the base URL right? It often ends in /v1"
-_SHOWN = 80  # characters of a body, in messages
 
+_NEUTRAL = {
+    **{"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0},
+    **{"repetition_penalty": 1.0, "repeat_penalty": 1.0},
+    **{"presence_penalty": 0.0, "frequency_penalty": 0.0},
+}
+"""Values that switch a field off, so that nothing is lost with it."""
 
-class Trouble(Exception):
-    """An attempt without a reply, for which `error_of` has a lasting error or which may pass."""
+_EXTRA = (
+    *("seed", "stop", "chat_template_kwargs"),
+    *("thinking_token_budget", "thinking_budget_tokens", "custom_params"),
+)
+"""Fields that a request can do without, whatever they say."""
 
-    def __init__(
-        self, message: str, status: int = 0, text: str = "", *, absent: bool = False
-    ) -> None:
-        super().__init__(f"HTTP {status}: {message[:EXCERPT]}" if status else message)
-        self.message, self.status, self.text = message, status, text
-        self.absent = absent  # no server was there to answer
-        self.page = page_title(text) is not None  # a web page, such as a proxy's
+OPTIONAL = (*_NEUTRAL, *_EXTRA, "reasoning_effort")
+"""Fields that a request need not have."""
 
 
 class Refused(BackendError):
@@ -39,128 +49,93 @@ class Refused(BackendError):
 
 
 class Unanswered(BackendError):
-    """Nothing came within the retry budget but silence, broken connections and errors."""
+    """No reply came, which may pass: silence, a broken connection, an error of the server."""
+
+    def __init__(self, url: str, reason: str, status: int = 0, absent: bool = False) -> None:
+        super().__init__(f"{url}: {reason}")
+        self.url, self.reason, self.status = url, reason, status  # status 0: no answer at all
+        self.absent = absent  # no server was there
 
 
 class ServerGone(Stopped):
     """A server no longer answers. Earlier answers are kept; the same command continues."""
 
 
-class TooLong(ContextExceeded):
-    """The server says that the prompt, with room for the reply, is longer than the context."""
+def is_too_long(text: str) -> bool:
+    """Tell whether an error message is about the length of the prompt.
 
-    # As vLLM, SGLang, llama.cpp, OpenAI, Anthropic and others word it.
-    _SAID = re.compile(
-        r"context_length_exceeded|exceed_context_size|maximum context (length|size)"
-        r"|(model's|available) context (length|size)"
-        r"|context (size|window|length) (has been )?exceed"
-        r"|exceeds? (the )?(model's )?(maximum |available )?context|(prompt|input) is too long"
-        r"|context window of|longer than the maximum model length"
-        r"|exceeds the maximum allowed length",
-        re.IGNORECASE,
-    )
-
-    def __init__(self, url: str, message: str) -> None:
-        super().__init__(f"{url}: the prompt is too long for the model: {message[:EXCERPT]}")
-
-    @classmethod
-    def is_said_in(cls, text: str) -> bool:
-        """Tell whether an error message is about the length of the prompt.
-
-        Examples
-        --------
-        >>> TooLong.is_said_in("This model's maximum context length is 8192 tokens. However, ...")
-        True
-        >>> TooLong.is_said_in("max_tokens must be at least 1")
-        False
-        """
-        return cls._SAID.search(text) is not None
+    Examples
+    --------
+    >>> is_too_long("This model's maximum context length is 8192 tokens. However, ...")
+    True
+    >>> is_too_long("max_tokens must be at least 1")
+    False
+    """
+    return _TOO_LONG.search(text) is not None
 
 
-def error_of(url: str, trouble: Trouble, key_note: str) -> Exception | None:
-    """Return the error for what asking again does not change; None for what may pass.
+def too_long(url: str, text: str) -> ContextExceeded:
+    """Return the error for a prompt that the server says is too long."""
+    return ContextExceeded(f"{url}: the prompt is too long for the model: {_said(text)}")
+
+
+def status_fault(url: str, status: int, text: str, key_note: str) -> Exception:
+    """Return the error for an error reply; an `Unanswered` may pass.
 
     `key_note` says which key was sent, for those who are denied access.
     """
-    status, message = trouble.status, trouble.message
     if status in (401, 403):
-        said = message[:EXCERPT]
-        return Stopped(f"{url}: access denied (HTTP {status}): {said}; {key_note}")
-    if status == 429 and "insufficient_quota" in trouble.text:
-        return Stopped(f"{url}: the account has no quota left: {message[:EXCERPT]}")
-    if status in (400, 413, 422, 500) and TooLong.is_said_in(trouble.text):
-        return TooLong(url, message)
-    if not status or status in (408, 409, 429) or (status >= 500 and status != 501):
-        return None
-    return Refused(url, status, message, _FILTERED.search(trouble.text) is not None)
+        return Stopped(f"{url}: access denied (HTTP {status}): {_said(text)}; {key_note}")
+    if status == 429 and "insufficient_quota" in text:
+        return Stopped(f"{url}: the account has no quota left: {_said(text)}")
+    if status in (400, 413, 422, 500) and is_too_long(text):
+        return too_long(url, text)
+    if status in (408, 409, 429) or (status >= 500 and status != 501):
+        return Unanswered(url, f"HTTP {status}: {_said(text)}", status)
+    return Refused(url, status, message_of(text), _FILTERED.search(text) is not None)
 
 
-def reason_of(error: BaseException | None) -> str:
-    """Return what an error of the connection says, or else the first of its causes that says it.
-
-    Where encryption was begun and no other end understood it, the likely mistake is named.
-    """
+def connection_fault(url: str, error: BaseException | None) -> Unanswered:
+    """Return the error for one of the connection: what it says, or the first cause that does."""
     kind, cause = type(error).__name__, error
     while cause is not None and not str(cause):
         cause = cause.__cause__ or cause.__context__
-    said = str(cause) if cause is not None else "no reason was given"
-    plain = any(mark in said for mark in _NOT_ENCRYPTED)
-    return f"{kind}: {said}" + "; it may be http:// rather than https://" * plain
+    absent = kind.startswith("Connect")
+    ask = "; is the server running, and is its address right?" * absent
+    return Unanswered(url, f"{kind}: {cause or 'no reason was given'}{ask}", absent=absent)
 
 
-def as_json(body: bytes) -> Any:
-    r"""Return the JSON value of a reply's body; `Damaged` if it is not one whole value.
+def read_json(body: bytes) -> dict[str, Any]:
+    """Return the object that a reply's body is, a list under ``replies``; else `Damaged`.
 
     Examples
     --------
-    >>> as_json(b'{"id": 1}')
-    {'id': 1}
-    >>> as_json(b'{"id": ')
+    >>> read_json(b'{"id": 1}'), read_json(b'[{"id": 1}]')
+    ({'id': 1}, {'replies': [{'id': 1}]})
+    >>> read_json(b'{"id": ')
     Traceback (most recent call last):
-    tomeval.models.base.Damaged: the reply is not complete JSON: '{"id": '
-    >>> as_json(b'{"id": "\\ud83d"}')
-    Traceback (most recent call last):
-    tomeval.models.base.Damaged: the reply contains a lone surrogate
+    tomeval.models.base.Damaged: the reply is not whole JSON: b'{"id": '
     """
     try:
         text = body.decode()
-    except UnicodeDecodeError as error:
-        around = body[max(0, error.start - 20) : error.start + 20]
-        raise Damaged(f"the reply is not UTF-8: ...{around!r}...") from None
-    title = page_title(text)
-    if title is not None:
-        raise Damaged(f"a web page{title} instead of a reply; {_ASK}")
-    try:
+        if page := _page(text):
+            raise Damaged(page)
         data = json.loads(text)
-    except (ValueError, RecursionError):  # cut, a number of thousands of digits, nested too deep
-        raise Damaged(f"the reply is not complete JSON: {text[:_SHOWN]!r}") from None
-    if "\\ud" in text.lower():
-        try:
+        if "\\ud" in text.lower():  # half a character, which cannot be stored
             json.dumps(data, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise Damaged("the reply contains a lone surrogate") from None
+    except (ValueError, RecursionError):
+        raise Damaged(f"the reply is not whole JSON: {body[:80]!r}") from None
+    if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
+        return {"replies": data}
+    if not isinstance(data, dict):
+        raise Damaged(f"the reply is not an object: {body[:80]!r}")
     return data
-
-
-def page_title(text: str) -> str | None:
-    """Return the title of a web page, in quotes after a space, or None for other text.
-
-    Examples
-    --------
-    >>> page_title("<!DOCTYPE html><html><title>Sign in</title></html>"), page_title('{"id": 1}')
-    (" 'Sign in'", None)
-    """
-    if not re.match(r"\s*<(!doctype html|html)\b", text, re.IGNORECASE):
-        return None
-    title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
-    return f" {title[1].strip()!r}" if title else ""
 
 
 def message_of(text: str) -> str:
     """Return what an error reply says, with the name of the parameter that it blames."""
-    title = page_title(text)
-    if title is not None:
-        return f"a web page{title}; {_ASK}"
+    if page := _page(text):
+        return page
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -174,3 +149,50 @@ def message_of(text: str) -> str:
     if isinstance(error, dict) and isinstance(error.get("message"), str):
         return f"{error['message']} [{error['param']}]" if error.get("param") else error["message"]
     return error if isinstance(error, str) else json.dumps(error)
+
+
+def _page(text: str) -> str:
+    """Return what is said of a web page, such as a proxy's; empty for other text."""
+    if not re.match(r"\s*<(!doctype html|html)\b", text, re.IGNORECASE):
+        return ""
+    title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
+    named = f" {title[1].strip()!r}" if title else ""
+    return f"a web page{named} instead of a reply; is the base URL right? It often ends in /v1"
+
+
+def _said(text: str) -> str:
+    return message_of(text)[:EXCERPT]
+
+
+class Mends:
+    """What one path of a server does not take; `omit` names fields to leave out from the start.
+
+    A field that a refusal names is left out if it can be: one that changes what is drawn, as a
+    temperature of 0.7, never is.
+    """
+
+    def __init__(self, omit: Collection[str] = ()) -> None:
+        self._dropped = set(omit)
+        self._renamed: dict[str, str] = {}
+
+    def apply(self, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the body to send and what was changed in it."""
+        mended: dict[str, Any] = {}
+        if dropped := sorted(self._dropped & body.keys()):
+            mended["dropped"] = dropped
+        if renamed := {old: new for old, new in self._renamed.items() if old in body}:
+            mended["renamed"] = renamed
+        sent = {renamed.get(k, k): value for k, value in body.items() if k not in self._dropped}
+        return sent, mended
+
+    def learn(self, sent: dict[str, Any], refusal: Refused) -> str:
+        """Return what can be changed in `sent` after this refusal, and remember it."""
+        if refusal.status not in (400, 422):
+            return ""
+        if "max_tokens" in sent and "max_completion_tokens" in refusal.message:
+            self._renamed["max_tokens"] = "max_completion_tokens"
+            return "max_tokens renamed to max_completion_tokens"
+        named = [name for name in sent if re.search(rf"\b{name}\b", refusal.message)]
+        named = [name for name in named if name in _EXTRA or sent[name] == _NEUTRAL.get(name, ())]
+        self._dropped.update(named)
+        return ", ".join(f"{name} left out" for name in named)

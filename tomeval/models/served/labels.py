@@ -6,88 +6,100 @@ server left out.
 
 from __future__ import annotations
 
-import logging
 import math
-from abc import ABC, abstractmethod
+from asyncio import gather
 from collections.abc import Awaitable, Callable
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.models.base import Unlisted, Unusable
+from tomeval.models.base import ScoreRequest, Unusable, Usage
 from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
-from tomeval.models.served.faults import Refused
-from tomeval.models.served.fields import HOSTED, OLLAMA
-from tomeval.models.served.label_query import NO_THINKING, Query, server_ids, split, together
-from tomeval.models.served.prompts import chat_fields, messages_of, plain_text
-from tomeval.models.served.replies import dig
-from tomeval.models.served.requests import CHAT, COMPLETIONS
-from tomeval.models.served.top_tokens import is_number, match, read_entries
+from tomeval.models.served.replies import dig, is_number, match, read_entries, read_usage
+from tomeval.models.served.requests import (
+    CHAT,
+    COMPLETIONS,
+    NO_THINKING,
+    Requests,
+    Server,
+    chat_fields,
+    plain_text,
+)
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from tomeval.models.served.client import Client
 
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 
 Ids = list[int]
+Next = tuple[dict[int, float], int | None]  # log-probabilities by token; the likeliest token
 
 
-class Route(ABC):
+@dataclass
+class Query:
+    """One score request: sends requests and adds up what they used."""
+
+    client: Client
+    requests: Requests  # how the model is asked
+    request: ScoreRequest
+    tokens: int = 0  # the most tokens that one request can use, for the caps
+    # What came together, as `Scores` keeps it; latency is the sum over requests.
+    usage: Usage = field(default_factory=Usage)
+    latency: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+    async def run(self, path: str, body: dict[str, Any], prompts: int = 1) -> dict[str, Any]:
+        """Send a request that runs the model for one token per prompt, and return the reply."""
+        answer = await self.client.ask(path, body, self.tokens * prompts)
+        self.usage += read_usage(answer.data) or Usage()
+        self.latency += answer.latency
+        self.details.update(answer.mended)
+        return answer.data
+
+    async def ask(self, path: str, **body: Any) -> dict[str, Any]:
+        """Send a request that runs no model, and return the reply."""
+        return (await self.client.ask(path, body)).data
+
+    async def tokens_of(self, **fields: Any) -> Ids:
+        """Return a text's tokens as the server tells them."""
+        ids = (await self.ask("/tokenize", **fields)).get("tokens")
+        if not isinstance(ids, list) or not all(type(token) is int for token in ids):
+            raise Unusable("needs a tokenizer (option tokenizer): /tokenize gave no tokens")
+        return ids
+
+    def texts(self, rendered: str | None) -> list[str]:
+        """Return the labels as they continue the prompt: with a space where it needs one.
+
+        `rendered` is the prompt's text, None if only the server knows it: then a prompt without
+        prefill is taken to end in a control token or a line break, as chat templates do.
+        """
+        end = self.request.prompt.prefill or rendered or "\n"
+        space = "" if end[-1].isspace() else " "
+        return [space + label for label in self.request.labels]
+
+
+class Route(NamedTuple):
     """One way to score labels."""
 
     name: str  # what `Scores.method` says
+    # Returns log P(label | prompt) per label, in nats; `Unusable` if the reply lacks it.
+    score: Callable[[Query], Awaitable[list[float]]]
     # Whether the server's chat API renders the prompt, so that a prefill depends on it.
     on_chat: bool = False
 
-    @abstractmethod
-    async def score(self, query: Query) -> list[float]:
-        """Return log P(label | prompt) per label, in nats; `Unusable` if the reply lacks it."""
+
+def routes(server: Server, *, chat: bool, top_logprobs: int) -> list[Route]:
+    """Return the routes to try on a kind of server, the most exact first."""
+    exact = [Route("token_ids", token_ids), Route("echo", echo), Route("n_probs", n_probs)]
+    name = "top_k" if chat else "top_k_completions"
+    top = Route(name, partial(top_k, chat=chat, count=top_logprobs), chat)
+    return [*exact, top] if server.exact else [top]
 
 
-class _ByToken(Route):
-    """Routes that read the next token's log-probabilities: longer labels are walked along."""
+async def token_ids(query: Query) -> list[float]:
+    """Score by vLLM's completions: prompts in ids, and the ids whose log-probabilities to tell."""
 
-    @abstractmethod
-    async def next_tokens(
-        self, query: Query, contexts: list[Ids], wanted: list[Ids]
-    ) -> list[tuple[dict[int, float], Any]]:
-        """Return the log-probabilities after each context, and the most probable id."""
-
-    async def split(self, query: Query) -> LabelQuery:
-        """Return prompt and labels in ids."""
-        return await split(query)
-
-    async def score(self, query: Query) -> list[float]:
-        labels = await self.split(query)
-        nexts: dict[tuple[int, ...], set[int]] = {}
-        for ids in labels.sequences:
-            for position, token in enumerate(ids):
-                nexts.setdefault(ids[:position], set()).add(token)
-        contexts = [[*labels.prefix, *begun] for begun in nexts]
-        wanted = [sorted(tokens) for tokens in nexts.values()]
-        replies = await self.next_tokens(query, contexts, wanted)
-        if len(replies) != len(contexts):
-            raise Unusable(f"{len(replies)} replies to {len(contexts)} prompts")
-        for tokens, (logprobs, _) in zip(wanted, replies, strict=True):
-            if missing := [token for token in tokens if not is_number(logprobs.get(token))]:
-                raise Unusable(f"no log-probability for token ids {missing}")
-        likeliest = replies[0][1]
-        if likeliest is not None and not labels.backoff:
-            query.details["argmax_is_label"] = likeliest in nexts[()]
-        by_begun = {begun: logprobs for begun, (logprobs, _) in zip(nexts, replies, strict=True)}
-        sums = [
-            math.fsum(by_begun[ids[:at]][token] for at, token in enumerate(ids))
-            for ids in labels.sequences
-        ]
-        return exclusive(sums, labels.sequences)
-
-
-class VllmTokenIds(_ByToken):
-    """vLLM's completions: the prompt in ids, and the ids whose log-probabilities are wanted."""
-
-    name = "token_ids"
-
-    async def next_tokens(
-        self, query: Query, contexts: list[Ids], wanted: list[Ids]
-    ) -> list[tuple[dict[int, float], Any]]:
-        """See `_ByToken.next_tokens`; the ids wanted after any context are asked for after all."""
+    async def nexts(contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
         body = query.requests.scoring(
             prompt=contexts if len(contexts) > 1 else contexts[0],
             logprobs=1,
@@ -95,43 +107,16 @@ class VllmTokenIds(_ByToken):
             return_tokens_as_token_ids=True,
         )
         data = await query.run(COMPLETIONS, body, len(contexts))
-        nexts = []
-        for choice in _in_order(data.get("choices")):
-            table = dig(choice, "logprobs", "top_logprobs", 0)
-            if not isinstance(table, dict):
-                raise Unusable("no log-probs in the reply")
-            likeliest = str(dig(choice, "logprobs", "tokens", 0)).removeprefix("token_id:")
-            values = {name.removeprefix("token_id:"): value for name, value in table.items()}
-            by_id = {int(name): value for name, value in values.items() if name.isdecimal()}
-            nexts.append((by_id, int(likeliest) if likeliest.isdecimal() else None))
-        return nexts
+        return [_by_id(choice) for choice in in_order(data.get("choices"))]
+
+    return await _walk(query, await _split(query), nexts)
 
 
-class LlamaCpp(_ByToken):
-    """llama.cpp's own path; its server renders and tokenises, so no tokenizer is needed here."""
+async def n_probs(query: Query) -> list[float]:
+    """Score by llama.cpp's own path; its server renders and tokenises. No cache: it may differ."""
 
-    name = "n_probs"
-
-    async def split(self, query: Query) -> LabelQuery:
-        """See `_ByToken.split`."""
-        prompt = query.request.prompt
-        text = rendered = plain_text(prompt)
-        if query.requests.chat:
-            body = {"messages": messages_of(prompt), "chat_template_kwargs": NO_THINKING}
-            template = (await query.ask("/apply-template", body)).get("prompt")
-            if not isinstance(template, str):
-                raise Unusable("/apply-template gave no prompt")
-            text, rendered = template + prompt.prefill, ""
-        how = {"add_special": True, "parse_special": True}
-        texts = [text + label for label in ["", *query.texts(rendered)]]
-        ids = await together(server_ids(query, content=each, **how) for each in texts)
-        return query.noted(split_labels(ids[0], ids[1:], query.request.labels))
-
-    async def next_tokens(
-        self, query: Query, contexts: list[Ids], wanted: list[Ids]
-    ) -> list[tuple[dict[int, float], Any]]:
-        """See `_ByToken.next_tokens`; no cache, which may change numbers."""
-        nexts: list[tuple[dict[int, float], Any]] = []
+    async def nexts(contexts: list[Ids], wanted: list[Ids]) -> list[Next]:
+        told: list[Next] = []
         for count in (_FEW, _WHOLE_VOCABULARY):
             body = {
                 "prompt": contexts if len(contexts) > 1 else contexts[0],
@@ -139,26 +124,33 @@ class LlamaCpp(_ByToken):
                 **query.requests.greedy(),
             }
             data = await query.run("/completion", body, len(contexts))
-            nexts = [_likeliest(reply) for reply in _in_order(data.get("replies", [data]))]
-            pairs = zip(nexts, wanted, strict=False)
+            told = [_likeliest(reply) for reply in in_order(data.get("replies", [data]))]
+            pairs = zip(told, wanted, strict=False)
             if all(token in logprobs for (logprobs, _), ids in pairs for token in ids):
                 break
-        return nexts
+        return told
+
+    prompt = query.request.prompt
+    text = rendered = plain_text(prompt)
+    if query.requests.chat:
+        messages = [message._asdict() for message in prompt.messages]
+        how = {"messages": messages, "chat_template_kwargs": NO_THINKING}
+        template = (await query.ask("/apply-template", **how)).get("prompt")
+        if not isinstance(template, str):
+            raise Unusable("/apply-template gave no prompt")
+        text, rendered = template + prompt.prefill, ""
+    texts = [text + label for label in ["", *query.texts(rendered)]]
+    special = {"add_special": True, "parse_special": True}
+    begun, *joint = await gather(*(query.tokens_of(content=each, **special) for each in texts))
+    return await _walk(query, split_labels(begun, joint, query.request.labels), nexts)
 
 
-class Echo(Route):
-    """Log-probabilities of the prompt itself, with the label at its end; one request a label."""
+async def echo(query: Query) -> list[float]:
+    """Score by the log-probabilities of prompts that end in the labels; one request a label."""
+    labels = await _split(query)
 
-    name = "echo"
-
-    async def score(self, query: Query) -> list[float]:
-        """See `Route.score`."""
-        labels = await split(query)
-        sums = await together(self._sum(query, labels.prefix, ids) for ids in labels.sequences)
-        return exclusive(sums, labels.sequences)
-
-    async def _sum(self, query: Query, prefix: tuple[int, ...], label: tuple[int, ...]) -> float:
-        ids = [*prefix, *label]
+    async def log_probability(label: tuple[int, ...]) -> float:
+        ids = [*labels.prefix, *label]
         body = query.requests.scoring(prompt=ids, echo=True, logprobs=1)
         data = await query.run(COMPLETIONS, body)
         values = dig(data, "choices", 0, "logprobs", "token_logprobs")
@@ -166,80 +158,112 @@ class Echo(Route):
             raise Unusable("no log-probs in the reply")
         if len(values) not in (len(ids), len(ids) + 1):  # one more: the generated token
             raise Unusable(f"{len(values)} log-probs for a prompt of {len(ids)} tokens: not echoed")
-        own = values[len(prefix) : len(ids)]
+        own = values[len(labels.prefix) : len(ids)]
         if not own or not all(map(is_number, own)):
             raise Unusable(f"log-probs of a label are missing: {own}")
         return math.fsum(own)
 
-
-class TopK(Route):
-    """The `count` likeliest first tokens of a reply, matched with whole labels by bytes."""
-
-    def __init__(self, chat: bool, count: int = 20) -> None:
-        self.on_chat, self.count = chat, count
-        self.name = "top_k" if chat else "top_k_completions"
-
-    async def score(self, query: Query) -> list[float]:
-        """See `Route.score`; `Unlisted` if a label is not among the likeliest tokens."""
-        texts = query.texts(None if self.on_chat else plain_text(query.request.prompt))
-        entries = await self._entries(query)
-        query.details["top_k"] = len(entries)
-        likeliest = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
-        query.details["argmax_is_label"] = likeliest in texts
-        pairs = zip(texts, query.request.labels, strict=True)
-        return [match(text, label, entries) for text, label in pairs]
-
-    async def _entries(self, query: Query) -> list[tuple[bytes, float]]:
-        """Return the likeliest first tokens; the completions API has two shapes for them."""
-        prompt = query.request.prompt
-        fields: dict[str, Any] = {"prompt": plain_text(prompt), "logprobs": self.count}
-        if self.on_chat:
-            fields = {**chat_fields(prompt), "logprobs": True, "top_logprobs": self.count}
-            fields["chat_template_kwargs"] = NO_THINKING
-        path = CHAT if self.on_chat else COMPLETIONS
-        data = await query.run(path, query.requests.scoring(**fields))
-        message = dig(data, "choices", 0, "message")
-        if dig(message, "reasoning_content") or dig(message, "reasoning"):
-            raise Unusable("the model thinks before it answers, and that cannot be switched off")
-        table = dig(data, "choices", 0, "logprobs", "top_logprobs", 0)
-        if isinstance(table, dict):
-            return read_entries([{"token": key, "logprob": v} for key, v in table.items()])
-        return read_entries(dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs"))
+    sums = await gather(*map(log_probability, labels.sequences))
+    return exclusive(sums, labels.sequences)
 
 
-def all_routes(kind: str = "", *, chat: bool, top_logprobs: int = 20) -> list[Route]:
-    """Return the routes to try on a kind of server, the most exact first.
+async def top_k(query: Query, *, chat: bool, count: int) -> list[float]:
+    """Score by the likeliest first tokens of a reply, matched with whole labels by bytes.
 
-    Fewer top tokens are asked for where many are refused.
+    `Unlisted` if a label is not among them.
     """
-    exact: list[Route] = [VllmTokenIds(), Echo(), LlamaCpp()]
-    counts = [top_logprobs, 5] if top_logprobs > 5 else [top_logprobs]
-    top = [TopK(chat, count) for count in counts]
-    return [*top] if kind in (HOSTED, OLLAMA) else [*exact, *top]
+    prompt = query.request.prompt
+    texts = query.texts(None if chat else plain_text(prompt))
+    fields: dict[str, Any] = {"prompt": plain_text(prompt), "logprobs": count}
+    if chat:
+        fields = {**chat_fields(prompt), "logprobs": True, "top_logprobs": count}
+        fields["chat_template_kwargs"] = NO_THINKING
+    data = await query.run(CHAT if chat else COMPLETIONS, query.requests.scoring(**fields))
+    message = dig(data, "choices", 0, "message")
+    if dig(message, "reasoning_content") or dig(message, "reasoning"):
+        raise Unusable("the model thinks before it answers, and that cannot be switched off")
+    table = dig(data, "choices", 0, "logprobs", "top_logprobs", 0)
+    listed = dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs")
+    if isinstance(table, dict):  # of the completions API
+        listed = [{"token": token, "logprob": value} for token, value in table.items()]
+    entries = read_entries(listed)
+    query.details["top_k"] = len(entries)
+    likeliest = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
+    query.details["argmax_is_label"] = likeliest in texts
+    return [match(text, entries) for text in texts]
 
 
-async def first_route(
-    routes: list[Route], score: Callable[[Route], Awaitable[object]]
-) -> tuple[Route | None, str]:
-    """Return the first route by which a test can be scored, and why those before it are not used.
+async def _walk(
+    query: Query,
+    labels: LabelQuery,
+    nexts: Callable[[list[Ids], list[Ids]], Awaitable[list[Next]]],
+) -> list[float]:
+    """Sum the log-probabilities of each label's tokens, as `nexts` tells them after a context."""
+    wanted: dict[tuple[int, ...], set[int]] = {}
+    for ids in labels.sequences:
+        for position, token in enumerate(ids):
+            wanted.setdefault(ids[:position], set()).add(token)
+    contexts = [[*labels.prefix, *begun] for begun in wanted]
+    replies = await nexts(contexts, [sorted(tokens) for tokens in wanted.values()])
+    if len(replies) != len(contexts):
+        raise Unusable(f"{len(replies)} replies to {len(contexts)} prompts")
+    told = dict(zip(wanted, replies, strict=True))
+    for begun, tokens in wanted.items():
+        if missing := [t for t in sorted(tokens) if not is_number(told[begun][0].get(t))]:
+            raise Unusable(f"no log-probability for token ids {missing}")
+    likeliest = replies[0][1]
+    if likeliest is not None and not labels.backoff:
+        query.details["argmax_is_label"] = likeliest in wanted[()]
+    sums = [
+        math.fsum(told[ids[:at]][0][token] for at, token in enumerate(ids))
+        for ids in labels.sequences
+    ]
+    return exclusive(sums, labels.sequences)
 
-    Errors that say nothing of a route, such as a server that does not answer, are passed on.
+
+async def _split(query: Query) -> LabelQuery:
+    """Return prompt and labels in ids.
+
+    Without a tokenizer the server's own is asked (``/tokenize`` and ``/detokenize`` of vLLM and
+    SGLang): it renders the conversation, its text is taken back, and every label is tokenised
+    together with that text. `Unusable` if the text does not give the same tokens again.
     """
-    faults = ""
-    for route in routes:
-        try:
-            await score(route)
-        except Unlisted:  # a model may name none of the test's letters, and later others
-            pass
-        except (Refused, Unusable) as error:
-            faults += f"{route.name}: {error}\n"
-            logger.info("no log-probs by route %s: %s", route.name, error)
-            continue
-        return route, faults
-    return None, faults.rstrip()
+    ask = query.requests
+    if ask.codec is not None:
+        return ask.codec.label_query(query.request)
+    prompt, model = query.request.prompt, {"model": ask.model}
+    fields: dict[str, Any] = {"prompt": plain_text(prompt)}
+    if ask.chat:
+        fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
+    ids = await query.tokens_of(**model, **fields)
+    reply = await query.ask("/detokenize", **model, tokens=ids, skip_special_tokens=False)
+    text = reply.get("prompt", reply.get("text"))
+    if not isinstance(text, str):
+        raise Unusable("needs a tokenizer (option tokenizer): /detokenize gave no text")
+    ends = ["", *query.texts(None if ask.chat else text)]
+    plain = {**model, "add_special_tokens": False}
+    again, *joint = await gather(*(query.tokens_of(**plain, prompt=text + end) for end in ends))
+    if again != ids:
+        raise Unusable(
+            "needs a tokenizer (option tokenizer): the server's own does not give the same tokens "
+            "for the text of its tokens"
+        )
+    query.details["tokenizer"] = "server"
+    return split_labels(ids, joint, query.request.labels)
 
 
-def _likeliest(reply: dict[str, Any]) -> tuple[dict[int, float], Any]:
+def _by_id(choice: dict[str, Any]) -> Next:
+    """Return what vLLM says of the next token."""
+    table = dig(choice, "logprobs", "top_logprobs", 0)
+    if not isinstance(table, dict):
+        raise Unusable("no log-probs in the reply")
+    likeliest = str(dig(choice, "logprobs", "tokens", 0)).removeprefix("token_id:")
+    values = {name.removeprefix("token_id:"): value for name, value in table.items()}
+    by_id = {int(name): value for name, value in values.items() if name.isdecimal()}
+    return by_id, int(likeliest) if likeliest.isdecimal() else None
+
+
+def _likeliest(reply: dict[str, Any]) -> Next:
     """Return what llama.cpp says of the next token."""
     entries = dig(reply, "completion_probabilities", 0, "top_logprobs")
     if not isinstance(entries, list) or not entries:
@@ -249,13 +273,13 @@ def _likeliest(reply: dict[str, Any]) -> tuple[dict[int, float], Any]:
     return logprobs, max(logprobs, key=logprobs.__getitem__, default=None)
 
 
-def _in_order(replies: Any) -> list[dict[str, Any]]:
+def in_order(replies: Any) -> list[dict[str, Any]]:
     """Return the replies to a list of prompts in the order of the prompts."""
-    if not isinstance(replies, list) or not all(isinstance(reply, dict) for reply in replies):
+    if not isinstance(replies, list) or not replies:
         raise Unusable("no replies to the prompts")
     if len(replies) == 1:  # one prompt has one reply, whatever it calls it
         return replies
-    by_place = {repr(reply.get("index")): reply for reply in replies}
+    by_place = {repr(dig(reply, "index")): reply for reply in replies}
     places = [repr(place) for place in range(len(replies))]
     if set(by_place) != set(places):
         raise Unusable(f"the replies to the prompts are numbered {list(by_place)!r:.80}")

@@ -1,14 +1,18 @@
-"""What a reply of the chat or the completions API says."""
+"""What a reply says: text, usage, log-probabilities."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from tomeval.models.base import GenerateRequest, Reply, Unusable, Usage
-from tomeval.models.served.client import Answer
-from tomeval.models.served.fields import OPTIONAL, SCHEMA
-from tomeval.models.served.limits import read_usage
+from tomeval.models.base import GenerateRequest, Reply, Unlisted, Unusable, Usage
+from tomeval.models.served.faults import OPTIONAL
+from tomeval.models.served.requests import SCHEMA
+
+if TYPE_CHECKING:
+    from tomeval.models.served.client import Answer
 
 _SENT = ("max_tokens", "max_completion_tokens", *OPTIONAL)  # what a call's record repeats
 _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
@@ -18,6 +22,12 @@ _FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
     "refusal": "refusal",
 }
 _BROKEN = ("error", "abort", "cancelled")
+
+
+ROUNDING = 0.01
+"""Above what it can be: of a sum of probabilities in half precision, or a log-probability."""
+
+_SHOWN = 5  # of the likeliest tokens, in messages
 
 
 def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Reply:
@@ -53,6 +63,27 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
         details["enforced"] = form
     usage = read_usage(data) or Usage()
     return Reply(text, reasoning, finish, usage, answer.latency, details)
+
+
+def read_usage(data: Mapping[str, Any]) -> Usage | None:
+    """Return the tokens that a server's reply reports, or None if it reports none.
+
+    Reads the shapes of OpenAI-compatible servers and llama.cpp; of a list of replies the sum.
+    """
+    if isinstance(data.get("replies"), list):
+        parts = [part for reply in data["replies"] if (part := read_usage(reply)) is not None]
+        return sum(parts, Usage()) if parts else None
+    usage = data.get("usage")
+    if isinstance(usage, dict):
+        names = ("prompt_tokens", "completion_tokens")
+        counts: list[Any] = [usage.get(name) for name in names]
+        counts.append(dig(usage, "prompt_tokens_details", "cached_tokens"))
+    elif "tokens_evaluated" in data:
+        counts = [data["tokens_evaluated"], data.get("tokens_predicted")]
+    else:
+        return None
+    counts = [0 if count is None else count for count in counts]
+    return Usage(*counts) if all(type(n) is int and n >= 0 for n in counts) else None
 
 
 def dig(data: Any, *path: str | int) -> Any:
@@ -112,3 +143,62 @@ def _unwrapped(text: str) -> str:
         return text
     answer = data.get("answer") if isinstance(data, dict) and len(data) == 1 else None
     return answer if isinstance(answer, str) else text
+
+
+def read_entries(entries: Any) -> list[tuple[bytes, float]]:
+    """Read a list of ``{token, logprob, bytes}``; the bytes count where they are given."""
+    if not isinstance(entries, list) or not entries:
+        raise Unusable("no log-probs in the reply")
+    likeliest: list[tuple[bytes, float]] = []
+    for entry in entries:
+        token, raw, value = (dig(entry, name) for name in ("token", "bytes", "logprob"))
+        if not is_number(value) or not (isinstance(token, str) or raw):
+            raise Unusable(f"no token with its log-prob: {entry!r:.80}")
+        try:
+            likeliest.append((bytes(raw) if raw else str(token).encode(), value))
+        except (TypeError, ValueError):
+            raise Unusable(f"not the bytes of a token: {raw!r:.80}") from None
+    if fault := nonsense([value for _, value in likeliest]):
+        raise Unusable(fault)
+    return likeliest
+
+
+def match(text: str, entries: list[tuple[bytes, float]]) -> float:
+    """Return the log-probability of the token that is exactly this text."""
+    exact = [value for token, value in entries if token == text.encode()]
+    if len(exact) == 1:
+        return exact[0]
+    if exact:
+        raise Unusable(f"{len(exact)} of the likeliest tokens are {text!r}: set a tokenizer")
+    likeliest = sorted(entries, key=lambda entry: -entry[1])[:_SHOWN]
+    shown = ", ".join(f"{t.decode(errors='replace')!r} {math.exp(v):.2g}" for t, v in likeliest)
+    raise Unlisted(
+        f"{text!r} is not among the {len(entries)} likeliest tokens, so its probability is unknown "
+        f"(a label must be one token on this route); the likeliest: {shown}"
+    )
+
+
+def nonsense(values: list[float]) -> str | None:
+    """Say why these cannot be log-probabilities of different texts, or return None.
+
+    Examples
+    --------
+    >>> nonsense([-1.0, -2.0]) is None
+    True
+    >>> nonsense([-0.1, -0.2])
+    'the probabilities of different texts sum to 1.72'
+    """
+    if max(values) > ROUNDING:
+        return f"a log-prob is positive ({max(values)})"
+    mass = math.fsum(math.exp(value) for value in values)
+    if mass > 1 + ROUNDING:
+        return f"the probabilities of different texts sum to {mass:.2f}"
+    # Numbers in half precision may tie by chance, but not three of them.
+    if len(values) > 2 and max(values) == min(values) > -math.inf:
+        return f"all log-probs are equal ({values[0]})"
+    return None
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a log-probability is there at all."""
+    return type(value) in (int, float) and not math.isnan(value)

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from tomeval.domains.arena.games.ipd3 import KIND
 from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS
-from tomeval.domains.arena.games.ipd3.tables import ACT_PAIRS
-from tomeval.domains.arena.games.ipd3.talk import sentence_of
+from tomeval.domains.arena.games.ipd3.talk import ACT_PAIRS, sentence_of
 
 
 def game_of(**rules):

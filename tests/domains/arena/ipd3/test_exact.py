@@ -8,10 +8,10 @@ from domains.arena.ipd3.cases import brute, game_of, legal, machines, policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.domains.arena.games.ipd3 import exact, plan
-from tomeval.domains.arena.games.ipd3.exact import solver
+from tomeval.domains.arena.games.ipd3.machine import Automaton
 from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS, PLACE
 from tomeval.domains.arena.games.ipd3.talk import sentence_of
+from tomeval.games.enumeration import enumeration as solver
 from tomeval.games.game import Ask, Probe
 
 C, D = "cooperate", "defect"
@@ -149,7 +149,8 @@ def test_talk_is_worth_what_a_believer_gives_for_it():
     others = {1: policy("believer"), 2: policy("always_defect")}
     found = solver(game, 0, others)
     assert found.value() == (3 * (5 + 1), 3 * (5 + 1))
-    values = found.follow(None).values(game.view(game.deal(None), 0), Ask(0, "talk"))
+    start = game.view(game.deal(None), 0)
+    values = found.follow(start).values(start, Ask(0, "talk"))
     promise, nothing = sentence_of(("promise", "none"), (1, 2)), "Nice weather."
     assert values.of(promise) == values.best == (18, 18)
     assert values.of(nothing) == (14, 14)
@@ -191,12 +192,17 @@ def test_the_value_of_random_play(data, seat, reward, talk):
 
 
 def regrets(game, seat, policies, moves):
-    """Return the regret of every action after rounds in which all made these moves."""
-    found = solver(game, seat, policies)
-    state = game.deal(None)
-    follower = found.follow(game.view(state, seat))
-    for played in moves:
-        _, state = game.after(state, dict(enumerate(played)), np.random.default_rng(0))
+    """Return the regret of every action after rounds in which the seat made these moves."""
+    rng, state = np.random.default_rng(0), game.deal(None)
+    follower = solver(game, seat, policies).follow(game.view(state, seat))
+    memories = {s: p.start(game.view(state, s)) for s, p in policies.items()}
+    for own in moves:
+        said = {
+            s: p.act(game.view(state, s), Ask(s, "moves"), memories[s], rng)
+            for s, p in policies.items()
+        }
+        state = game.then(state, {**said, seat: own})
+        memories = {s: p.observe(game.view(state, s), memories[s]) for s, p in policies.items()}
         follower.observe(game.view(state, seat))
     values = follower.values(game.view(state, seat), Ask(seat, "moves"))
     return [values.best.low - values.of(action).low for action in PAIRS]
@@ -208,7 +214,7 @@ def regrets(game, seat, policies, moves):
     st.integers(0, 2),
     st.integers(-5, 5),
     st.sampled_from([2, 3, 0.5]),
-    st.lists(st.tuples(*[st.sampled_from(PAIRS)] * 3), max_size=2),
+    st.lists(st.sampled_from(PAIRS), max_size=1),
 )
 def test_shift_and_scale_of_payoffs(data, seat, shift, factor, moves):
     """A shift of all payoffs moves no regret; a factor multiplies those of points."""
@@ -216,7 +222,7 @@ def test_shift_and_scale_of_payoffs(data, seat, shift, factor, moves):
     plain = {"R": 3, "T": 5, "S": 0, "P": 1}
     moved = {key: factor * value + shift for key, value in plain.items()}
     for reward in ("points", "rank"):
-        rules = {"rounds": 4, "talk": 0, "reward": reward}
+        rules = {"rounds": 3 if reward == "points" else 2, "talk": 0, "reward": reward}
         before = regrets(game_of(**rules), seat, policies, moves)
         after = regrets(game_of(**rules, payoffs=moved), seat, policies, moves)
         by = factor if reward == "points" else 1
@@ -238,12 +244,8 @@ def stated(move_1, other_1, move_2, other_2):
 
 
 def at_start(game, policies, seat=0):
-    state = game.deal(None)
-    while game.due(state)[0].kind == "talk":
-        _, state = game.after(state, {state.stage: ""}, np.random.default_rng(0))
-    follower = solver(game, seat, policies).follow(None)
-    follower.observe(game.view(state, seat))
-    return follower.values(game.view(state, seat), Ask(seat, "moves"))
+    start = game.view(game.deal(None), seat)
+    return solver(game, seat, policies).follow(start).values(start, Ask(seat, "moves"))
 
 
 def test_replies_to_impossible_moves_by_hand():
@@ -288,7 +290,7 @@ def test_replies_follow_what_machines_answer_to_stated_moves():
 )
 def test_replies_are_best_against_machines_that_do_as_stated(data, seat, reward, said):
     """Against players whose first moves are the stated ones, and who then are the known ones."""
-    game = game_of(rounds=3, talk=0, reward=reward)
+    game = game_of(rounds=2, talk=0, reward=reward)
     known = {other: data.draw(machines(talk=False)) for other in OPPONENTS[seat]}
     statement, doing = {}, {}
     for other, moves in zip(OPPONENTS[seat], said, strict=True):
@@ -301,39 +303,35 @@ def test_replies_are_best_against_machines_that_do_as_stated(data, seat, reward,
     assert values.of(reply).low == pytest.approx(values.best.low, abs=1e-9)
 
 
-class Opening(exact.Automaton):
+class Opening(Automaton):
     """Makes given moves in the first round, and is another machine from then on."""
 
-    talks = False
-    initial = "first"
+    initial = None
 
     def __init__(self, then, moves):
         self.then, self.moves = then, moves
 
-    def says(self, state):
-        raise AssertionError
-
-    def heard(self, state, speaker, acts):
-        raise AssertionError
-
     def plays(self, state):
-        if state == "first":
-            return ((1.0, PAIRS.index(self.moves)),)
-        return self.then.plays(state[0])
+        if state is None:
+            return ((1.0, "".join(move[0].upper() for move in self.moves)),)
+        return self.then.plays(state)
 
     def after(self, state, moves):
-        before = self.then.initial if state == "first" else state[0]
-        return (self.then.after(before, moves),)
+        return self.then.after(self.then.initial if state is None else state, moves)
 
 
 def test_replies_to_a_part_and_to_contradictions():
     game = game_of(rounds=1)
     state = game.deal(None)
+    keeper = {"says": ["promise", "none"], "cooperates": [1, 1]}
+    policies = {
+        1: policy("machine", first="keeps", states={"keeps": keeper}),
+        2: policy("always_defect"),
+    }
+    follower = solver(game, 0, policies).follow(game.view(state, 0))
     for seat, text in enumerate(("", "I will cooperate with Player 0.", "")):
-        _, state = game.after(state, {seat: text}, np.random.default_rng(0))
-    policies = {1: policy("promise_keeper"), 2: policy("always_defect")}
-    follower = solver(game, 0, policies).follow(None)
-    follower.observe(game.view(state, 0))
+        state = game.then(state, {seat: text})
+        follower.observe(game.view(state, 0))
     values = follower.values(game.view(state, 0), Ask(0, "moves"))
     assert values.observer(Probe("word", 1)) == {"yes": 1}
     assert values.reply({Probe("word", 1): "no"}) == (D, D)
@@ -343,87 +341,18 @@ def test_replies_to_a_part_and_to_contradictions():
     assert values.reply({Probe("word", 2): "no"}) is None
 
 
-# Bounds
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.data(), st.integers(0, 2), st.sampled_from(REWARDS), st.sampled_from([1, 40, 200, 1000]))
-def test_bounds_hold_the_value(data, seat, reward, most):
-    """With room for fewer states the values become bounds, and these hold the exact values."""
-    game = game_of(rounds=4, talk=0, reward=reward[0], rules=reward[1])
-    policies = data.draw(partners(seat, talk=False))
-    start = game.view(game.deal(None), seat)
-    free = solver(game, seat, policies)
-    value, chance = free.value(), free.chance()
-    values = free.follow(None).values(start, Ask(seat, "moves"))
-    assert value.exact
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "MAX_CELLS", most)
-        tight = solver(game, seat, policies)
-        bound, within = tight.value(), tight.chance()
-        bounds = tight.follow(None).values(start, Ask(seat, "moves"))
-    assert bound.low - 1e-9 <= value.low <= bound.high + 1e-9
-    assert within.low - 1e-9 <= chance.low <= within.high + 1e-9
-    assert bounds.best.low - 1e-9 <= values.best.low <= bounds.best.high + 1e-9
-    for action in PAIRS:
-        ends = bounds.of(action)
-        assert ends.low - 1e-9 <= values.of(action).low <= ends.high + 1e-9
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.data(),
-    st.integers(0, 2),
-    st.sampled_from(REWARDS[1:]),
-    st.integers(0, 1),
-    st.sampled_from([{}, {"R": 2, "T": 4, "S": -1, "P": 0.5}, {"R": 10, "T": 19, "S": 0, "P": 1}]),
-    st.lists(st.tuples(*[st.sampled_from(PAIRS)] * 3), max_size=3),
-)
-def test_keys_are_looked_up_in_tables_and_in_lists_alike(data, seat, reward, talk, payoffs, moves):
-    """Two ways to the same numbers; from the start and, by plans of their own, from later on."""
-    rules = {"reward": reward[0], "rules": reward[1], "payoffs": payoffs}
-    game = game_of(rounds=4 - talk, talk=talk, **rules)
-    policies = data.draw(partners(seat, talk=bool(talk)))
-    found = []
-    for most in (plan._DENSE, 0):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(plan, "_DENSE", most)
-            made = solver(game, seat, policies)
-            values = [made.value(), made.chance()]
-            state, follower = game.deal(None), made.follow(None)
-            for played in moves[: 3 - talk]:
-                while game.due(state)[0].kind == "talk":
-                    _, state = game.after(state, {state.stage: ""}, np.random.default_rng(0))
-                    follower.observe(game.view(state, seat))
-                _, state = game.after(state, dict(enumerate(played)), np.random.default_rng(0))
-                follower.observe(game.view(state, seat))
-            [ask] = [a for a in game.due(state) if a.seat == seat] or [None]
-            if ask is not None:
-                later = follower.values(game.view(state, seat), ask)
-                values += [later.of(action) for action in legal(game.view(state, seat), ask)]
-        assert all(value.exact for value in values)
-        found.append([value.low for value in values])
-    assert found[0] == pytest.approx(found[1], abs=1e-9)
-
-
-def test_bounds_have_a_width_where_states_are_too_many(monkeypatch):
+def test_where_ways_are_too_many_there_are_no_values():
     policies = {1: policy("retaliator", noise=0.25), 2: policy("coin")}
     for reward in ("points", "rank"):
-        game = game_of(rounds=5, talk=0, reward=reward)
+        game = game_of(rounds=2, talk=0, reward=reward)
         assert solver(game, 0, policies).value().exact
-        with monkeypatch.context() as patch:
-            patch.setattr(plan, "MAX_CELLS", 100)
-            found = solver(game, 0, policies).value()
-            assert not found.exact
-            assert found.low < found.high
+        assert solver(game, 0, policies, most=100) is None
 
 
 def test_a_seat_that_is_out_ends_the_values():
     game = game_of(talk=0)
-    follower = solver(game, 0, {1: policy("grim"), 2: policy("grim")}).follow(None)
-    state = game.struck(game.deal(None), Ask(1, "moves"), "eliminate")
+    state = game.deal(None)
+    follower = solver(game, 0, {1: policy("grim"), 2: policy("grim")}).follow(game.view(state, 0))
+    state = game.struck(state, Ask(1, "moves"), "eliminate")
+    follower.observe(game.view(state, 0))
     assert follower.values(game.view(state, 0), Ask(0, "moves")) is None
-
-
-def test_opponents_that_are_no_machines_have_no_solver():
-    assert solver(game_of(), 0, {1: policy("grim")}) is None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import defaultdict
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,9 +10,7 @@ from hypothesis import strategies as st
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.games.mafia import KIND
 from tomeval.domains.arena.games.mafia.answers import PROBES
-from tomeval.domains.arena.games.mafia.policies import MODELS, POLICIES
-from tomeval.domains.arena.games.mafia.positions import Positions
-from tomeval.domains.arena.games.mafia.state import most_voted, poll
+from tomeval.domains.arena.games.mafia.policies import POLICIES
 from tomeval.domains.arena.games.mafia.talk import SILENT, acts, heard, label, parse, say
 from tomeval.games.game import Ask, Event, Probe, Stage
 
@@ -223,13 +218,13 @@ def test_every_script_plays_every_role(players, talk, rules, name, seed):
 def test_scripts_read_only_what_they_say(name, seed):
     game = make(players=7, talk="acts")
     script = POLICIES[name](pick="next")
-    others = dict.fromkeys(range(1, 7), script)
-    positions = Positions(game, 0, others)
-    table = [POLICIES["random"](), *MODELS[:6]]
+    game.reads = script.reads
+    names = ("follower", "bandwagon", "reactive", "believer", "liar", "protector")
+    table = [POLICIES["random"](), *(POLICIES[name](accuses=True) for name in names)]
     for state in play(game, table, np.random.default_rng(seed)):
         if state.ending:
             break
-        bare = positions.states[positions.number(state)]
+        bare, _ = game.essence(state, 0)
         for ask in game.due(state):
             if ask.seat:
                 choices = [script.choices(game.view(s, ask.seat), ask, None) for s in (state, bare)]
@@ -289,21 +284,6 @@ def test_acts_are_read_as_they_are_written(players, data):
     act = data.draw(st.sampled_from(acts(range(players))))
     assert parse(label(act)) == act
     assert heard(say(act), tuple(range(players))) == act
-
-
-@given(
-    st.lists(
-        st.lists(st.integers(0, 3), min_size=1, max_size=3, unique=True), min_size=1, max_size=4
-    )
-)
-def test_a_poll_is_what_listing_all_votes_says(ballots):
-    expected = defaultdict(float)
-    for votes in itertools.product(*ballots):
-        for out in most_voted(votes):
-            expected[out] += 1 / len(most_voted(votes))
-    total = np.prod([len(b) for b in ballots])
-    found = poll(tuple(tuple((1 / len(b), seat) for seat in b) for b in ballots))
-    assert {s: p for p, s in found} == pytest.approx({s: p / total for s, p in expected.items()})
 
 
 def test_probes_and_truths():

@@ -48,7 +48,7 @@ def decomposition(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         return drawings
     split = decompose(run, reference=options.reference)
     shares = {  # a row per cell, in the run's order
-        cell: 100 * float(split.share[row, 0]) for row, cell in enumerate(run.cells)
+        cell: 100 * float(split.share[row, 0, 0]) for row, cell in enumerate(run.cells)
     }
     whole = [
         cell

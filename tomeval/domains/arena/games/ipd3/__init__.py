@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tomeval.domains.arena.games.ipd3.drawn import Drawn
-from tomeval.domains.arena.games.ipd3.exact import solver
 from tomeval.domains.arena.games.ipd3.named import NAMED
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
 from tomeval.domains.arena.games.ipd3.states import Rules
 from tomeval.domains.arena.games.ipd3.wording import Ipd3Wording
 from tomeval.domains.arena.kinds import Kind
+from tomeval.games.enumeration import enumeration
 
 KIND = Kind(
     name="ipd3",
@@ -20,7 +20,7 @@ KIND = Kind(
     },
     make=Ipd3,
     policies={**NAMED, "drawn": Drawn},
-    solver=solver,
+    solver=enumeration,
     endings={
         "played": "all rounds were played",
         "forfeit": "a player broke the rules for good and lost",

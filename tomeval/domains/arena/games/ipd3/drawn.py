@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.domains.arena.games.ipd3.machine import Automaton
 from tomeval.domains.arena.games.ipd3.named import NAMED
 from tomeval.domains.arena.games.ipd3.tables import Draws, probability
+from tomeval.domains.arena.players import made_policy
+from tomeval.runs.experiment import located
 
 _Belief = tuple[tuple[float, ...], tuple[Any, ...]]
 """Probabilities of players, and their states."""
@@ -61,24 +63,23 @@ class Drawn(Automaton):
 
     def says(self, state: _Belief) -> Draws:
         """Return what the players announce, by their probabilities."""
-        return self._mixed(state, [m.says(z) for m, z in self._with(state[1])])
+        return _mixed(state[0], [m.says(z) for m, z in self._with(state)])
 
     def plays(self, state: _Belief) -> Draws:
         """Return the players' moves, by their probabilities."""
-        return self._mixed(state, [m.plays(z) for m, z in self._with(state[1])])
+        return _mixed(state[0], [m.plays(z) for m, z in self._with(state)])
 
-    def heard(self, state: _Belief, speaker: int, acts: int) -> _Belief:
+    def heard(self, state: _Belief, speaker: str, acts: str) -> _Belief:
         """Return the state after a message; an own one tells of who speaks."""
-        weights, states = state
-        if speaker == 0:
-            weights = self._learnt(weights, [m.says(z) for m, z in self._with(states)], acts)
-        return weights, tuple(m.heard(z, speaker, acts) for m, z in self._with(states))
+        weights = state[0]
+        if speaker == "me":
+            weights = _learnt(weights, [m.says(z) for m, z in self._with(state)], acts)
+        return weights, tuple(m.heard(z, speaker, acts) for m, z in self._with(state))
 
-    def after(self, state: _Belief, moves: int) -> _Belief:
+    def after(self, state: _Belief, moves: str) -> _Belief:
         """Return the state after a round, of which the first two letters are its own moves."""
-        weights, states = state
-        weights = self._learnt(weights, [m.plays(z) for m, z in self._with(states)], moves >> 4)
-        return weights, tuple(m.after(z, moves) for m, z in self._with(states))
+        weights = _learnt(state[0], [m.plays(z) for m, z in self._with(state)], moves[:2])
+        return weights, tuple(m.after(z, moves) for m, z in self._with(state))
 
     @property
     def talks(self) -> bool:
@@ -90,27 +91,27 @@ class Drawn(Automaton):
         """Whether there is one player, which never draws."""
         return len(self.machines) == 1 and self.machines[0].without_chance
 
-    def _with(self, states: tuple[Any, ...]) -> Iterable[tuple[Automaton, Any]]:
-        return zip(self.machines, states, strict=True)
+    def _with(self, state: _Belief) -> Iterable[tuple[Automaton, Any]]:
+        return zip(self.machines, state[1], strict=True)
 
-    def _mixed(self, state: _Belief, draws: Sequence[Draws]) -> Draws:
-        chances: dict[int, float] = {}
-        for weight, own in zip(state[0], draws, strict=True):
-            for p, what in own:
-                if weight * p > 0:
-                    chances[what] = chances.get(what, 0.0) + weight * p
-        return tuple((p, what) for what, p in sorted(chances.items()))
 
-    def _learnt(
-        self, weights: tuple[float, ...], draws: Sequence[Draws], done: int
-    ) -> tuple[float, ...]:
-        """Return the probabilities after an act, rounded so that equal beliefs are equal."""
-        likely = [
-            weight * sum(p for p, what in own if what == done)
-            for weight, own in zip(weights, draws, strict=True)
-        ]
-        total = sum(likely)
-        return tuple(round(w / total, 12) for w in likely) if total > 0 else weights
+def _mixed(weights: tuple[float, ...], draws: Sequence[Draws]) -> Draws:
+    chances: dict[str, float] = {}
+    for weight, own in zip(weights, draws, strict=True):
+        for p, what in own:
+            if weight * p > 0:
+                chances[what] = chances.get(what, 0.0) + weight * p
+    return tuple((p, what) for what, p in sorted(chances.items()))
+
+
+def _learnt(weights: tuple[float, ...], draws: Sequence[Draws], done: str) -> tuple[float, ...]:
+    """Return the probabilities after an act, rounded so that equal beliefs are equal."""
+    likely = [
+        weight * sum(p for p, what in own if what == done)
+        for weight, own in zip(weights, draws, strict=True)
+    ]
+    total = sum(likely)
+    return tuple(round(w / total, 12) for w in likely) if total > 0 else weights
 
 
 def _player(table: Any, where: str) -> Automaton:
@@ -121,11 +122,5 @@ def _player(table: Any, where: str) -> Automaton:
     kind = options.pop("kind", None)
     if kind not in NAMED:
         raise unknown("player", kind, NAMED, f"{where}.kind")
-    names = [option.name for option in fields(NAMED[kind])]  # type: ignore[arg-type]
-    for key in options:
-        if key not in names:
-            raise unknown("option", key, names, where)
-    try:
-        return NAMED[kind](**options)
-    except TomevalError as error:
-        raise TomevalError(f"{where}: {error}") from None
+    with located(where):
+        return cast("Automaton", made_policy(NAMED[kind], kind, options))

@@ -1,4 +1,4 @@
-"""Finite-state machines on the product of opponents: the scripted players of this game.
+"""Finite-state machines: the scripted players of this game, and how their tables are written.
 
 A machine has one state. It talks and decides by chance given the state, each opponent apart, and it
 moves to another state after every message and after every round, by what everybody can see. So its
@@ -7,49 +7,84 @@ state is never hidden from who knows the machine. `tables` says how machines are
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.games.ipd3.rules import Ipd3
-from tomeval.domains.arena.games.ipd3.states import OPPONENTS, PAIRS, Ipd3View
-from tomeval.domains.arena.games.ipd3.tables import ACT_PAIRS, Draws, Table
-from tomeval.domains.arena.games.ipd3.talk import SILENT, acts_of, sentence_of
+from tomeval.domains.arena.games.ipd3.states import MOVES, OPPONENTS, Ipd3View
+from tomeval.domains.arena.games.ipd3.tables import Draws, Row
+from tomeval.domains.arena.games.ipd3.talk import ACTS, acts_of, sentence_of
 from tomeval.games.game import Ask
 from tomeval.games.policy import Choices, Policy
 
+SPEAKERS = ("me", "first", "second")
+SWAPPED = {"me": "me", "first": "second", "second": "first"}
+_ACT = {act[0]: act for act in ACTS}
+_MOVE = {move[0].upper(): move for move in MOVES}
+
 
 class Automaton(Policy):
-    """A policy whose state follows from messages and moves, as solvers see it."""
+    """A policy whose state follows from messages and moves, by a table.
+
+    A state is the name of a row. A table for `each` opponent, which it calls ``first`` (the other
+    one is ``second``), runs twice side by side: a state is then two names.
+    """
 
     remembers: ClassVar[bool] = True
+    first: str
+    each: bool
+    noise: float = 0.0
+
+    @cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """The table."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def initial(self) -> Any:
-        """The state before the first round."""
+        """The first state."""
+        return (self.first,) * (1 + self.each)
 
-    @abstractmethod
     def says(self, state: Any) -> Draws:
-        """Return what it announces, if it is to talk."""
+        """Return what it announces."""
+        return _joint(*(one for name in state for one in self.rows[name].says))
 
-    @abstractmethod
     def plays(self, state: Any) -> Draws:
-        """Return its moves."""
+        """Return its moves, of which each is turned round with the probability of `noise`."""
+        return _noisy(_joint(*(one for name in state for one in self.rows[name].plays)), self.noise)
 
-    @abstractmethod
-    def heard(self, state: Any, speaker: int, acts: int) -> Any:
-        """Return the state after a message of a place of `SPEAKERS`."""
+    def heard(self, state: Any, speaker: str, acts: str) -> Any:
+        """Return the state after a message of one of `SPEAKERS`.
 
-    @abstractmethod
-    def after(self, state: Any, moves: int) -> Any:
+        To the second copy the second opponent is the first.
+        """
+        swapped = acts[::-1] if speaker == "me" else acts
+        seen = ((speaker, acts), (SWAPPED[speaker], swapped))
+        rows = (self.rows[name].hears for name in state)
+        return tuple(_next(*at) for at in zip(state, rows, seen, strict=False))
+
+    def after(self, state: Any, moves: str) -> Any:
         """Return the state after a round."""
+        rows = (self.rows[name].moves for name in state)
+        seen = ((moves,), ("".join(moves[k] for k in (1, 0, 4, 5, 2, 3)),))
+        return tuple(_next(*at) for at in zip(state, rows, seen, strict=False))
 
-    @property
-    @abstractmethod
+    @cached_property
+    def without_chance(self) -> bool:
+        """Whether it never draws."""
+        rows = self.rows.values()
+        return self.noise in (0, 1) and all(len(d) == 1 for r in rows for d in (*r.says, *r.plays))
+
+    @cached_property
     def talks(self) -> bool:
         """Whether it says anything, or cares for what is said."""
+        return any(
+            any(act != "n" for draws in row.says for _, act in draws)
+            or any(after != name for *_, after in row.hears)
+            for name, row in self.rows.items()
+        )
 
     def fits(self, game: Ipd3) -> None:
         """Refuse games without talk if it needs talk."""
@@ -60,117 +95,83 @@ class Automaton(Policy):
             )
 
     def start(self, view: Ipd3View) -> Any:
-        """Return the state, and how many events it has taken in."""
-        return self.initial, 0
+        """Return the first state."""
+        return self.initial
 
     def choices(self, view: Ipd3View, ask: Ask, memory: Any) -> Choices:
         """Return sentences, or moves."""
         if ask.kind == "talk":
-            return _sentences(self.says(memory[0]), OPPONENTS[ask.seat])
-        return _decisions(self.plays(memory[0]))
+            return _sentences(self.says(memory), OPPONENTS[ask.seat])
+        return _decisions(self.plays(memory))
 
     def observe(self, view: Ipd3View, memory: Any) -> Any:
-        """Take in the events that are new."""
-        state, known = memory
-        for event in view.log[known:]:
-            if event.kind == "talk":
-                state = self.heard(state, *spoken(event.seat, event.data, view.seat))
-            elif event.kind == "moves":
-                state = self.after(state, round_of(event.data, view.seat))
-        return state, len(view.log)
+        """Take in the stage that is over."""
+        last = view.log[-1]
+        if last.kind == "talk":
+            return self.heard(memory, *_message(last.seat, last.data, view.seat))
+        if last.kind == "points":
+            return self.after(memory, _round(view.log[-2].data, view.seat))
+        return memory
 
 
 @lru_cache(maxsize=4096)
 def _sentences(draws: Draws, opponents: tuple[int, int]) -> Choices:
-    return tuple((p, sentence_of(ACT_PAIRS[acts], opponents)) for p, acts in draws)
+    return tuple((p, sentence_of((_ACT[x[0]], _ACT[x[1]]), opponents)) for p, x in draws)
 
 
 @lru_cache(maxsize=4096)
 def _decisions(draws: Draws) -> Choices:
-    return tuple((p, PAIRS[moves]) for p, moves in draws)
+    return tuple((p, (_MOVE[x[0]], _MOVE[x[1]])) for p, x in draws)
 
 
 @lru_cache(maxsize=4096)
-def spoken(speaker: int | None, text: str, seat: int) -> tuple[int, int]:
-    """Return who spoke, from a seat's side, and the place of its acts in `ACT_PAIRS`."""
+def _message(speaker: int | None, text: str, seat: int) -> tuple[str, str]:
+    """Return a message from a seat's side."""
     assert speaker is not None
-    acts = acts_of(text, OPPONENTS[speaker])
-    return place_of(speaker, seat), turned(ACT_PAIRS.index(acts), speaker, seat)
-
-
-def place_of(other: int, seat: int) -> int:
-    """Return where a seat is among another one's `SPEAKERS`."""
-    return 0 if other == seat else 1 + OPPONENTS[seat].index(other)
-
-
-def turned(acts: int, speaker: int, seat: int) -> int:
-    """Return acts toward a speaker's opponents in the order of a seat's `SPEAKERS`.
-
-    The seat itself comes first there, wherever it sits.
-    """
-    order = [s for s in (seat, *OPPONENTS[seat]) if s != speaker]
-    if order[0] < order[1]:
-        return acts
-    first, second = ACT_PAIRS[acts]
-    return ACT_PAIRS.index((second, first))
+    toward = dict(zip(OPPONENTS[speaker], acts_of(text, OPPONENTS[speaker]), strict=True))
+    order = (seat, *OPPONENTS[seat])
+    return SPEAKERS[order.index(speaker)], "".join(toward[s][0] for s in order if s != speaker)
 
 
 @lru_cache(maxsize=4096)
-def round_of(moves: tuple[tuple[str, str] | None, ...], seat: int) -> int:
-    """Return a round as a number, from a seat's side; see `ROUND`."""
-    order = (seat, *OPPONENTS[seat])
-    number = 0
+def _round(moves: tuple[tuple[str, str] | None, ...], seat: int) -> str:
+    """Return a round from a seat's side."""
+    order, letters = (seat, *OPPONENTS[seat]), ""
     for i in order:
-        for j in order:
-            if i != j:
-                own, other = moves[i], moves[j]
-                gone = own is None or other is None
-                number *= 2
-                number += not gone and own is not None and own[OPPONENTS[i].index(j)] == "defect"
-    return number
+        for j in (other for other in order if other != i):
+            own = moves[i]
+            defects = own and moves[j] and own[OPPONENTS[i].index(j)] == MOVES[1]
+            letters += "D" if defects else "C"
+    return letters
 
 
-class TableMachine(Automaton):
-    """An automaton with a table."""
+@lru_cache(maxsize=1 << 16)
+def _next(name: str, rows: Sequence[tuple[str, ...]], seen: tuple[str, ...]) -> str:
+    """Return the state after one, by the first row that fits."""
+    for *patterns, after in rows:
+        if all(map(_fits, patterns, seen)):
+            return after
+    return name
 
-    @cached_property
-    def table(self) -> Table:
-        """The table in numbers."""
-        raise NotImplementedError
 
-    @property
-    def initial(self) -> int:
-        """The first state."""
-        return self.table.start
+def _fits(pattern: str, seen: str) -> bool:
+    return pattern == seen or all(x in ("?", y) for x, y in zip(pattern, seen, strict=False))
 
-    def says(self, state: int) -> Draws:
-        """Return what it announces."""
-        return self.table.says[state]
 
-    def plays(self, state: int) -> Draws:
-        """Return its moves."""
-        return self.table.plays[state]
+@lru_cache(maxsize=4096)
+def _joint(first: Draws, second: Draws) -> Draws:
+    """Return independent draws toward two opponents as one."""
+    return tuple((p * q, a + b) for p, a in first for q, b in second)
 
-    def heard(self, state: int, speaker: int, acts: int) -> int:
-        """Return the state after a message."""
-        return self.table.heard[state][speaker][acts]
 
-    def after(self, state: int, moves: int) -> int:
-        """Return the state after a round."""
-        return self.table.after[state][moves]
-
-    @cached_property
-    def without_chance(self) -> bool:
-        """Whether it never draws."""
-        return all(len(draws) == 1 for draws in (*self.table.says, *self.table.plays))
-
-    @cached_property
-    def talks(self) -> bool:
-        """Whether it says anything, or cares for what is said."""
-        quiet = ACT_PAIRS.index(SILENT)
-        return any(acts != quiet for draws in self.table.says for _, acts in draws) or any(
-            following != state
-            for state, rows in enumerate(self.table.heard)
-            for row in rows
-            for following in row
-        )
+@lru_cache(maxsize=4096)
+def _noisy(draws: Draws, noise: float) -> Draws:
+    """Return moves of which each is turned round with a probability."""
+    if not noise:
+        return draws
+    chances = dict.fromkeys(("CC", "CD", "DC", "DD"), 0.0)
+    for p, moves in draws:
+        for turned in chances:
+            flips = sum(a != b for a, b in zip(moves, turned, strict=True))
+            chances[turned] += p * noise**flips * (1 - noise) ** (2 - flips)
+    return tuple((p, moves) for moves, p in chances.items() if p > 0)

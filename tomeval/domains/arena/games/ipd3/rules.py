@@ -25,8 +25,8 @@ from tomeval.domains.arena.games.ipd3.states import (
     State,
     check_dilemma,
 )
+from tomeval.domains.arena.games.ipd3.talk import ACT_PAIRS, SILENT, acts_of, kept, sentence_of
 from tomeval.domains.arena.games.ipd3.talk import NOTHING as NO_WORDS
-from tomeval.domains.arena.games.ipd3.talk import SILENT, kept
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
@@ -60,6 +60,7 @@ class Ipd3(ArenaGame[State]):
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit", "eliminate", "default")
     views = Ipd3View
     seats = 3
+    sums = ("points",)
     questions: ClassVar[Mapping[str, str]] = {
         "move": "move of {}",
         "other": "move of {} toward the third player",
@@ -84,6 +85,7 @@ class Ipd3(ArenaGame[State]):
             raise TomevalError(f"ipd3: scale: sums of {rules.scale:g} points overflow")
         c, d = MOVES
         self.pay = {(c, c): units["R"], (d, c): units["T"], (c, d): units["S"], (d, d): units["P"]}
+        self._swing = 2 * (max(units.values()) - min(units.values()))
         self.length = 3 * rules.rounds * (1 + rules.talk)
         self.usual = rules.rounds
         self._first = 0 if rules.talk else DECIDE
@@ -115,8 +117,10 @@ class Ipd3(ArenaGame[State]):
         moves = tuple(actions.get(seat) for seat in range(3))
         gains = self.gains(moves)
         units = tuple(a + b for a, b in zip(state.units, gains, strict=True))
-        number = tuple(u / self.parts for u in (*gains, *units))
-        points = Event("points", None, (state.round + 1, number[:3], number[3:]))
+        won, total = (
+            (u[0] / self.parts, u[1] / self.parts, u[2] / self.parts) for u in (gains, units)
+        )
+        points = Event("points", None, (state.round + 1, won, total))
         log = (*state.log, Event("moves", None, moves), points)
         first = _next(-1, state.out) if self.rules.talk else DECIDE
         return State(log, state.round + 1, first, units, state.out, state.lost)
@@ -148,6 +152,32 @@ class Ipd3(ArenaGame[State]):
         out = tuple(sorted({*state.out, ask.seat}))
         stage = state.stage if state.stage not in out else _next(state.stage, out)
         return state._replace(log=log, out=out, stage=stage)
+
+    # For exact values
+
+    def essence(self, state: State, seat: int) -> tuple[State, float]:
+        """Return the state without what was said and won; where ranks count, with leads.
+
+        A lead that the rounds left cannot undo counts as the least such lead.
+        """
+        _, number, stage, units, *gone = state
+        if self.rules.reward == "points":
+            return State((), number, stage, (0, 0, 0), *gone), self.points_reward(units[seat])
+        most, own = (self.rules.rounds - number) * self._swing + 1, units[seat]
+        leads = tuple([min(max(other - own, -most), most) for other in units])
+        return State((), number, stage, leads, *gone), 0.0
+
+    def distinct(self, view: Ipd3View, ask: Ask) -> Sequence[Action]:
+        """Return the moves, or a message for each pair of acts."""
+        if ask.kind == "moves":
+            return PAIRS
+        return [sentence_of(acts, OPPONENTS[ask.seat]) for acts in ACT_PAIRS]
+
+    def like(self, view: Ipd3View, ask: Ask, action: Action) -> Action:
+        """Return the moves, or the message with these acts."""
+        if ask.kind == "moves":
+            return action
+        return sentence_of(acts_of(action, OPPONENTS[ask.seat]), OPPONENTS[ask.seat])
 
     # What it came to
 
@@ -249,18 +279,15 @@ class Ipd3(ArenaGame[State]):
         acts = view.acts
         return (*probes, *(Probe("word", s) for s in left if acts.get(s, SILENT) != SILENT))
 
-    def truth(
-        self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
-    ) -> Action:
+    def fact(self, view: Ipd3View, probe: Probe, stage: Stage[State], after: State) -> Action:
         """Return the move that was made, or whether the word was kept."""
         about = probe.about
-        moves = None if about is None else trail[at].actions.get(about)
+        moves = None if about is None else stage.actions.get(about)
         if about is None or moves is None:
             return None
         if probe.name == "word":
-            acts = self.view(trail[at].state, seat).acts.get(about, SILENT)
-            return "yes" if kept(acts, moves) else "no"
-        toward = seat if probe.name == "move" else 3 - seat - about
+            return "yes" if kept(view.acts.get(about, SILENT), moves) else "no"
+        toward = view.seat if probe.name == "move" else 3 - view.seat - about
         return moves[PLACE[about][toward]]
 
     def supposed(

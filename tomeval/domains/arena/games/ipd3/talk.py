@@ -14,6 +14,7 @@ players say is read exactly; a test holds it.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from functools import lru_cache
@@ -25,6 +26,7 @@ ACTS = ("none", "promise", "threaten")
 Acts = tuple[str, str]
 """A message, reduced: an act toward each opponent of the speaker, in ascending order of seats."""
 
+ACT_PAIRS: tuple[Acts, ...] = tuple(itertools.product(ACTS, ACTS))
 SILENT: Acts = ("none", "none")
 NOTHING = ""
 """A message without words."""

@@ -199,31 +199,41 @@ class MafiaAnswers(ArenaGame[State]):
         known = (view.seat, *view.fellows)
         return tuple(seat for seat in range(self.seats) if seat not in known)
 
-    def truth(
-        self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
-    ) -> Action:
-        """Return the true answer, from roles or from the log of the whole game."""
-        return truth(probe, trail[at].state, end)
+    def fact(self, view: MafiaView, probe: Probe, stage: Stage[State], after: State) -> Action:
+        """Return the true answer: from the roles, or from what the stage led to."""
+        roles = stage.state.roles
+        if probe.name == "mafia":
+            return tuple(seat for seat, role in enumerate(roles) if role == MAFIA)
+        if probe.name not in AFTER:
+            return roles.index(probe.name)
+        if probe.given is None:
+            return None
+        for event in after.log[len(stage.state.log) :]:
+            if event.kind == ("died" if probe.name == "dies" else "out"):
+                return event.seat
+            if event.kind in ("peace", "stay"):
+                return NOBODY if probe.name == "dies" else None
+        return None
+
+    def likeliest(self, probe: Probe, chances: Mapping[Action, float]) -> Action:
+        """Return the likeliest answer; of the Mafia, the seats that are each the likeliest.
+
+        Of equally likely seats the lowest.
+        """
+        if probe.name != "mafia":
+            return super().likeliest(probe, chances)
+
+        def doubt(seat: int) -> float:
+            return round(-sum(p for who, p in chances.items() if seat in who), 12)
+
+        order = sorted(range(self.seats), key=doubt)
+        return tuple(sorted(order[: self.mafia]))
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return the share of the Mafia that was named; 1 or 0 for other questions."""
         if probe.name == "mafia":
             return len(set(said) & set(truth)) / len(truth)
         return float(said == truth)
-
-
-def truth(probe: Probe, before: State, end: State) -> Action:
-    """Return the true answer, given the state that the seat was asked in and the last one."""
-    if probe.name == "mafia":
-        return tuple(seat for seat, role in enumerate(end.roles) if role == MAFIA)
-    if probe.name not in AFTER:
-        return end.roles.index(probe.name)
-    for event in end.log[len(before.log) :]:
-        if event.kind == ("died" if probe.name == "dies" else "out"):
-            return event.seat
-        if event.kind in ("peace", "stay"):
-            return NOBODY if probe.name == "dies" else None
-    return None
 
 
 def _seats_of(act: Action) -> tuple[int, ...]:

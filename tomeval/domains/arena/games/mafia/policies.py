@@ -271,15 +271,3 @@ POLICIES: dict[str, type[Policy]] = {
     "grudge": Grudge,
 }
 """The scripted players by name."""
-
-MODELS: tuple[Script, ...] = (
-    Follower(),
-    Follower(accuses=True),
-    Bandwagon(),
-    Reactive(),
-    Believer(),
-    Liar(),
-    Protector(),
-    Grudge(),
-)
-"""Whom a player could copy: the best of them bounds from below what a decision is worth."""

@@ -17,10 +17,11 @@ from tomeval.domains.arena.games.mafia.state import (
     NIGHT,
     NOBODY,
     VILLAGER,
+    MafiaView,
     State,
     most_voted,
 )
-from tomeval.domains.arena.games.mafia.talk import SILENT, Act, heard
+from tomeval.domains.arena.games.mafia.talk import SILENT, Act, acts, heard, say
 from tomeval.games.game import Action, Ask, Event, Form
 
 ENDINGS = {
@@ -30,6 +31,9 @@ ENDINGS = {
     "mafia_forfeits": "a Mafia seat broke the rules for good: the village won",
     "village_forfeits": "a village seat broke the rules for good: the Mafia won",
 }
+
+_NOTHING: dict[str, Any] = {"against": (), "last": NOBODY, "claims": (), "votes": ()}
+"""What scripts may listen to, when nothing was said or done."""
 
 Outcomes = list[tuple[float, State]]
 
@@ -89,6 +93,8 @@ class Mafia(MafiaAnswers):
         detective are dead; "[Player k]" is deleted from messages, and votes, whose prompts ask for
         that form, are hidden from the others; long messages lose their beginning; any living seat
         may be named, oneself too.
+    reads : frozenset of str
+        What somebody at the table listens to, as far as it is known; see `Script.reads`.
     """
 
     name = "mafia"
@@ -115,6 +121,7 @@ class Mafia(MafiaAnswers):
         self._pack = (MAFIA,) * self.mafia + (DOCTOR, DETECTIVE)
         self._pack += (VILLAGER,) * (n - len(self._pack))
         self._mute = (NOBODY,) * n
+        self.reads = frozenset(_NOTHING)
         limit = 0 if self.textarena else rules.message_limit
         self.forms: dict[str, Form] = {"talk": Form("message", str, limit=limit)}
         if self.mafia > 1:
@@ -322,6 +329,41 @@ class Mafia(MafiaAnswers):
         alive = tuple(seat for seat in state.alive if seat != ask.seat)
         phase = "vote" if state.phase == "talk" and not queue else state.phase
         return self._judged(state._replace(alive=alive, queue=queue, phase=phase))
+
+    # For exact values
+
+    def essence(self, state: State, seat: int) -> tuple[State, float]:
+        """Return the state without its log and without what nobody at the table reads."""
+        unread: dict[str, Any] = {
+            name: _NOTHING[name] for name in _NOTHING if name not in self.reads
+        }
+        if "against" in unread:
+            unread["against"] = self._mute
+        if DETECTIVE not in {state.roles[seat] for seat in state.alive}:
+            unread["findings"] = ()
+        return state._replace(log=(), **unread), 0.0
+
+    def distinct(self, view: MafiaView, ask: Ask) -> Sequence[Action]:
+        """Return legal seats; of acts and messages those after which the table differs."""
+        return tuple(self._effects(view, ask).values()) or self.options(view, ask)
+
+    def like(self, view: MafiaView, ask: Ask, action: Action) -> Action:
+        """Return the first act, or message, after which the table is the same."""
+        if effects := self._effects(view, ask):
+            return effects[self._effect(view, ask, action)]
+        return action
+
+    def _effects(self, view: MafiaView, ask: Ask) -> dict[State, Action]:
+        """Return the first act or message by what it changes; empty for other decisions."""
+        effects: dict[State, Action] = {}
+        for act in acts(view.others) if ask.kind == self.talk_kind else ():
+            said = act if ask.kind == "act" else say(act)
+            effects.setdefault(self._effect(view, ask, said), said)
+        return effects
+
+    def _effect(self, view: MafiaView, ask: Ask, said: Action) -> State:
+        state = view._state._replace(log=())
+        return self.essence(self._talk(state, ask.seat, said), ask.seat)[0]
 
     # What it came to
 
