@@ -13,6 +13,7 @@ import pytest
 from known import Known, question
 from support import ROOT
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
@@ -20,7 +21,6 @@ from tomeval.plots import Options, draw
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.plan import plan_rows, plan_totals
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies import parse_strategy
 
 FOLDER = ROOT / "experiments"
@@ -214,8 +214,7 @@ def test_curves_draw_a_figure_of_all_label_sets_for_every_model_and_strategy(tmp
     SCRIPTS["small"] = answering
     overrides = ["horizon=3", "episodes=2", 'model=["scripted:small"]']
     experiment = load_experiment(FOLDER / "curves_ibs_single_action.toml", overrides)
-    run_experiment(experiment, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(experiment, tmp_path / "run") as run:
         for what in ("regret", "tom"):
             drawings = draw(run, [what], Options(by="labels"))
             assert len(drawings) == 3  # LM, QA, CoT
@@ -231,8 +230,7 @@ def test_it_runs_as_is_on_one_small_model(name, tmp_path) -> None:
     experiment = load_experiment(
         FOLDER / f"{name}.toml", ["horizon=2", "episodes=2"], model="scripted:small"
     )
-    run_experiment(experiment, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(experiment, tmp_path / "run") as run:
         assert all(row["episodes"] == 2 for row in run.rows())
 
 

@@ -186,16 +186,6 @@ def test_the_exact_form_is_told_from_others(text, lenient):
     assert Labels(JF).read(text, "stop") == ("valid", 0, "", lenient)
 
 
-def test_faults_say_what_is_wrong():
-    def fault(text, finish="stop"):
-        return Labels(JF).read(text, finish).fault
-
-    assert fault("I choose J.") == "no line begins with 'Final answer:'"
-    assert fault("Final answer: K") == "'K' is not an option; choose J or F"
-    assert fault("Final answer: J", "length") == "the reply was cut off"
-    assert fault("Final answer: J\nF!") == "text after the answer names another option: 'F'"
-
-
 @pytest.mark.parametrize(
     ("said", "labels", "expected"),
     [

@@ -8,6 +8,7 @@ import pytest
 from asking import query
 from support import questions
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.domain import ARENA
 from tomeval.runs.experiment import make_experiment
@@ -100,8 +101,7 @@ def test_it_is_what_a_run_asks(tmp_path):
 
 def test_the_plan_counts_the_calls_of_a_game(tmp_path):
     made = experiment("QA", "CoT", "Reflexion 2", "Social QA", "S2A", "S2A + Social QA")
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(made, tmp_path / "run") as run:
         calls = query(run, "SELECT cell, count(*) FROM calls GROUP BY cell ORDER BY cell")
     planned = {row["player"]: row["calls"] for row in plan_rows(made)}
     # Of means over made-up games in which other seats speak first.

@@ -9,6 +9,7 @@ from arena_table import said
 from asking import query
 from support import dump, scripts
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.domains.arena.records import game_records
@@ -18,7 +19,6 @@ from tomeval.domains.arena.transcripts import game_lines
 from tomeval.extensions.ratings.errors import error_rows
 from tomeval.report.notices import invalid_rows
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
 
 PLAYERS = {
@@ -262,12 +262,10 @@ def test_a_lineups_own_number_of_games_is_not_that_of_the_others(tmp_path):
         {"game": "g", "subject": "chance", "others": ["noisy", "alld"], "episodes": 12},
     ]
     for _ in range(2):
-        run_experiment(experiment([], [], lineups=lineups), tmp_path / "r")
-        with Run(tmp_path / "r") as run:
+        with tomeval.run(experiment([], [], lineups=lineups), tmp_path / "r") as run:
             assert [row["wanted"] for row in run.status()] == [6, 12]
     run_experiment(experiment([], [], lineups=lineups, episodes=9), tmp_path / "r")
-    run_experiment(experiment([], [], lineups=lineups, episodes=6), tmp_path / "r")
-    with Run(tmp_path / "r") as run:
+    with tomeval.run(experiment([], [], lineups=lineups, episodes=6), tmp_path / "r") as run:
         assert [row["wanted"] for row in run.status()] == [9, 12]  # as many as there are
 
 

@@ -7,10 +7,9 @@ import json
 import pytest
 from asking import query
 
+import tomeval
 from tomeval.domains.arena.games import GAMES
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 STRATEGIES = [
     {"strategy": "QA"},
@@ -61,8 +60,7 @@ def experiment(game, options, **more):
 @pytest.mark.parametrize("game", GAMES)
 def test_every_strategy_plays_every_game_as_the_script_does(game, tmp_path):
     made = experiment(game, STRATEGIES)
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(made, tmp_path / "run") as run:
         assert query(run, "SELECT DISTINCT status FROM episodes") == [("complete",)]
         refused = query(
             run, "SELECT DISTINCT outcome, attempts FROM asked WHERE outcome != 'not_asked'"
@@ -85,8 +83,7 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
         [{"strategy": "LM"}, {"strategy": "Social LM"}, {"strategy": "Plans + Insights + LM"}],
         games={"short": {"game": "mafia", "talk": talk, "players": 5}},
     )
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(made, tmp_path / "run") as run:
         assert query(run, "SELECT DISTINCT status FROM episodes") == [("complete",)]
         kinds = query(
             run,
@@ -98,8 +95,7 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
 
 def test_a_spymaster_predicts_what_follows_from_a_draft(tmp_path):
     made = experiment("codenames", [{"strategy": "Social QA"}], episodes=1)
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(made, tmp_path / "run") as run:
         rows = query(
             run,
             "SELECT step, form, record FROM calls WHERE cell = 0 AND seat = 'subject' "

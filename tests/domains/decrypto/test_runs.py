@@ -8,6 +8,7 @@ from asking import query
 from decrypto_support import Logged, everything, experiment, said
 from support import break_off_writes, dump
 
+import tomeval
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, Turn
@@ -81,8 +82,7 @@ def test_rows_do_not_depend_on_who_answers_first(tmp_path, monkeypatch) -> None:
 
 
 def test_another_seed_gives_other_games(tmp_path) -> None:
-    run_experiment(make_experiment(MIXED), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(MIXED, tmp_path / "a") as run:
         found = query(run, "SELECT DISTINCT seed, episode, keywords FROM step_records")
     # The same deals for all pairings of a seed: 2 seeds x 2 games, all different.
     assert len(found) == 4
@@ -118,8 +118,7 @@ def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
-    run_experiment(experiment(players=players), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(experiment(players=players), tmp_path / "a") as run:
         (row,) = table_rows("outcomes", run)
     assert (row["games"], row["void"]) == (0, 2)
     assert row["invalid_rate"] == 1 / 4  # of Alice, Bob, Eve, Alice
@@ -135,8 +134,7 @@ def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     strategy = {"encoder": "Social QA"}
     players = {"l": {"model": "scripted:logged", "max_attempts": 2, "strategy": strategy}}
-    run_experiment(experiment(players=players, on_invalid="random"), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(experiment(players=players, on_invalid="random"), tmp_path / "a") as run:
         sql = "SELECT seat, outcome, attempts, COUNT(*) FROM asked GROUP BY 1, 2, 3 ORDER BY 1"
         asked = query(run, sql)
         [row], [status] = table_rows("outcomes", run), run.status()
@@ -160,8 +158,9 @@ def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
 def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
     """The script names the keywords that it is shown, whatever answer of its own is quoted."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 2, "seed": 1}
-    run_experiment(experiment(**settings, probes={"beliefs_in_view": True}), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(
+        experiment(**settings, probes={"beliefs_in_view": True}), tmp_path / "a"
+    ) as run:
         (row,) = table_rows("beliefs", run)
         stored = query(
             run,
@@ -179,8 +178,7 @@ def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
 def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     """Bob always right, Eve 1-2-3, Alice expects Eve to be right, beliefs as the script says."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 8, "seed": [1, 2]}
-    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(experiment(**settings, probes=PROBES), tmp_path / "a") as run:
         played = pool([cell.played for cell in run.cells])
         tables = {what: table_rows(what, run) for what in TABLES
                   if what not in ("replay", "planted")}  # fmt: skip
@@ -211,8 +209,9 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
 def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
     players = {"s": {"model": "scripted:decrypto"}, "chance": {"kind": "random"}}
     pairings = [{"encoder": "s", "decoder": "s", "interceptor": "chance"}]
-    run_experiment(experiment(players=players, pairings=pairings, episodes=60), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(
+        experiment(players=players, pairings=pairings, episodes=60), tmp_path / "a"
+    ) as run:
         (row,) = table_rows("outcomes", run)
     low, high = (row[f"interception_per_turn_percent_ci95_{end}"] for end in ("low", "high"))
     assert low < 100 / 24 < high
@@ -298,8 +297,7 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0)), record((1, 0), (1, 0))])
     seated = [{"encoder": "record", "decoder": "record", "interceptor": "s"}]
     made = make_experiment({**REPLAY, "pairings": seated}, base=tmp_path)
-    run_experiment(made, tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(made, tmp_path / "a") as run:
         (row,) = table_rows("replay", run)
         (outcomes,) = table_rows("outcomes", run)
         played = run.cells[0].played
@@ -333,8 +331,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
         "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
         "probes": {"eve": True, "bob": True},
     }
-    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(make_experiment(data, base=tmp_path), tmp_path / "a") as run:
         (row,) = table_rows("perspective", run)
         (functional,) = table_rows("functional", run)
     # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
@@ -348,8 +345,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
 
 def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 0), (0, 0))])
-    run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(make_experiment(REPLAY, base=tmp_path), tmp_path / "a") as run:
         played = run.cells[0].played
     assert (played.bob == played.code).all()
     assert played.own.all()
