@@ -17,7 +17,6 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
-from tomeval.plots import Options, draw
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.plan import plan_rows, plan_totals
 from tomeval.runs.results import Run
@@ -208,20 +207,6 @@ def test_lm_cells_draw_and_predictions_of_social_lm_do_not(path) -> None:
     }
     assert decides <= {("LM", "sample"), ("Social LM", "argmax")}
     assert ("LM", "sample") in decides
-
-
-def test_curves_draw_a_figure_of_all_label_sets_for_every_model_and_strategy(tmp_path) -> None:
-    SCRIPTS["small"] = answering
-    overrides = ["horizon=3", "episodes=2", 'model=["scripted:small"]']
-    experiment = load_experiment(FOLDER / "curves_ibs_single_action.toml", overrides)
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        for what in ("regret", "tom"):
-            drawings = draw(run, [what], Options(by="labels"))
-            assert len(drawings) == 3  # LM, QA, CoT
-            for drawing in drawings:
-                (axes,) = drawing.figure.axes
-                names = {line.get_label() for line in axes.lines}
-                assert {*LABEL_SETS["IBS"], "rmax (tabular baseline)"} <= names
 
 
 @pytest.mark.parametrize("name", ["table_4", "table_8", "table_10", "curves_ibs_tit_for_tat"])

@@ -7,7 +7,6 @@ from fake_server import FakeServer
 
 EXPERIMENT = 'name = "mine"\ngames = ["RPS"]\nsubjects = ["rmax"]\n'
 GAME = "payoffs = [[[3, 1], [0, 0]], [[0, 0], [2, 3]]]\n[labels.roads]\nown = ['A', 'B']\n"
-PARTNER = 'title = "Mine"\nsource = "me"\nstart = "s"\n[states.s]\nplay = 0\nnext = "s"\n'
 FILES = [
     ("own.toml", 'game = ["RPS"]\nsubjects = ["rmax"]\n', "'game' (did you mean 'games'?)"),
     ("own.toml", GAME, "own.toml: is a game, not an experiment"),

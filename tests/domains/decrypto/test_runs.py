@@ -9,13 +9,11 @@ from decrypto_support import Logged, everything, experiment, said
 from support import break_off_writes, dump
 
 import tomeval
-from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.played import pool
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.scripts import play_decrypto
-from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.models.base import GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
@@ -87,12 +85,6 @@ def test_another_seed_gives_other_games(tmp_path) -> None:
     # The same deals for all pairings of a seed: 2 seeds x 2 games, all different.
     assert len(found) == 4
     assert len({row[2] for row in found}) == 4
-
-
-def test_games_without_models_search_for_the_best_turn() -> None:
-    (cell,) = experiment(players={"minilm": {"embedding": "minilm"}}, best_turn=True).cells
-    game = run_now(play_one(cell, 1, {}, lambda: None))
-    assert all(turn.best is not None for turn in game.turns)
 
 
 def test_a_killed_game_asks_nothing_twice(tmp_path, monkeypatch) -> None:
