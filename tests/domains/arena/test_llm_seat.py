@@ -181,23 +181,6 @@ def test_refused_attempts_are_typed(prompts, reply, outcome, error, attempts):
         assert [call["outcome"] for call in vote.calls] == [outcome] * attempts
 
 
-def test_attempts_before_a_legal_answer_are_kept_in_order(prompts):
-    wrong = [said("vote", "Player 0"), "What?", Reply("", finish="refusal")]
-
-    def answer(question, request, mark):
-        if '"vote"' in question and request.attempt <= 3:
-            return wrong[request.attempt - 1]
-        return everything(question, request, mark)
-
-    game, seats, _ = table(prompts, {}, answer=answer, attempts=5)
-    _, found = play(game, State(0), seats)
-    vote = next(answer for _, seat, kind, answer in found if kind == "vote" and seat == 0)
-    assert (vote.action, vote.outcome, vote.attempts) == (1, "valid", 4)
-    assert [one.error for one in vote.tries] == ["target", "format", "refusal"]
-    assert vote.tries[0].text == "nobody votes for themselves"
-    assert len({call["seed"] for call in vote.calls}) == 4
-
-
 def test_a_backend_without_reply_is_an_error_of_the_backend(prompts):
     def answer(question, request, mark):
         if '"vote"' in question:

@@ -200,15 +200,6 @@ def test_at_temperature_0_there_is_one_attempt() -> None:
     }
 
 
-def test_play_and_probes_have_their_own_temperature() -> None:
-    found = logs()
-    play(table(found, probes=ALL_PROBES, every={"temperature": 0.7, "max_tokens": 99}))
-    for request in found["encoder"].requests:
-        probe = "you gave these hints" in request.prompt.messages[-1].content
-        assert request.sampling.temperature == (0.0 if probe else 0.7)
-        assert request.sampling.max_tokens == 99
-
-
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [
@@ -515,17 +506,6 @@ def test_the_two_conditions_differ_in_the_quoted_answer_alone() -> None:
         (quoting,) = [line for line in lines if "you answered" in line]
         lines.remove(quoting)
         assert "\n".join(lines) == one
-
-
-def test_own_templates(tmp_path) -> None:
-    folder = tmp_path / "decrypto" / "ask"
-    folder.mkdir(parents=True)
-    head = '+++\ntitle = "t"\nsource = "s"\nversion = "1"\n+++\n'
-    (folder / "decoder.j2").write_text(f"{head}MINE {{{{ hints[0] }}}}")
-    found = logs()
-    played = table(found, rules=Rules(turns=1), every={"prompts": str(tmp_path)})
-    play(played)
-    assert "MINE cat" in found["decoder"].texts()[0]
 
 
 @pytest.mark.parametrize(
