@@ -7,11 +7,10 @@ from contextlib import contextmanager
 
 from support import scripts
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.readers import MARKER
 
 PLAYERS = {
@@ -38,8 +37,7 @@ def played(folder, lineups, games=None, **more):
         "lineups": lineups,
         **more,
     }
-    run_experiment(make_experiment(experiment, where="x.toml"), folder)
-    with Run(folder) as run:
+    with tomeval.run(make_experiment(experiment, where="x.toml"), folder) as run:
         yield run
 
 

@@ -72,7 +72,7 @@ class Toy(ArenaGame[State]):
     def due(self, state):
         days = sum(kind == "vote" for kind, _, _ in state.done)
         talked = len([kind for kind, _, _ in state.done if kind == "talk"]) - 3 * days
-        if days == 2 or (state.done and state.done[-1][0] == "lost"):
+        if days == 2:
             return ()
         if talked < 3:
             return (Ask(talked, "talk"),)
@@ -104,21 +104,9 @@ class Toy(ArenaGame[State]):
     def random(self, view, ask, rng):
         return "" if ask.kind == "talk" else int((ask.seat + 1 + rng.integers(2)) % 3)
 
-    def struck(self, state, ask, how):
-        return replace(state, done=(*state.done, ("lost", ask.seat, None)))
-
     def rewards(self, state):
         votes = [vote for kind, _, said in state.done if kind == "vote" for vote in said]
         return tuple(float(votes.count(s) * (1 if s == state.fool else -1)) for s in range(3))
-
-    def ending(self, state):
-        return "voted"
-
-    def rounds(self, state):
-        return sum(kind == "vote" for kind, _, _ in state.done)
-
-    def roles(self, state):
-        return tuple("fool" if seat == state.fool else "sage" for seat in range(3))
 
     def events(self, state):
         hidden = Event("fool", state.fool, True, (state.fool,))

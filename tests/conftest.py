@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -102,8 +103,9 @@ def chromium() -> Iterator[Any]:
 def tomeval(monkeypatch, capsys):
     """Return a function that runs the command line: exit code, output, errors."""
 
-    def call(*arguments: object) -> tuple[int, str, str]:
+    def call(*arguments: object, stdin: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         code = 0
         try:
             cli.main()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tomeval import cli
 from tomeval.domains.decrypto.game import Deal, Rules
 from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.llm_seats import LLMSeat
@@ -106,16 +103,3 @@ def experiment(**more: Any):
         **more,
     }
     return make_experiment(data)
-
-
-def call(monkeypatch, capsys, *args, stdin=""):
-    """Run a command in this process; return exit code, output, error output."""
-    monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, args)])
-    monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    found = capsys.readouterr()
-    return code, found.out, found.err

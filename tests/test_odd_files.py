@@ -55,13 +55,9 @@ def test_pipes_and_devices_are_refused(line, tomeval, tmp_path) -> None:
         ("run", LONG),
         ("run", "e.toml", "--out", LONG),
         ("table", LONG),
-        ("plan", f"{LONG}.toml"),
         ("import", f"{LONG}.csv", "--game", "IPD", "--partner", "unknown"),
-        ("bounds", "IPD", LONG),
         ("prompt", "QA", "--prompts", LONG),
         ("init", "experiment", LONG),
-        ("--plugin", f"{LONG}.py", "list", "models"),
-        ("run", "e.toml", "--set", f"name={LONG}"),
     ],
 )
 def test_names_that_are_too_long(line, command) -> None:

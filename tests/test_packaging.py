@@ -18,8 +18,6 @@ from packaging.utils import canonicalize_name
 from support import ROOT
 
 import tomeval
-from tomeval.core.resources import shipped
-from tomeval.domains.matrix.partner_files import partner_names
 
 
 def test_the_wheel_carries_its_data(tmp_path) -> None:
@@ -93,11 +91,6 @@ def _files(folder):
     return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
 
 
-def test_source_tree_finds_its_data() -> None:
-    assert shipped("partners").is_dir()
-    assert len(partner_names()) >= 14
-
-
 def test_the_version_is_said_once_and_the_same() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" in project["project"]["dynamic"]
@@ -120,14 +113,6 @@ def test_hosted_files_can_be_read(path) -> None:
         ]
     elif path.name != "config.yml":
         assert {"name", "description", "body"} <= set(found)
-
-
-def test_the_hooks_call_what_make_check_calls() -> None:
-    found = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
-    called = [hook["entry"] for repo in found["repos"] for hook in repo["hooks"]]
-    made = (ROOT / "Makefile").read_text(encoding="utf-8").replace("$(BIN)", ".venv/bin")
-    for entry in called:
-        assert entry.replace(" --force-exclude", "") in made
 
 
 BASE_MEGABYTES = 500

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import textwrap
-import traceback
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from asking import query
+from attacks.commands import call
 
 import tomeval
 from tomeval.core import plugins
@@ -18,7 +18,6 @@ from tomeval.core.extensions import ADDED
 from tomeval.core.outcomes import Decision
 from tomeval.core.plugins import load_plugins
 from tomeval.domains.matrix.subjects import subject_class
-from tomeval.models import BACKENDS
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.exporting import export_run
 from tomeval.runs.domain import get_domain
@@ -78,11 +77,9 @@ TEMPLATE = HEAD + "Round {{ round }} counts.\n"
 @pytest.fixture
 def clean(monkeypatch):
     """Forget what a test registers, and look for plugins anew."""
-    backends, modules = dict(BACKENDS), set(sys.modules)
+    modules = set(sys.modules)
     monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
     yield
-    for name in set(BACKENDS) - set(backends):
-        del BACKENDS[name]
     for key in [k for k, part in advice_parts().items() if part.make]:
         forget(key)
     for name in list(named_strategies()):
@@ -144,36 +141,6 @@ def test_a_package_brings_every_kind_of_part(package, tmp_path) -> None:
         assert any("Round 2 counts." in text for text in prompts)
 
 
-def test_commands_show_what_a_package_brings(package, tmp_path, capsys, monkeypatch) -> None:
-    from tomeval import cli
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        assert not stop.value.code
-        return capsys.readouterr().out
-
-    assert "Careful" in call("list", "strategies")
-    assert "first_percent" in call("list", "metrics")
-    assert "parrot:WORD" in call("list", "models")
-    listed = call("list", "extensions", "own_parts", "--format", "csv")
-    assert "measures, models, subjects, strategies" in listed
-    assert "own-parts 1.5" in listed
-    assert "Always takes the first action" in call("list", "subjects")
-    assert "Round 5 counts." in call("prompt", "Reminder + CoT", "--game", "RPS")
-    experiment = tmp_path / "e.toml"
-    experiment.write_text(
-        'games = "RPS"\nsubjects = ["first", "random", "rmax"]\nhorizon = 5\nepisodes = 6\n'
-    )
-    run = tmp_path / "run"
-    call("run", experiment, "--out", run)
-    assert "first_percent" in call("table", run, "--format", "csv")
-    assert "first %" in call("compare", run, "--metric", "first_percent", "--by", "subject")
-    call("report", run, "-o", tmp_path / "r.html", "--no-figures")
-    assert "first %" in (tmp_path / "r.html").read_text()
-
-
 def test_nothing_changes_for_those_who_do_not_use_a_part(package) -> None:
     from tomeval.strategies.options import ModelOptions
 
@@ -210,42 +177,21 @@ def test_a_broken_plugin_is_one_error_that_names_its_package(package, source, me
         assert "uninstall" in str(error.value)
 
 
-def test_help_does_not_load_plugins(package, capsys, monkeypatch) -> None:
-    from tomeval import cli
-
-    (package / "__init__.py").write_text("1 / 0")
-    monkeypatch.setattr(sys, "argv", ["tomeval", "--help"])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    assert not stop.value.code
-    assert "own_parts" not in sys.modules
-
-
 # --- a file for one command -----------------------------------------------------------------------
 
 
-def test_a_file_is_a_plugin_for_one_command(clean, tmp_path, capsys, monkeypatch) -> None:
-    from tomeval import cli
-
+def test_a_file_is_a_plugin_for_one_command(clean, tmp_path, tomeval) -> None:
     (tmp_path / "mine.py").write_text(textwrap.dedent(MODULE))
     folder = tmp_path / "prompts" / "matrix" / "advice"
     folder.mkdir(parents=True)
     (folder / "reminder.j2").write_text(TEMPLATE)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tomeval", *map(str, arguments)])
-        try:
-            cli.main()
-        except SystemExit as stop:
-            return stop.code, *capsys.readouterr()
-
-    code, out, _ = call("--plugin", tmp_path / "mine.py", "prompt", "Reminder")
+    code, out, _ = tomeval("--plugin", tmp_path / "mine.py", "prompt", "Reminder")
     assert not code
     assert "Round 5 counts." in out
-    code, _, errors = call("--plugin", tmp_path / "mime.py", "prompt", "QA")
+    code, _, errors = tomeval("--plugin", tmp_path / "mime.py", "prompt", "QA")
     assert code == 2
     assert "no such file (did you mean 'mine.py'?)" in errors
-    code, _, errors = call("--plugin", "no_such_module_x", "prompt", "QA")
+    code, _, errors = tomeval("--plugin", "no_such_module_x", "prompt", "QA")
     assert code == 2
     assert "the plugin no_such_module_x cannot be loaded" in errors
 
@@ -426,19 +372,11 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
         ("report", "-o", tmp_path / "r.html"),
         ("plot", "-o", tmp_path / "p", "--all"),
     )
-    from typer.testing import CliRunner
-
-    from tomeval.cli.app import app
-
     for command, *options in commands:
-        done = CliRunner().invoke(app, [command, str(tmp_path / "run"), *map(str, options)])
-        if "--predict" in options:  # no scored labels
-            assert "no cell" in str(done.exception)
-        else:
-            assert done.exception is None, (
-                command,
-                "".join(traceback.format_exception(done.exception)).splitlines()[-12:],
-            )
+        told = call(command, tmp_path / "run", *options)
+        assert told.crash == ""
+        lacking = "--predict" in options  # no scored labels
+        assert (told.code, "no cell" in told.errors) == ((2, True) if lacking else (0, False))
     with tomeval.Run(tmp_path / "run") as run:
         after = run.rows()  # without the measure that the package brought
         assert repr(after) == repr([{key: row[key] for key in after[0]} for row in before])

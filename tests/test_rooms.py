@@ -4,14 +4,11 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 import tomeval
-from tomeval.core.extras import installed
 
 PACKAGE = Path(tomeval.__file__).parent
 ORDER = ("core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots")
@@ -71,17 +68,6 @@ def test_extensions_do_not_know_each_other():
     assert all(one == other for one, other in crossing)
 
 
-def test_no_local_is_called_found():
-    """Such a name says nothing of what it holds."""
-    named = [
-        f"{module}: line {node.lineno}"
-        for module, source in sources().items()
-        for node in ast.walk(source)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "found"
-    ]
-    assert named == []
-
-
 def test_sql_stands_in_stores_only():
     asking = {
         module
@@ -91,10 +77,6 @@ def test_sql_stands_in_stores_only():
     }
     outside = {module for module in asking if room(module) != "runs"}
     assert all(re.fullmatch(r"domains\.\w+\.storing", module) for module in outside), outside
-
-
-def test_modules_of_a_room_make_no_circle():
-    find_no_circle(imports_at_the_top())
 
 
 def test_every_module_can_be_imported_first():
@@ -107,88 +89,16 @@ def test_every_module_can_be_imported_first():
             package = ".".join(folders[:depth])
             if not module.startswith(f"{package}."):
                 arrows.add((module, f"{package}.__init__"))
-    find_no_circle(arrows)
+    order = TopologicalSorter()
+    for module, target in arrows:
+        order.add(module, target)
+    order.prepare()  # raises a `CycleError` that names the circle
 
 
-def find_no_circle(pairs: set[tuple[str, str]]) -> None:
-    arrows: dict[str, set[str]] = {}
-    for a, b in pairs:
-        if a != b:
-            arrows.setdefault(a, set()).add(b)
-    done: set[str] = set()
-
-    def visit(module: str, way: tuple[str, ...]) -> None:
-        assert module not in way, f"a circle: {' -> '.join((*way, module))}"
-        if module not in done:
-            for following in sorted(arrows.get(module, ())):
-                visit(following, (*way, module))
-            done.add(module)
-
-    for module in sorted(arrows):
-        visit(module, ())
-
-
-PUBLIC = (
-    *("tomeval", "tomeval.api", "tomeval.strategies.advice", "tomeval.strategies.outside"),
-    *("tomeval.strategies.compose", "tomeval.strategies.player", "tomeval.strategies.questions"),
-    *("tomeval.domains.matrix.subjects", "tomeval.domains.matrix.domain", "tomeval.models"),
-    *("tomeval.models.base", "tomeval.models.scripted", "tomeval.models.served.limits"),
-    *("tomeval.runs.domain", "tomeval.runs.measures", "tomeval.runs.outside", "tomeval.runs.cell"),
-    *("tomeval.runs.experiment", "tomeval.runs.results", "tomeval.domains.decrypto.domain"),
-    *("tomeval.domains.arena.domain", "tomeval.core.plugins", "tomeval.cli", "tomeval.cli.app"),
-    *("tomeval.comparing.comparison", "tomeval.report", "tomeval.plots"),
-)
 """What users and plugins import."""
 
 
-OF_EXTRAS = {
-    "tomeval.extensions.inspect.tasks": "inspect_ai",
-}
 """Modules whose classes are made of those of a library that is no dependency."""
-
-
-def modules() -> list[str]:
-    """Return every module, but starters and those whose library is not installed."""
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if parts[-1] != "__main__" and installed(OF_EXTRAS.get(name, "tomeval")):
-            found.append(name)
-    return found
-
-
-def imported_first(names: Sequence[str]) -> str:
-    """Import every module first in a process of its own; return what failed.
-
-    The processes are forks of one that has loaded the libraries and nothing of this package.
-    """
-    script = (
-        "import importlib, os, sys\n"
-        "import numpy, pydantic, scipy.stats, typer\n"
-        "for name in sys.argv[1:]:\n"
-        "    if os.fork() == 0:\n"
-        "        try:\n"
-        "            importlib.import_module(name)\n"
-        "        except BaseException as error:\n"
-        "            print(name, repr(error), flush=True)\n"
-        "        os._exit(0)\n"
-        "    os.wait()\n"
-    )
-    command = [sys.executable, "-c", script, *names]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_what_is_public_can_be_imported_first():
-    assert imported_first(PUBLIC) == ""
-    assert "no_such_module" in imported_first(["tomeval.no_such_module"])
-
-
-@pytest.mark.slow
-def test_all_modules_can_be_imported_first():
-    assert imported_first(modules()) == ""
 
 
 @cache

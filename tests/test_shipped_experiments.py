@@ -17,11 +17,9 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
-from tomeval.plots import Options, draw
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.plan import plan_rows, plan_totals
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies import parse_strategy
 
 FOLDER = ROOT / "experiments"
@@ -141,17 +139,6 @@ def test_the_literal_question_is_asked_where_the_table_reports_it(table) -> None
     assert asked == {"tom_percent" in metrics}
 
 
-def test_rows_of_table_8_that_other_tables_print_too_tell_its_labels() -> None:
-    value = {
-        (row["table"], row["model"], row["prompting"], row["game"], row["metric"]): row["mean"]
-        for row in REPORTED
-    }
-    metric = "delta_functional_per_step"
-    llama2, llama3 = "LLAMA-2 70B Chat", "LLAMA-3 70B Instruct"
-    assert value["8", llama2, "LM", "RPS", metric] == value["1", llama2, "LM", "RPS", metric]
-    assert value["8", llama3, "QA", "RPS", metric] == value["3", llama3, "QA", "RPS", metric]
-
-
 # Figures 19 and 32 to 43 are of the first, 20 to 31 of the second.
 CAPTIONS = {"Mistral Large 2", "LLAMA-3 70B Instruct"}
 
@@ -222,29 +209,13 @@ def test_lm_cells_draw_and_predictions_of_social_lm_do_not(path) -> None:
     assert ("LM", "sample") in decides
 
 
-def test_curves_draw_a_figure_of_all_label_sets_for_every_model_and_strategy(tmp_path) -> None:
-    SCRIPTS["small"] = answering
-    overrides = ["horizon=3", "episodes=2", 'model=["scripted:small"]']
-    experiment = load_experiment(FOLDER / "curves_ibs_single_action.toml", overrides)
-    run_experiment(experiment, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        for what in ("regret", "tom"):
-            drawings = draw(run, [what], Options(by="labels"))
-            assert len(drawings) == 3  # LM, QA, CoT
-            for drawing in drawings:
-                (axes,) = drawing.figure.axes
-                names = {line.get_label() for line in axes.lines}
-                assert {*LABEL_SETS["IBS"], "rmax (tabular baseline)"} <= names
-
-
 @pytest.mark.parametrize("name", ["table_4", "table_8", "table_10", "curves_ibs_tit_for_tat"])
 def test_it_runs_as_is_on_one_small_model(name, tmp_path) -> None:
     SCRIPTS["small"] = answering
     experiment = load_experiment(
         FOLDER / f"{name}.toml", ["horizon=2", "episodes=2"], model="scripted:small"
     )
-    run_experiment(experiment, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(experiment, tmp_path / "run") as run:
         assert all(row["episodes"] == 2 for row in run.rows())
 
 
@@ -275,13 +246,6 @@ def test_ablation_script_prints_its_table(tmp_path, capsys, monkeypatch) -> None
     possible = {0, 100 / 3, 50, 200 / 3}
     for row in rows[1:]:
         assert any(abs(row["tom_percent"] - value) < 1e-9 for value in possible)
-
-
-def test_ablation_script_imports_the_public_package_alone() -> None:
-    source = (FOLDER / "ablation.py").read_text(encoding="utf-8")
-    assert re.findall(r"^(?:from|import) tomeval.*", source, re.MULTILINE) == ["import tomeval"]
-    used = set(re.findall(r"tomeval\.([A-Za-z_]+)", source.partition('"""\n\n')[2]))
-    assert used <= set(tomeval.__all__)
 
 
 def test_ablation_script_words_bad_input(tmp_path) -> None:

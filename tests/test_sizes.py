@@ -43,12 +43,6 @@ def test_a_table_solves_each_game_and_partner_once(folder) -> None:
     assert one.call_count == 2 * (3 + 2 + 1 + 1)
 
 
-def test_cells_share_their_games_and_partners(folder) -> None:
-    with Run(folder) as run:
-        assert len({id(cell.game) for cell in run.cells}) == 2
-        assert len({id(partner) for cell in run.cells for partner in cell.partners}) == 7
-
-
 def test_shared_tables_cannot_be_written_to() -> None:
     game = tomeval.get_game("IPD")
     partner = tomeval.get_partner("tit_for_tat", game)

@@ -70,7 +70,6 @@ def test_csv_holds_the_librarys_numbers(folder) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--margin", "tom_percent"], "write METRIC=VALUE"),
         (["--margin", "tom_percent=x"], "write METRIC=VALUE"),
         (["--baseline", "rnd"], "unknown strategy as the baseline 'rnd'"),
         (["--what", "shares", "--scale", "range"], "--scale has no effect with --what shares"),

@@ -147,6 +147,6 @@ def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:
         code, out, errors = tomeval(*command, "--reference", "horizon")
         assert (code, out) == (2, "")
         assert "has no references" in errors
-    assert "known: guesser, size, run" in tomeval("compare", folder, "--by", "sise")[2]
+    assert "did you mean 'size'" in tomeval("compare", folder, "--by", "sise")[2]
     assert tomeval("report", folder, "-o", tmp_path / "r.html")[0] == 0
     assert "guess a hidden number" in (tmp_path / "r.html").read_text(encoding="utf-8")

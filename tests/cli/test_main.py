@@ -130,24 +130,11 @@ def test_plan_counts(tomeval) -> None:
     assert {row["steps"] for row in rows} == {10_000}
 
 
-def test_export(tomeval, folder, tmp_path) -> None:
-    for what in ("steps", "episodes", "cells"):
-        code, out, _ = tomeval("export", folder, "--what", what, "--format", "csv")
-        assert code == 0
-        assert len(out.splitlines()) == 1 + {"steps": 320, "episodes": 40, "cells": 8}[what]
-    path = tmp_path / "x.parquet"
-    assert tomeval("export", folder, "--format", "parquet", "--out", path)[0] == 0
-    assert path.read_bytes()[:4] == b"PAR1"
-
-
 # --- bad input ------------------------------------------------------------------------------------
 
 BAD = [
     (["run", "none.toml"], "none.toml: no such file"),
-    (["plan", "folder/none.toml"], "folder/none.toml: no such file"),
     (["run", "known_players", "--set", "episodes=0"], "episodes"),
-    (["run", "known_players", "--set", "horizon=0"], "horizon"),
-    (["run", "known_players", "--set", "gmes=3"], "did you mean 'games'"),
     (["run", "known_players", "--workers", "0"], "workers must be at least 1"),
     (["table", "none"], "not a run folder"),
     (["run", "known_players", "--max-calls", "9"], "are for served models; none plays here"),
@@ -156,10 +143,7 @@ BAD = [
     (["prompt", "QA", "--experiment", "quickstart"], "leave out the strategy"),
     (["prompt", "--game", "IPD", "--experiment", "quickstart"], "--game and --prompts"),
     (["prompt", "--cell", "99", "--experiment", "quickstart"], "no cell 99, there are"),
-    (["prompt", "QA", "--domain", "matrx"], "did you mean 'matrix'"),
     (["prompt", "QA", "--set", "horizon=-1"], "horizon"),
-    (["bounds", "IPX", "tit_for_tat"], "unknown game 'IPX'"),
-    (["bounds", "IPD", "tit_for_tat", "--horizon", "0"], "horizon"),
 ]
 
 
@@ -183,15 +167,6 @@ def process(*arguments: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
         command, capture_output=True, timeout=60, cwd=ROOT, check=False, **options
     )
-
-
-def test_a_process_gives_the_same(folder) -> None:
-    done = process("table", str(folder), "--format", "csv")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert len(done.stdout.decode().splitlines()) == 9
-    done = process("bounds", "IPX", "tit_for_tat")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode().startswith("tomeval: unknown game 'IPX'")
 
 
 def test_output_that_cannot_show_greek_is_no_crash(folder) -> None:
@@ -232,19 +207,25 @@ def test_ctrl_c_ends_it_however_it_was_started(tmp_path, ignored) -> None:
 HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy", "pyarrow")
 
 
+LIBRARIES = (*HEAVY, "numpy", "pydantic", "jinja2")
+
+
 @pytest.mark.parametrize(
-    "code",
+    ("code", "heavy"),
     [
-        "import tomeval",
-        "import contextlib, io, sys\nfrom tomeval.cli import main\n"
-        "sys.argv = ['tomeval', '--help']\n"
-        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
-        "    main()",
-        "import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score",
+        ("import tomeval", LIBRARIES),
+        (
+            "import contextlib, io, sys\nfrom tomeval.cli import main\n"
+            "sys.argv = ['tomeval', '--help']\n"
+            "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+            "    main()",
+            LIBRARIES,
+        ),
+        ("import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score", HEAVY),
     ],
 )
-def test_importing_is_light(code) -> None:
-    script = f"{code}\nimport sys\nprint([m for m in {HEAVY!r} if m in sys.modules])"
+def test_importing_is_light(code, heavy) -> None:
+    script = f"{code}\nimport sys\nprint([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )

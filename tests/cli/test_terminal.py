@@ -6,7 +6,6 @@ import re
 import sys
 
 import pytest
-from decrypto_support import call
 from rich.cells import cell_len
 
 import tomeval
@@ -50,14 +49,14 @@ def places(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", TABLES)
-def test_a_table_fits_the_terminal(places, monkeypatch, capsys, command) -> None:
+def test_a_table_fits_the_terminal(places, tomeval, monkeypatch, command) -> None:
     words = [places.get(word, word) for word in command.split()]
-    piped = call(monkeypatch, capsys, *words)[1]
+    piped = tomeval(*words)[1]
     for width in (60, 80):
         monkeypatch.setenv("COLUMNS", str(width))
         with monkeypatch.context() as there:
             there.setattr(sys.stdout, "isatty", lambda: True)
-            code, shown, errors = call(there, capsys, *words)
+            code, shown, errors = tomeval(*words)
         assert code == 0, errors
         shown = re.sub(r"\x1b\[[0-9;]*m", "", shown)  # what is bold
         assert max(map(cell_len, shown.splitlines())) <= width

@@ -13,7 +13,6 @@ CANARY = "c4n4ry-7e57-9d1f-0b2a"
     "options",
     [
         {"api_key": CANARY},
-        {"X-Api-Key": CANARY},
         {"apiKey": CANARY},
         {"headers": {"Authorization": CANARY}},
         {"deep": [{"client_secret": CANARY}]},

@@ -154,7 +154,7 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
 
 
 def test_engines_and_models_come_from_extensions(clean) -> None:
-    from tomeval.models import BACKENDS, Backend, model_name, open_model
+    from tomeval.models import Backend, model_name, open_model
     from tomeval.models.scripted import ScriptedModel
     from tomeval.runs.engines import engine_names, make_engine
 
@@ -171,7 +171,6 @@ def test_engines_and_models_come_from_extensions(clean) -> None:
     assert "nowhere" in engine_names()
     assert model_name("parrot:J") == "parrot:J"
     assert isinstance(open_model("parrot:J"), ScriptedModel)
-    del BACKENDS["parrot"]
 
 
 def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -> None:

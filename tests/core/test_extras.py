@@ -78,16 +78,8 @@ MISSING = {
     ),
     "hub": (
         [
-            "export",
-            "runs/mine",
-            "--format",
-            "hub",
-            "--out",
-            "hub",
-            "--set",
-            "repo=some/where",
-            "--set",
-            "upload=yes",
+            *("export", "runs/mine", "--format", "hub", "--out", "hub"),
+            *("--set", "repo=some/where", "--set", "upload=yes"),
         ],
     ),
     "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),

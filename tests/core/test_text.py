@@ -46,7 +46,6 @@ def test_what_people_write_stays():
     [
         ("\x1b", "\\x1b"),
         ("\r", "\\x0d"),
-        ("\x9b", "\\x9b"),
         ("\u202e", "\\u202e"),
         ("\ud800", "\\ud800"),
         ("\U000e0041", "\\U000e0041"),
@@ -119,13 +118,10 @@ def test_data_is_exact_unless_a_person_looks(monkeypatch):
     ("text", "room", "lines"),
     [
         ("", 5, [""]),
-        ("knows, does not use", 11, ["knows, does", "not use"]),
         ("a 0.07 [0.04, 0.11]", 18, ["a", "0.07 [0.04, 0.11]"]),
-        ("of 1.25 ± 0.50 more", 12, ["of", "1.25 ± 0.50", "more"]),
         ("p < 0.001 in 99.5 %", 8, ["p", "< 0.001", "in", "99.5 %"]),
         ("tit_for_tat(seed=12345)", 13, ["tit_for_tat", "(seed=12345)"]),
         ("rock-paper-scissors", 12, ["rock-paper-", "scissors"]),
-        ("abcdefgh12345", 9, ["abcdefgh", "12345"]),
         ("漢字漢字", 5, ["漢字", "漢字"]),
         ("  indented by two", 10, ["  indented", "    by two"]),
     ],

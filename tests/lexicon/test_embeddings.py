@@ -27,10 +27,6 @@ def test_shipped(name) -> None:
         assert file["vectors"].dtype == np.float16
 
 
-def test_together_they_are_small() -> None:
-    assert sum((DATA / f"{name}.npz").stat().st_size for name in SHIPPED) < 6_000_000
-
-
 def test_they_agree_far_above_chance_without_being_the_same() -> None:
     """Two independent sources: of a keyword's 50 nearest hints, chance alone would share 0.5."""
     nearest = []
@@ -101,12 +97,10 @@ class TestHintVector:
         ("hint", "expected"),
         [
             ("cat", [1, 0, 0, 0, 0]),
-            ("CAT", [1, 0, 0, 0, 0]),
             ("cats", [1, 0, 0, 0, 0]),
             ("Dancing", [0, 1, 0, 0, 0]),
             ("crème", [0, 0, 0, 0, 1]),
             ("ice cream", [0, 0, 1, 1, 0]),
-            ("ice-cream", [0, 0, 1, 1, 0]),
             ("ice zzz", [0, 0, 1, 0, 0]),
         ],
     )

@@ -4,7 +4,6 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import CODES, hint_fault
-from tomeval.lexicon.forms import is_form
 from tomeval.lexicon.words import (
     DATA,
     WordLists,
@@ -44,13 +43,6 @@ def test_licence_notes_ship() -> None:
     assert "WordNet" in note
 
 
-def test_any_two_keywords_of_a_game_leave_a_bank() -> None:
-    """The form rule takes few hints of the bank: a handful per keyword."""
-    lists = shipped_lists()
-    for keyword in lists.keywords[::50]:
-        assert sum(is_form(hint, keyword) for hint in lists.hints) <= 12
-
-
 def test_lists_of_your_own(tmp_path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("River\n\n  violin \nice-cream\nwinter\n")
@@ -64,7 +56,6 @@ def test_lists_of_your_own(tmp_path) -> None:
     ("text", "message"),
     [
         ("river\nice cream\n", r"own.txt:2: not a single word of letters: 'ice cream'"),
-        ("river\nr2d2\n", r"own.txt:2: not a single word"),
         ("river\na-b-c\n", r"own.txt:2: not a single word"),
         ("x" * 61, r"own.txt:1: not a single word"),
         ("river\nviolin\nRIVER\n", r"own.txt:3: 'RIVER' is already in line 1"),

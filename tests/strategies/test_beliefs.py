@@ -39,6 +39,7 @@ def test_every_name_is_read_back_with_every_context_and_answer() -> None:
         "belief_stranger_25_rated + cot",
         'CoT + belief(accuracy = 0.25, as = "stranger", rated = true)',
         "belief(as = 'stranger', rated=true, accuracy=.25)+cot",
+        {"advice": "Belief 25% (stranger, rated)", "answer": "cot"},
     ],
 )
 def test_a_belief_can_be_written_as_name_key_and_call(text) -> None:
@@ -53,10 +54,8 @@ def test_a_belief_can_be_written_as_name_key_and_call(text) -> None:
         ("Belief 25% (strange)", "did you mean 'stranger'?"),
         ("belief(accuracy = 0.333)", "whole percents, such as 0.25, is 0.333"),
         ("belief(accuracy = 25)", "from 0 to 1 in whole percents, such as 0.25, is 25"),
-        ("belief(accuracy = nan)", "is nan"),
         ("belief(as = own)", "needs an accuracy"),
         ("belief(acuracy = 1)", "unknown option 'acuracy' (did you mean 'accuracy'?)"),
-        ("belief(accuracy = 1, accuracy = 0)", "cannot be read"),
         ("belief()", "cannot be read"),
         ("belief(accuracy = 1, as = certain, rated = true)", "contradicts"),
         ("belief(accuracy = 1, rated = yes)", "must be true or false, is yes"),
@@ -111,12 +110,6 @@ def test_what_is_right_at_one_accuracy_is_right_at_higher_ones() -> None:
         flags = [one.right for one in said]
         assert flags == sorted(flags)
         assert len({one.stated for one in said if not one.right}) <= 1
-
-
-def test_a_belief_can_stand_in_a_table() -> None:
-    for advice in ("belief(accuracy = 0.25, as = stranger)", "Belief 25% (stranger)"):
-        table = {"advice": advice, "answer": "lm"}
-        assert parse_strategy(table) == Strategy("full", "belief_stranger_25", "lm")
 
 
 def test_an_empty_list_is_no_axis_of_beliefs() -> None:

@@ -6,7 +6,7 @@ from known import Known, fixed, make_setup, play, question
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.subjects.llm import LLMSubject, SubjectOptions
+from tomeval.domains.matrix.subjects.llm import SubjectOptions
 from tomeval.strategies.asking import ALLOWANCES
 from tomeval.strategies.options import ModelOptions
 
@@ -83,10 +83,3 @@ def test_allowances_reach_the_requests(strategy, purpose, most):
         if question(request)[0] == purpose
     }
     assert sent == {most}
-
-
-def test_a_subject_tells_its_options():
-    options = LLMSubject.options()
-    assert options["strategy"] == "QA"
-    assert options["decide"] == "argmax"
-    assert {"model", "temperature", "top_p", "literal_order", "prompts"} < set(options)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tomeval.core.thinking import without_thinking
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.shapes import JsonShape
@@ -27,108 +26,87 @@ def read(text, labels=JF, finish="stop"):
         "Final answer: J",
         "final ANSWER: j",
         "Final answer:J",
-        "  Final answer:   J  ",
         "Final answer: J.",
         "Final answer: **J**",
-        "Final answer: *J*",
         "Final answer: `J`",
         'Final answer: "J"',
-        "Final answer: “J”",
-        "Final answer: 'J'.",
         "Final answer: **J.**",
         "**Final answer: J**",
         "**Final answer:** J",
-        "**Final answer**: J",
-        "**Final answer:** **J**",
-        "__Final answer:__ J",
-        "*Final answer:* J.",
         '"Final answer: J"',
-        "`Final answer: J`",
-        "F looks bad.\nFinal answer: J",
-        "I would say Final answer: F, but no.\nFinal answer: J",
-        "Final answer: J\n\n   \n",
         "{'answer': 'F'}\nFinal answer: J",
-        "<think>Final answer: F</think>\nFinal answer: J",
         "Final answer: F</think>Final answer: J",
         "<THINK>F</THINK>Final answer: J",
         "<think>a<think>b</think>c</think>Final answer: J",
         "Final answer: J\r\n",
         # brackets, LaTeX, tags, a word before the label
         "Final answer: [J]",
-        "Final answer: (J).",
         "Final answer: 【J】",
         r"Final answer: \boxed{J}",
-        r"Final answer: $\boxed{\text{J}}$",
         r"$\text{Final answer: } \boxed{J}$",
         r"\textbf{Final answer:} J",
-        r"\boxed{\text{Final answer: J}}",
         "Final answer:\n\\[\n\\boxed{J}\n\\]",
         "Final answer: <b>J</b>",
-        "<answer>Final answer: J</answer>",
         "Final answer: Option J",
-        "Final answer: **Option J**.",
         "Final answer: action: J",
-        "Final answer: choice 'J'",
         '{"Final answer": "J"}',
         '```json\n{\n  "reasoning": "F is worse",\n  "Final answer": "J"\n}\n```',
         # remarks that leave no doubt
         "Final answer: J (Cooperate)",
-        "Final answer: **J** (the best reply)",
         "Final answer: J（合作）",
         # headings, lists, quotes; marker and label on two lines
-        "### Final answer: J",
         "## **Final Answer:** J",
-        "> **Final answer: J**",
-        "- Final answer: J",
         "3. Final answer: J",
         "✅ **Final answer:** J",
         "Final answer:\nJ",
         "**Final Answer:**\n\n**J**\n",
         "### Final Answer\nJ",
-        "**Final Answer**\n\n$\\boxed{J}$",
         "**Final answer: J**.",
         "**Final answer: **J",
         "Final answer : J",
         # other quotes, forms of full width, a mark at the end
-        "Final answer: «J»",
-        "Final answer: „J“",
         "Final answer: ‘J’",
-        "Final answer: ”J”",
-        "Final answer: Ｊ",
         "Final answer：J",
         "Ｆｉｎａｌ ａｎｓｗｅｒ：Ｊ。",
         "ﬁnal answer:J",
         "Final answer: \u200bJ\ufeff",
-        "Final answer: J!",
         # the end of a fence, a tag or a turn below it; the same answer twice
-        "```\nFinal answer: J\n```",
-        "<answer>\nFinal answer: J\n</answer>",
         "Final answer: J<|im_end|>",
         "Final answer: J\n---",
-        "Final answer: J\nFinal answer: J",
         "Final answer: J\n\nWait, is F better? No.\n\n**Final answer: J**",
         "Final answer: J\n\n$\\boxed{J}$",
         "End with this line:\nFinal answer: ...\n\nI choose J.\nFinal answer: J",
         "### Final answer:\nIt pays more, so:\nFinal answer: J",
         # other ways to think
         "<thinking>Final answer: F</thinking>Final answer: J",
-        "<reasoning>F?</reasoning>\n<answer>Final answer: J</answer>",
         "[THINK]Final answer: F[/THINK]Final answer: J",
         "<|channel|>analysis<|message|>F?<|end|><|start|>assistant<|channel|>final<|message|>"
         "Final answer: J<|return|>",
         "analysisWe need to choose.\nFinal answer: F?assistantfinalFinal answer: J",
         "Answer: J",
-        "The final answer: J",
         "Final answer is J",
         "So, my final answer is: **J**.",
         "### Answer\n\nJ",
         "Final answer\n------\nJ",
-        "Final answer: J ✅",
         "=> Final answer: J",
         "Final answer: J\n\n(I expect the same as before.)",
         "Final answer: J (since it pays more in the long run)",
-        "Final answer: J [as before]",
         "They copy me, so my answer is:\nFinal answer: J",
+        # text below it that names no other label
+        "Final answer: J\n\nLet me know if you want more detail!",
+        "Final answer: J\nConfidence: 85%",
+        # a reason on the line, doubts included
+        "Final answer: J, because it pays more.",
+        "Final answer: J - they copy me",
+        "Final answer: J. They copy me.",
+        "Final answer: J (probably)",
+        "Final answer: J (unless the other player changes)",
+        # no marker
+        "<answer>J</answer>",
+        "$\\boxed{\\text{J}}$",
+        '{"answer": "J", "confidence": 0.6}',
+        "Final answer:\nI choose J.",
+        "Final answer: **J",
     ],
 )
 def test_accepted(text):
@@ -148,7 +126,6 @@ def test_accepted(text):
         ("Final answer: J\nUnless F is better.", "unparsable"),
         ('Final answer: {"partner": "J"}', "illegal"),
         ("<think>Final answer: J</think>", "empty"),
-        ("Final answer: J</think>", "empty"),
         ("Final answer:", "illegal"),
         ("Final answer: ...", "illegal"),
         ("Final answer: J or F", "illegal"),
@@ -159,42 +136,30 @@ def test_accepted(text):
         ("Final answer: Ј", "illegal"),  # Cyrillic
         ("Final answer: K", "illegal"),
         ("<think>J", "truncated"),
-        ("<think>Final answer: J", "truncated"),
         ("<think>a</think>b<think>\nFinal answer: J", "truncated"),
         ("<thinking>J is good.\nFinal answer: J", "truncated"),
         ("[THINK]Final answer: J", "truncated"),
         ("<|channel|>analysis<|message|>So J.\nFinal answer: J", "truncated"),
         ("Final answer: J\nWait, actually F.", "unparsable"),
         ("Final answer: J\n\nI chose J because F loses.", "unparsable"),
-        ("Final answer: J\nJ was my first thought, but F is better.", "unparsable"),
-        ("Final answer: J\n\nActually, on reflection F is better.", "unparsable"),
-        ("Final answer: J\n\nHmm, I said J, but F is better.", "unparsable"),
         ("Final answer: J\n\nWait, if I play J they will exploit me. F is better.", "unparsable"),
         # what would be a reason cannot be told from a second thought: "J, but F is close"
         ("Final answer: J, because F loses.", "unparsable"),
         ("Final answer: J because it pays more", "illegal"),
         # a list of answers
         ("Final answer: J\nFinal answer: F", "unparsable"),
-        ("**Final answer:** F\nFinal answer: J", "unparsable"),
-        ("Answer: J\nAnswer: F", "unparsable"),
         ("If they do:\nFinal answer: J\nIf they don't:\nFinal answer: F", "unparsable"),
         ("Final answer:\nJ\nF", "unparsable"),
-        ("Final answer: J\nF", "unparsable"),
         ("~~Final answer: J~~", "illegal"),
         ("❌ Final answer: J", "illegal"),
         ("<!-- Final answer: J -->", "illegal"),
         ('If I were bold: "Final answer: J"', "unparsable"),
-        ("Final answer: J\nFinal answer: ...", "illegal"),
         ("Final answer: J?", "illegal"),
         ("Final answer: J...", "illegal"),
         ("Final answer: J, F", "unparsable"),
         ("Final answer: J / F", "illegal"),
-        ("Final answer: JF", "illegal"),
-        ("Final answer: ~~J~~", "illegal"),
         ("Final answer: probably J", "illegal"),
-        ("Final answer: anything but J", "illegal"),
         ("Final answer: J (not F)", "unparsable"),
-        ("Final answer: J (F would pay less)", "unparsable"),
         ("Final answer: Cooperate (J)", "illegal"),
         ('Final answer: {"action": "J", "alternative": "F"}', "unparsable"),
         ('Final answer: {"avoid": "J"}', "illegal"),
@@ -202,42 +167,6 @@ def test_accepted(text):
 )
 def test_rejected(text, outcome):
     assert read(text) == outcome
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        # the last marked line, whatever those above it say
-        ("Final answer:\nF\nNo.\nFinal answer: J", "J"),
-        ("Final answer: J\n\nFinal answer: J or F\n\nFinal answer: J", "J"),
-        # text below it that names no other label
-        ("Final answer: J\n\nLet me know if you want more detail!", "J"),
-        ("Final answer: J\nConfidence: 85%", "J"),
-        ("Final answer: J\nExplanation: it pays more.", "J"),
-        ("Final answer: J\nI am fairly sure of that.", "J"),
-        # text that explains the answer: it begins with it
-        # nothing but the answer
-        ("J", "J"),
-        ("<answer>J</answer>", "J"),
-        ("$\\boxed{\\text{J}}$", "J"),
-        # a reason on the line, doubts included
-        ("Final answer: J, because it pays more.", "J"),
-        ("Final answer: J - they copy me", "J"),
-        ("Final answer: J. They copy me.", "J"),
-        ("Final answer: J (probably)", "J"),
-        ("Final answer: J (?)", "J"),
-        ("Final answer: J (unless the other player changes)", "J"),
-        # words and marks
-        ('{"answer": "J", "confidence": 0.6}', "J"),
-        ('{\n  "reasoning": "F pays less.",\n  "final_answer": "J"\n}', "J"),
-        ("Final answer:\nI choose J.", "J"),
-        ("Final answer: **J", "J"),
-        ("Final answer\nJ", "J"),
-    ],
-)
-def test_read_leniently(text, says):
-    found = Labels(JF).read(text, "stop")
-    assert (found.outcome, JF[found.value]) == ("valid", says)
 
 
 @pytest.mark.parametrize(
@@ -257,37 +186,17 @@ def test_the_exact_form_is_told_from_others(text, lenient):
     assert Labels(JF).read(text, "stop") == ("valid", 0, "", lenient)
 
 
-def test_faults_say_what_is_wrong():
-    def fault(text, finish="stop"):
-        return Labels(JF).read(text, finish).fault
-
-    assert fault("I choose J.") == "no line begins with 'Final answer:'"
-    assert fault("Final answer: K") == "'K' is not an option; choose J or F"
-    assert fault("Final answer: J", "length") == "the reply was cut off"
-    assert fault("Final answer: J\nF!") == "text after the answer names another option: 'F'"
-
-
-def test_finish_decides_first():
-    assert read("Final answer: J", finish="length") == "truncated"
-    assert read("Final answer: J", finish="refusal") == "refusal"
-    assert read("", finish="refusal") == "refusal"
-
-
 @pytest.mark.parametrize(
     ("said", "labels", "expected"),
     [
         ("Cooperate", ("Co", "Cooperate"), "Cooperate"),
         ("Co", ("Co", "Cooperate"), "Co"),
-        ("Co op", ("Co", "Co op"), "Co op"),
         ("J.", ("J", "J."), "J."),
         ("J", ("J", "J."), "J"),
         ("*a", ("*a", "a"), "*a"),
         ("*a", ("a", "b"), "a"),
         ("_x", ("_x", "x"), "_x"),
-        ("**a**", ("a", "**a**"), "**a**"),
         ('"J"', ('"J"', "J"), '"J"'),
-        ("J", ('"J"', "J"), "J"),
-        ("stay, don't go", ("stay, don't go", "go"), "stay, don't go"),
         ("not J", ("J", "not J"), "not J"),
         ("Final answer: F", ("F", "J"), "illegal"),
         ("Final answer: F", ("F", "Final answer: F"), "Final answer: F"),
@@ -298,7 +207,6 @@ def test_finish_decides_first():
         ("Coop", ("Co", "Cooperate"), "illegal"),
         ("Option A", ("Option A", "Option B"), "Option A"),
         ("B", ("Option A", "Option B"), "Option B"),
-        ("Action A", ("Option A", "Option B"), "Option A"),
         ("Option A", ("A", "Option"), "unparsable"),
         ("A", ("Option A", "Action A"), "illegal"),
         ("option", ("Option", "Choice"), "Option"),
@@ -307,12 +215,8 @@ def test_finish_decides_first():
         ("X2", ("x²", "x2"), "illegal"),
         ("Ｊ", ("J", "Ｊ"), "Ｊ"),
         ("A (left)", ("A (left)", "A (right)"), "A (left)"),
-        ("A", ("A (left)", "A (right)"), "illegal"),
         ("()", ("()", "J"), "()"),
-        ("[J]", ("[J]", "J"), "[J]"),
-        ("U.S.", ("U.S.", "U.S"), "U.S."),
         ("J" * 21, ("J" * 21, "F" * 21), "J" * 21),
-        ("J" * 20, ("J" * 21, "F" * 21), "illegal"),
         ("{{ 7 * 7 }}", ("{{ 7 * 7 }}", "49"), "{{ 7 * 7 }}"),
     ],
 )
@@ -353,10 +257,8 @@ def test_quotes_are_those_of_ascii(quoted):
         (("J", "F"), "J\n还是F更好", "unparsable"),
         (("ซ้าย", "ขวา"), "ซ้าย", "ซ้าย"),
         (("ซ้าย", "ขวา"), "ซ้าย\nแต่ขวาดีกว่า", "unparsable"),
-        (("ឆ្វេង", "ស្តាំ"), "ឆ្វេង\nប៉ុន្តែស្តាំល្អជាង", "unparsable"),
         # words beside a label are read in English only
         (("左", "右"), "我选择左", "illegal"),
-        (("左", "右"), "不选左", "illegal"),
         (("左", "右"), "I choose 左", "左"),
     ],
 )
@@ -384,12 +286,6 @@ def test_lenient_answers_are_refused_under_strict(text):
     assert shape.read(text, "stop").lenient
     assert shape.read(text, "stop", strict=True).outcome == "unparsable"
     assert shape.read(f'{MARKER} {{"code": [2, 4, 1]}}', "stop", strict=True).value == [2, 4, 1]
-
-
-def test_thinking_is_set_aside():
-    assert without_thinking("a<think>b") is None
-    assert without_thinking("a<think>b</think> c") == " c"
-    assert without_thinking("plain") == "plain"
 
 
 # --- one rule for all readers ---------------------------------------------------------------------
@@ -449,28 +345,22 @@ SPLIT = JsonShape("split", int, 3, list)
         (WORDS, '{"words": "a"}', ["a"]),
         (WORDS, '{"words": ["a \\"b\\" {c}: d\\n", "é 🙂"]}', ['a "b" {c}: d\n', "é 🙂"]),
         (WORDS, '{"words": ["two\nlines"]}', ["two\nlines"]),
-        (WORDS, '{"words": ["a", 2]}', ["a", "2"]),
         (WORDS, '{"words": ["a", 2.5]}', "unparsable"),
         (WORDS, '{"words": ["a", true]}', "unparsable"),
-        (WORDS, '{"words": ["a", ["b"]]}', "unparsable"),
         (WORDS, '{"words": null}', "unparsable"),
-        (WORDS, '{"words": {"a": "b"}}', "unparsable"),
         (WORDS, '{"words": ["a"]} {"words": ["b"]}', "unparsable"),
         (WORDS, '{"words": ["a"', "unparsable"),
         # whole numbers of any length, quoted or not
         (COUNT, '{"count": [12]}', [12]),
         (COUNT, '{"count": 12}', [12]),
         (COUNT, '{"count": "12"}', [12]),
-        (COUNT, '{"count": [-3]}', [-3]),
         (COUNT, '{"count": [120]}', "illegal"),
         (COUNT, '{"count": true}', "unparsable"),
         (COUNT, '{"count": 1.5}', "unparsable"),
-        (COUNT, '{"count": "a dozen"}', "unparsable"),
         (COUNT, '{"count": []}', "unparsable"),
         (SPLIT, '{"split": ["10", "4", "6"]}', [10, 4, 6]),
         (SPLIT, '{"split": [10, "4", 6]}', "unparsable"),
         (SPLIT, '{"split": [10, 10]}', "unparsable"),
-        (SPLIT, '{"split": 20}', "unparsable"),
     ],
 )
 def test_lists_of_any_length_and_numbers(reader, text, says):

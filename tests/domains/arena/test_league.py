@@ -43,20 +43,6 @@ def test_everybody_meets_everybody_as_often_in_every_place(count, seats) -> None
     assert len(set(pairs.values())) == 1
 
 
-def test_what_is_wrong_with_a_league_is_said_once() -> None:
-    lineups = [{"game": "chess", "subject": "models", "others": "models"}]
-    for change, said in (
-        ({"model": ["pocket"], "players": {"pocket": {"kind": "random"}}},
-         "experiment: model: the name 'pocket' is taken, empty or not printable"),
-        ({"lineups": lineups, "games": {"mafia": {"game": "mafia"}}},
-         "lineups[0].game: unknown game 'chess'; known: mafia, ipd3, blotto, codenames"),
-    ):  # fmt: skip
-        with pytest.raises(TomevalError) as caught:
-            _ = make_experiment(LEAGUE | change).cells
-        assert str(caught.value).endswith(said)
-        assert str(caught.value).count(said.split(":")[0]) == 1
-
-
 def test_cells_of_a_league_name_their_models() -> None:
     cells = make_experiment(LEAGUE | {"model": [*VOICES, "pocket"]}).cells
     assert Counter(cell.key[0] for cell in cells) == {"mafia": 6 + 3, "blotto": 6 + 3}
@@ -82,6 +68,7 @@ def test_names_of_served_models_hold_no_address() -> None:
         ({"model": ["pockt"]}, "model"),
         ({"players": {"pocket": {"kind": "follower"}}, "model": "pocket"}, "'pocket' is taken"),
         ({"players": {"llm": {"kind": "llm"}}}, "players.llm: needs a model"),
+        ({"lineups": [{"game": "chess", "subject": "models", "others": "models"}]}, "'chess'"),
     ],
 )
 def test_leagues_that_cannot_be_played_are_one_line(change, said) -> None:

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.core.outcomes import INVALID_REASONS, Invalid, Said
+from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.domains.arena.games import GAMES, get_kind
 from tomeval.domains.arena.llm_reading import ERROR_OF, Judged
 from tomeval.domains.arena.sampled import made_up
-from tomeval.games.game import ERRORS, Broken, Form
-from tomeval.strategies.player import Asked
+from tomeval.games.game import ERRORS
 from tomeval.strategies.readers import plain
 
 ITEMS = st.one_of(
@@ -84,27 +83,6 @@ def test_actions_are_read_as_they_are_written(name):
         assert read.value.action == action
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_labels_are_read_as_objects_are(name):
-    for game, view, ask, _ in situations(name)[:40]:
-        form = game.form(view, ask)
-        judged = Judged(form, lambda items, s=(game, view, ask): s[0].read(s[1], s[2], items), True)
-        for place, label in enumerate(form.labels):
-            answer = judged.answer(Asked(Said(place, (1.0,))))
-            assert not isinstance(game.read(view, ask, form.items(label)), Broken)
-            assert answer.action == game.read(view, ask, form.items(label))
-            assert answer.tries == ()
-
-
 def test_every_outcome_has_a_type_of_error():
     assert set(ERROR_OF) == set(INVALID_REASONS) - {"illegal"}  # which the game types
     assert set(ERROR_OF.values()) <= set(ERRORS)
-
-
-@pytest.mark.parametrize("reason", INVALID_REASONS)
-def test_what_failed_before_a_question_is_its_one_try(reason):
-    judged = Judged(Form("vote", int), lambda items: items[0])
-    answer = judged.answer(Asked(Invalid(reason, "no lesson")))
-    assert (answer.action, answer.outcome, answer.attempts) == (None, reason, 0)
-    assert len(answer.tries) == 1
-    assert answer.tries[0].error in ERRORS

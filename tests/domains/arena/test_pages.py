@@ -13,10 +13,8 @@ from layout import check
 from tomeval.domains.arena.domain import ARENA
 from tomeval.domains.arena.figures import points
 from tomeval.domains.arena.records import game_records
-from tomeval.domains.arena.tables import SHOWN, result_rows, run_facts, run_notes
+from tomeval.domains.arena.tables import SHOWN, result_rows, run_notes
 from tomeval.plots import FIGURES, Options, draw
-from tomeval.report.tables import render
-from tomeval.runs.columns import is_interval
 
 LONG = "a player whose name is long, " * 2
 
@@ -43,54 +41,15 @@ def dilemma(tmp_path_factory):
 # Tables
 
 
-def test_every_part_of_a_narrow_table_tells_rows_apart():
-    rows = [
-        {"player": name, "firstmeasure": 1.5 + seed, "nextmeasure": 2.5 + seed, "seed": seed}
-        for name in "ab"
-        for seed in (1, 2)
-    ]
-    parts = render(rows, width=28).split("\n\n")
-    assert [part.splitlines()[0].split() for part in parts] == [
-        ["player", "seed", "firstmeasure"],
-        ["player", "seed", "nextmeasure"],
-    ]
-    assert render(rows).splitlines()[0].split()[-1] == "seed"
-
-
 def test_the_first_table_has_the_numbers_of_the_cells(dilemma):
     rows, cells = result_rows(dilemma, ()), dilemma.rows()
     assert len(rows) == len(cells) == 12
     for row, cell in zip(rows, cells, strict=True):
         assert all(repr(row[name]) == repr(cell[name]) for name in set(row) & set(cell))
         assert {"seed", "on_invalid", *SHOWN} <= set(row)
-        assert [name for name in row if name not in cell and not is_interval(name)] == [
-            "void",
-            "refused_per_game",
-            "caused_fatal_percent",
-            "witnessed_fatal_percent",
-        ]
 
 
 # Facts and notes
-
-
-def test_facts_name_players_games_and_line_ups(dilemma):
-    players, games, lineups = run_facts(dilemma)
-    [(_, rows)] = players.tables
-    assert {row["player"] for row in rows} == {
-        "planner",
-        "chance",
-        *(f"{LONG}{i}" for i in range(4)),
-    }
-    assert [row["errors on purpose"] for row in rows if row["errors on purpose"]] == [
-        "20 %, format"
-    ]
-    assert "model" not in rows[0]  # nobody has one
-    [(_, rows)] = games.tables
-    assert [row["game"] for row in rows] == ["first", "second"]
-    assert all("rounds 2" in row["parameters"] for row in rows)
-    [(_, rows)] = lineups.tables
-    assert len(rows) == 12
 
 
 def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):

@@ -8,6 +8,7 @@ import pytest
 from asking import query
 from support import questions
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.domains.arena.domain import ARENA
 from tomeval.runs.experiment import make_experiment
@@ -100,8 +101,7 @@ def test_it_is_what_a_run_asks(tmp_path):
 
 def test_the_plan_counts_the_calls_of_a_game(tmp_path):
     made = experiment("QA", "CoT", "Reflexion 2", "Social QA", "S2A", "S2A + Social QA")
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(made, tmp_path / "run") as run:
         calls = query(run, "SELECT cell, count(*) FROM calls GROUP BY cell ORDER BY cell")
     planned = {row["player"]: row["calls"] for row in plan_rows(made)}
     # Of means over made-up games in which other seats speak first.
@@ -109,29 +109,7 @@ def test_the_plan_counts_the_calls_of_a_game(tmp_path):
         assert planned[f"p{number}"] == pytest.approx(count, abs=1)
 
 
-def test_notes_stand_where_a_model_would_have_written():
-    def last(strategy, note):
-        return questions(ARENA, cell(strategy), "subject", "moves", 2, note)[-1]
-
-    asked = last("Plans + Insights", "N{step}")
-    assert asked.notes
-    assert "Plans and insights" not in flatten(asked.prompt)  # notes have the form asked for
-    for strategy, note, words in (
-        ("Plans + Insights", "Plans: N{step}\nInsights: none", "Plans: Ntalk 3"),
-        ("Reflexion 1", "N{step}", "- Nreflect 3"),
-        ("S2A", "N{step}", "Nsummarise 4"),
-    ):
-        assert words in flatten(last(strategy, note).prompt)
-
-
-def test_preview_in_words():
-    text = preview(ARENA, cell("Social QA"), "", "moves", 2)
-    assert text.count("--- call") == 5
-    assert text.count(", predict ") == 4
-    assert "The truth" not in text
-    assert "You answered: " in text
-    text = preview(ARENA, cell("QA", seat="other_2"), "other_2", "talk", 1)
-    assert "Nothing has happened yet." not in text  # the seat speaks last
+def test_what_cannot_be_shown_is_named():
     with pytest.raises(TomevalError, match=r"unknown form 'mvoes'.*did you mean 'moves'"):
         preview(ARENA, cell("QA"), "", "mvoes")
     with pytest.raises(TomevalError, match="unknown game 'ipd'"):

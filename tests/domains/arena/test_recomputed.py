@@ -8,13 +8,12 @@ import sys
 import pytest
 from support import ROOT
 
+import tomeval
 from tomeval.domains.arena.tables import result_rows
 from tomeval.domains.arena.transcripts import game_lines
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 from tomeval.runs.experiment import load_experiment
-from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 CLOSE = 1e-8
 
@@ -62,8 +61,7 @@ def differences(folder):
 )
 def test_a_second_program_agrees(tmp_path, few):
     sets = [f"lineups.{place}.episodes={count}" for place, count in few.items()]
-    run_experiment(load_experiment("arena_quickstart", sets), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(load_experiment("arena_quickstart", sets), tmp_path / "run") as run:
         written(run, tmp_path / "export")
     found = differences(tmp_path / "export")
     assert set(found) == {"decisions", "all", "results", "ratings", "errors"}

@@ -7,14 +7,9 @@ import json
 import pytest
 from asking import query
 
-from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.domain import ARENA
-from tomeval.domains.arena.games import GAMES, get_kind
-from tomeval.domains.arena.llm_options import LLMOptions
-from tomeval.domains.arena.scripts import CLUES, GREETING
+import tomeval
+from tomeval.domains.arena.games import GAMES
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 STRATEGIES = [
     {"strategy": "QA"},
@@ -39,7 +34,7 @@ SMALL = {
 }
 
 
-def experiment(game, options, others, **more):
+def experiment(game, options, **more):
     return make_experiment(
         {
             "domain": "arena",
@@ -48,13 +43,12 @@ def experiment(game, options, others, **more):
             "players": {
                 **{f"p{n}": {"kind": "llm", **given} for n, given in enumerate(options)},
                 "plain": {"kind": "llm"},
-                "other": {"kind": others},
             },
             "lineups": [
                 {
                     "game": "short",
                     "subject": [f"p{n}" for n in range(len(options))],
-                    "others": "plain" if others == "llm" else "other",
+                    "others": "plain",
                 }
             ],
             "episodes": 2,
@@ -65,9 +59,8 @@ def experiment(game, options, others, **more):
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_strategy_plays_every_game_as_the_script_does(game, tmp_path):
-    made = experiment(game, STRATEGIES, "llm")
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    made = experiment(game, STRATEGIES)
+    with tomeval.run(made, tmp_path / "run") as run:
         assert query(run, "SELECT DISTINCT status FROM episodes") == [("complete",)]
         refused = query(
             run, "SELECT DISTINCT outcome, attempts FROM asked WHERE outcome != 'not_asked'"
@@ -83,65 +76,14 @@ def test_every_strategy_plays_every_game_as_the_script_does(game, tmp_path):
     assert all(actions == first[episode] for _, episode, actions in plays)
 
 
-def test_what_it_does_in_the_prisoners_dilemma(tmp_path):
-    run_experiment(experiment("ipd3", [{"strategy": "Social QA"}], "tit_for_tat"), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        steps = query(run, "SELECT kind, action FROM steps WHERE slot = 0")
-        rewards = query(run, "SELECT rewards FROM episodes")
-        details = query(run, "SELECT record FROM calls WHERE form = 'moves'")
-    assert set(steps) == {
-        ("talk", json.dumps(GREETING)),
-        ("moves", json.dumps(["cooperate", "cooperate"])),
-    }
-    # Two rounds with two who cooperate: 2 * (3 + 3) for everybody.
-    assert [json.loads(found) for (found,) in rewards] == [[12.0] * 3] * 2
-    purposes = [json.loads(record)["purpose"] for (record,) in details]
-    assert {name.rpartition("_")[0] for name in purposes if name != "moves"} == {
-        "predict move",
-        "predict other",
-    }
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_previews_of_every_question_of_every_game(game):
-    kind = get_kind(game)
-    for strategy in ("QA", "CoT + 3-Shot", "S2A + Social QA", "Oracle", "Reflexion 1"):
-        cell = ARENA.describe.example(strategy, "", {"game": game})
-        games = ARENA.describe.episodes(cell, "subject", "")
-        answers = [one for game in games for one in game if not one.is_text]
-        assert {one.form for one in answers} > {"moves" if game == "ipd3" else answers[0].form}
-        for one in answers:
-            assert 'Final answer: {"' in one.prompt.messages[-1].content
-    assert kind.title
-
-
-FREE = {
-    "ipd3": ({}, "moves, talk"),
-    "blotto": ({}, "allocate"),
-    "codenames": ({}, "clue"),
-    "mafia": ({"talk": "free"}, "talk"),
-}
-
-
-@pytest.mark.parametrize("game", FREE)
-def test_labels_are_scored_only_where_all_decisions_have_them(game):
-    kind = get_kind(game)
-    rules, free = FREE[game]
-    made = kind.make(kind.rules(**rules))
-    with pytest.raises(TomevalError, match=f"'{game}': .* the answers to {free} are free"):
-        LLMOptions(strategy="LM").check(game, made)
-
-
 @pytest.mark.parametrize("talk", ["none", "acts"])
 def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
     made = experiment(
         "mafia",
         [{"strategy": "LM"}, {"strategy": "Social LM"}, {"strategy": "Plans + Insights + LM"}],
-        "llm",
         games={"short": {"game": "mafia", "talk": talk, "players": 5}},
     )
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    with tomeval.run(made, tmp_path / "run") as run:
         assert query(run, "SELECT DISTINCT status FROM episodes") == [("complete",)]
         kinds = query(
             run,
@@ -151,14 +93,9 @@ def test_a_game_of_labels_alone_is_played_by_scores(talk, tmp_path):
     assert kinds == [("lm",)]
 
 
-def test_clues_are_words_of_letters():
-    assert all(clue.isalpha() for clue in CLUES)
-
-
 def test_a_spymaster_predicts_what_follows_from_a_draft(tmp_path):
-    made = experiment("codenames", [{"strategy": "Social QA"}], "llm", episodes=1)
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
+    made = experiment("codenames", [{"strategy": "Social QA"}], episodes=1)
+    with tomeval.run(made, tmp_path / "run") as run:
         rows = query(
             run,
             "SELECT step, form, record FROM calls WHERE cell = 0 AND seat = 'subject' "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 
 import pytest
-from decrypto_support import call
 from support import Typing
 
 from tomeval.core.errors import TomevalError
@@ -120,14 +119,10 @@ def test_roles_stay_hidden(seat):
     ("line", "form", "items"),
     [
         ("Player 2", Form("vote", str, 1, ("Player 1", "Player 2")), ["Player 2"]),
-        ("player 2", Form("vote", str, 1, ("Player 1", "Player 2")), ["Player 2"]),
         ("3", Form("vote", int, 1, ("1", "3")), [3]),
-        ("4", Form("vote", int, 1, ("1", "3")), [4]),
         ("Player 3", Form("vote", int, 1, ("1", "3")), [3]),
-        ("Player 3", Form("vote", str, 1, ("Player 1",)), ["Player 3"]),
         ("5 10 5", Form("allocation", int, 3), [5, 10, 5]),
         ("[5, 10, 5]", Form("allocation", int, 3), [5, 10, 5]),
-        ("5,10;5", Form("allocation", int, 3), [5, 10, 5]),
         ("-1", Form("count", int), [-1]),
         ("ocean 2", Form("clue", str, 0), ["ocean", "2"]),
         ("New York, 2", Form("clue", str, 0), ["New York", "2"]),
@@ -144,18 +139,15 @@ def test_what_people_type(line, form, items):
     [
         ("nobody", Form("vote", int, 1, ("1", "2")), "format", "'nobody' is not a whole number"),
         ("5 10", Form("allocation", int, 3), "format", "3 were expected, 2 were typed"),
-        ("5 x 5", Form("allocation", int, 3), "format", "'x' is not a whole number"),
         ("1.5", Form("count", int), "format", "'1.5' is not a whole number"),
-        ("9" * 30, Form("count", int), "format", f"'{'9' * 30}' is not a whole number"),
     ],
 )
 def test_what_cannot_be_read(line, form, error, text):
     assert typed(line, form) == Broken(error, text)
 
 
-def test_the_command(monkeypatch, capsys):
-    code, out, _ = call(
-        monkeypatch, capsys, "play", "ipd3", "--other", "grim", "--seat", 2,
+def test_the_command(tomeval):
+    code, out, _ = tomeval("play", "ipd3", "--other", "grim", "--seat", 2,
         "--set", "talk=0", "--set", "rounds=1", stdin="defect defect\n",
     )  # fmt: skip
     assert code == 0
@@ -167,7 +159,7 @@ def test_the_command(monkeypatch, capsys):
         (("ipd3", "--preset", "tiny"), "unknown preset of ipd3 'tiny'"),
         (("ipd3", "--seat", 9), "no such seat"),
     ):
-        code, _, error = call(monkeypatch, capsys, "play", *arguments)
+        code, _, error = tomeval("play", *arguments)
         assert code == 2
         assert message in error
         assert len(error.strip().splitlines()) == 1

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.domains.decrypto.best_turn import BestTurnSearch, best_hints, undominated
+from tomeval.domains.decrypto.best_turn import BestTurnSearch, best_hints
 from tomeval.domains.decrypto.embedding_players import (
     MATCHINGS,
     ListenerSpec,
@@ -145,22 +145,6 @@ def test_zero_is_found_where_eve_hears_what_bob_hears(matching) -> None:
     rng = np.random.default_rng(1)
     scores = on_score_grid(rng.normal(size=(60, 4)) / 4)
     assert best_hints(scores, scores, 5, (matching, matching)) is None
-
-
-def test_undominated_is_the_definition() -> None:
-    rng = np.random.default_rng(2)
-    for levels in (2, 4, 1000):
-        difference = rng.integers(0, levels, (700, 4))
-        cost = rng.integers(0, levels, 700)
-        good = np.column_stack([difference, -cost])
-        kept = undominated(good)
-        least = {
-            tuple(row)
-            for row in good
-            if not any((other >= row).all() and (other > row).any() for other in good)
-        }
-        assert {tuple(row) for row in good[kept]} == least
-        assert len(kept) == len(least)
 
 
 def test_scores_off_the_grid_are_refused() -> None:

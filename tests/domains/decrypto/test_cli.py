@@ -3,12 +3,9 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import subprocess
-import sys
 
 import pytest
 from asking import query
-from decrypto_support import call
 
 from tomeval.domains.decrypto.replays import read_games
 from tomeval.domains.decrypto.seats import ROLES
@@ -20,7 +17,7 @@ NUMBERS = [100 * a + 10 * b + c for a, b, c in itertools.permutations((1, 2, 3, 
 TOML = """
 domain = "decrypto"
 name = "small"
-episodes = 3
+episodes = 5
 seed = [1, 2]
 model = "scripted:decrypto"
 [rules]
@@ -42,32 +39,9 @@ def small(tmp_path_factory):
     import tomeval
 
     folder = tmp_path_factory.mktemp("small")
-    # As many games as have an interval.
-    (folder / "small.toml").write_text(TOML.replace("episodes = 3", "episodes = 5"))
+    (folder / "small.toml").write_text(TOML)
     tomeval.run(folder / "small.toml", folder / "run").close()
     return folder / "run"
-
-
-def test_run_table_and_resume(tmp_path, monkeypatch, capsys) -> None:
-    (tmp_path / "e.toml").write_text(TOML)
-    run = ("run", tmp_path / "e.toml", "--out", tmp_path / "run")
-    code, out, err = call(monkeypatch, capsys, *run, "--set", "episodes=1", "--concurrency", "2")
-    assert (code, out) == (1, "")  # one episode per cell: cells with a void one have nothing
-    assert "16 episodes played" in err
-    assert "episodes: 12 complete, 4 void, 0 failed" in err
-    assert (
-        "cells: 12 with complete episodes, 4 without\nwarning: no episode is complete in 4" in err
-    )
-    assert "model calls" in err
-    assert f"next: tomeval table {tmp_path / 'run'}" in err
-    assert "0 episodes played" in call(monkeypatch, capsys, *run, "--set", "episodes=1")[2]
-    assert "32 episodes played" in call(monkeypatch, capsys, *run)[2]
-    code, out, _ = call(monkeypatch, capsys, "table", tmp_path / "run")
-    assert code == 0
-    assert "miscomm. %" in out
-    assert len(out.splitlines()) == 2 + 16  # eight pairings at two seeds
-    out = call(monkeypatch, capsys, "table", tmp_path / "run", "--what", "outcomes")[1]
-    assert len(out.splitlines()) == 2 + 8  # seeds taken together
 
 
 SPECIAL = {
@@ -79,11 +53,11 @@ SPECIAL = {
 
 @pytest.mark.parametrize("what", [name for name in TABLES if name not in SPECIAL])
 @pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
-def test_tables(small, monkeypatch, capsys, what, by) -> None:
+def test_tables(small, tomeval, what, by) -> None:
     args = ["table", small, "--what", what, "--format", "csv"]
     for role in by:
         args += ["--by", role]
-    code, out, _ = call(monkeypatch, capsys, *args)
+    code, out, _ = tomeval(*args)
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(out)))
     named = {tuple(row[role] for role in by or ROLES) for row in rows}
@@ -92,22 +66,7 @@ def test_tables(small, monkeypatch, capsys, what, by) -> None:
     else:
         assert len(rows) == len(named) == 2 ** (len(by) or 3)
     assert "–" not in out
-    assert call(monkeypatch, capsys, *args, "--format", "text")[0] == 0
-
-
-@pytest.mark.parametrize("columns", [80, 120])
-def test_tables_fit_the_terminal(small, monkeypatch, capsys, columns) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    for what in (*TABLES, "cells"):
-        if what in SPECIAL:
-            continue
-        piped = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-        shown = call(monkeypatch, capsys, "table", small, "--what", what)[1].splitlines()
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-        assert max(map(len, shown)) <= columns
-        numbers = [sum(line.count("[") for line in lines) for lines in (piped, shown)]
-        assert numbers[0] == numbers[1] > 0
+    assert tomeval(*args, "--format", "text")[0] == 0
 
 
 def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
@@ -128,30 +87,30 @@ def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
 
 
 @pytest.mark.parametrize("what", SPECIAL)
-def test_a_table_for_some_runs_alone(small, monkeypatch, capsys, what) -> None:
-    code, _, err = call(monkeypatch, capsys, "table", small, "--what", what)
+def test_a_table_for_some_runs_alone(small, tomeval, what) -> None:
+    code, _, err = tomeval("table", small, "--what", what)
     assert code == 2
     assert SPECIAL[what] in err
-    assert "planted" not in call(monkeypatch, capsys, "table", small)[2]
+    assert "planted" not in tomeval("table", small)[2]
 
 
-def test_transcript(small, monkeypatch, capsys) -> None:
+def test_transcript(small, tomeval) -> None:
     command = ("transcript", small, "--cell", "0")
-    _, out, _ = call(monkeypatch, capsys, *command, "--episode", "1", "--no-calls")
+    _, out, _ = tomeval(*command, "--episode", "1", "--no-calls")
     assert "== step 2: code" in out
     assert "probe of Eve, keywords: one-two-three-four" in out
     assert "You are playing a word game" not in out
-    _, out, _ = call(monkeypatch, capsys, *command)
+    _, out, _ = tomeval(*command)
     assert (
         out.count("> You are playing a word game") == 3 + 6
     )  # each seat's first, and each probe's
     assert "-- encoder: encode" in out
-    code, _, err = call(monkeypatch, capsys, "transcript", small, "--cell", "99")
+    code, _, err = tomeval("transcript", small, "--cell", "99")
     assert (code, "no cell 99" in err) == (2, True)
 
 
-def test_export(small, monkeypatch, capsys) -> None:
-    _, out, _ = call(monkeypatch, capsys, "export", small, "--format", "csv")
+def test_export(small, tomeval) -> None:
+    _, out, _ = tomeval("export", small, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     first = rows[0]
     assert (first["encoder"], first["encoder_model"]) == ("script", "scripted:decrypto")
@@ -176,10 +135,10 @@ def test_codes_are_numbers_in_every_format(small, tmp_path) -> None:
     assert {row["predicted_eve"] for row in rows} <= {*map(str, NUMBERS), ""}
 
 
-def test_play(tmp_path, monkeypatch, capsys) -> None:
+def test_play(tmp_path, tomeval) -> None:
     games = tmp_path / "games.json"
     play = ("play", "decrypto", "--seed", "4", "--out", games, "--set", "rules.turns=2")
-    code, out, _ = call(monkeypatch, capsys, *play, stdin="9\n123\n134\n")
+    code, out, _ = tomeval(*play, stdin="9\n123\n134\n")
     assert code == 0
     assert "Alice and Bob win" in out
     (game,) = read_games(games)
@@ -196,20 +155,9 @@ def test_play(tmp_path, monkeypatch, capsys) -> None:
         (("play", "decrypto", *("--other", "random") * 3), "one or two other players, not 3"),
     ],
 )
-def test_one_clear_message(tmp_path, monkeypatch, capsys, args, message) -> None:
+def test_one_clear_message(tmp_path, tomeval, monkeypatch, args, message) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, err = call(monkeypatch, capsys, *args)
+    code, out, err = tomeval(*args)
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
-
-
-def test_help_loads_nothing_heavy() -> None:
-    heavy = ("numpy", "torch", "scipy", "matplotlib", "pandas", "pydantic", "jinja2")
-    script = (
-        f"import sys, tomeval.cli\nprint([name for name in {heavy!r} if name in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

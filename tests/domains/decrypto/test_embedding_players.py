@@ -19,7 +19,6 @@ from tomeval.domains.decrypto.embedding_players import (
     EncoderSpec,
     ListenerSpec,
     bank_vectors,
-    encoder_candidates,
     forms,
     history_scores,
     match,
@@ -35,12 +34,11 @@ from tomeval.domains.decrypto.game import (
 )
 from tomeval.domains.decrypto.seats import seat_stream
 from tomeval.games.chairs import Chair
-from tomeval.lexicon.embeddings import Embedding, on_score_grid, shipped_embedding
+from tomeval.lexicon.embeddings import Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
 
 LISTS = shipped_lists()
 MINILM, WORDNET = shipped_embedding("minilm"), shipped_embedding("wordnet")
-LOOSE = Rules(turns=24, miscommunications=24, interceptions=24, no_repeat_hints=True)
 
 
 def seats(players, seed, game, lists=LISTS):
@@ -154,11 +152,6 @@ class TestMatch:
                 taken.append(best + 1)
             assert CODES[guess] == tuple(taken)
 
-    def test_scores_are_left_alone(self) -> None:
-        scores = np.ones((1, 3, 4))
-        match(scores, "greedy")
-        assert (scores == 1).all()
-
 
 def test_history_scores_are_cosines_with_the_mean() -> None:
     past = [[MINILM.vectors[3], MINILM.vectors[8]], [], [MINILM.vectors[5]], []]
@@ -188,34 +181,6 @@ def test_forms_are_those_of_the_rules() -> None:
 
 
 class TestEncoder:
-    def hints_of(self, turns) -> list[tuple[int, int, int]]:
-        """Digit, earlier times that it came up, and position of the hint, in order."""
-        given, count = [], [0] * 4
-        for turn in turns:
-            for digit, hint in zip(turn.code, turn.hints, strict=True):
-                given.append((digit - 1, count[digit - 1], LISTS.hints.index(hint)))
-            for digit in turn.code:
-                count[digit - 1] += 1
-        return given
-
-    @pytest.mark.parametrize("careful", [False, True])
-    def test_hints_are_among_the_nearest_legal_ones(self, careful) -> None:
-        """Ranks counted from the definition: K, plus one for each time the digit came up."""
-        spec = EncoderSpec(MINILM, 4, careful)
-        players = (spec, ListenerSpec(MINILM), ListenerSpec(MINILM))
-        scores = scores_of(MINILM)
-        reached = set()
-        for number in range(15):
-            game = play_in_seats(players, 6, number, LOOSE)
-            legal = ~forms(game.deal.keywords, LISTS.hints).any(axis=0)
-            for digit, before, hint in self.hints_of(game.turns):
-                own = scores[LISTS.keywords.index(game.deal.keywords[digit])]
-                rank = int((own[legal] > own[hint]).sum())
-                assert legal[hint]
-                assert rank < 4 + before
-                reached.add(rank - before)
-        assert 3 in reached  # the last of the list is drawn too: K is no less
-
     def test_every_candidate_is_as_likely(self) -> None:
         """First hints of one deal under many streams: 8 candidates, 4,000 draws."""
         words = tuple(LISTS.keywords[i] for i in (17, 170, 320, 512))
@@ -227,22 +192,6 @@ class TestEncoder:
         words_given, counts = np.unique(given_hints, return_counts=True)
         assert len(words_given) == 8
         assert ((counts - 500) ** 2 / 500).sum() < 24.3  # chi-square, 7 df, p = 0.001
-
-    def test_careful_hints_are_nearest_to_their_own_keyword(self) -> None:
-        scores = scores_of(WORDNET)
-        shares = []
-        for careful in (False, True):
-            spec = EncoderSpec(WORDNET, 64, careful)
-            players = (spec, ListenerSpec(WORDNET), ListenerSpec(MINILM))
-            own = []
-            for number in range(200):
-                game = play_in_seats(players, 1, number)
-                keywords = [LISTS.keywords.index(word) for word in game.deal.keywords]
-                for digit, _, hint in self.hints_of(game.turns):
-                    own.append(scores[keywords, hint].argmax() == digit)
-            shares.append(np.mean(own))
-        assert shares[0] < 0.97
-        assert shares[1] > 0.995
 
     def test_careful_without_a_choice(self) -> None:
         """No candidate is nearer to its own keyword: the one that comes closest is given."""
@@ -270,13 +219,6 @@ class TestEncoder:
     def test_faulty_k(self, k) -> None:
         with pytest.raises(TomevalError, match="k must be a positive integer"):
             EncoderSpec(MINILM, k)
-
-    def test_candidates_of_a_tiny_bank_are_all_that_is_legal(self) -> None:
-        lists = WordLists(LISTS.keywords[:4], LISTS.hints[:20])
-        view = Game(Deal(lists.keywords, CODES[:8])).encoder_view()
-        drawn_from = encoder_candidates(view, 0, EncoderSpec(MINILM, 30), lists)
-        legal = ~forms(lists.keywords, lists.hints).any(axis=0)
-        assert sorted(drawn_from) == np.flatnonzero(legal).tolist()
 
 
 class TestListeners:
@@ -321,11 +263,6 @@ class TestListeners:
         game = Game(Deal(("piano", "queen", "zzyzx", "beach"), CODES[:8]))
         with pytest.raises(TomevalError, match="no vector for 1 of 1 words: 'zzyzx'"):
             asyncio.run(bob.answer(game.decoder_view(("violin", "king", "sand"))))
-
-
-def test_scores_are_on_the_grid() -> None:
-    scores = scores_of(MINILM)[:5]
-    assert np.array_equal(on_score_grid(scores), scores)
 
 
 class TestFacts:

@@ -9,7 +9,6 @@ import tomeval
 from tomeval.domains.decrypto.figures import BELIEFS, PREDICTIONS
 from tomeval.domains.decrypto.tables import table_rows
 from tomeval.plots import Options, draw
-from tomeval.plots.families import families
 
 EXPERIMENT = {
     "domain": "decrypto",
@@ -69,12 +68,6 @@ def test_lines_and_points_show_the_rows_of_the_table(opened, drawn) -> None:
         dots = [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
         shown = [f"{measure}_percent" for measure in words]
         assert dots == pytest.approx([row[name] for name in shown if row[name] == row[name]])
-
-
-def test_seats_are_named_in_words(opened) -> None:
-    first = families(opened.cells)[0]
-    assert first.title == "Bob script and minilm, Eve script"
-    assert [title for title, _ in first.panels] == ["Bob script", "Bob minilm"]
 
 
 @pytest.mark.parametrize("column", ["double", "single"])

@@ -6,8 +6,6 @@ import re
 import pytest
 from decrypto_support import (
     ALL_PROBES,
-    CODES_DRAWN,
-    DEAL,
     KEYS,
     Logged,
     everything,
@@ -19,7 +17,6 @@ from decrypto_support import (
 
 from tomeval.core.errors import TomevalError
 from tomeval.domains.decrypto.game import Rules, as_code, hint_fault
-from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.probes import Probes
 from tomeval.domains.decrypto.scripts import play_decrypto
 from tomeval.domains.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES
@@ -116,16 +113,6 @@ def test_bob_and_eve_do_not_read_the_code_of_the_turn() -> None:
         assert "first: cat\nsecond: dog\nthird: owl" in text
 
 
-def test_restated_memory_tells_all_past_turns() -> None:
-    found = logs()
-    play(table(found))
-    last = found["decoder"].texts()[-1]
-    assert last.count("[user]") == 1
-    for number in (1, 2):
-        assert f"Turn {number}: hints cat; dog; owl. Code " in last
-    assert "1: owl; cat\n2: cat; owl\n3: dog\n4: dog" in last
-
-
 def test_conversation_tells_every_turn_once_and_keeps_own_replies() -> None:
     found = logs()
     play(table(found, every={"memory": "conversation"}))
@@ -139,16 +126,6 @@ def test_conversation_tells_every_turn_once_and_keeps_own_replies() -> None:
     assert texts[2].startswith("Turn 1 is over.")
     assert texts[4].startswith("Turn 2 is over.")
     assert "Turn 1 is over" not in texts[4]
-
-
-def test_a_conversation_that_opens_with_a_system_message_tells_the_rules_too() -> None:
-    found, plain = logs(), logs()
-    play(table(found, every={"memory": "conversation", "system": "Be brief."}))
-    play(table(plain, every={"memory": "conversation"}))
-    for role in ROLES:
-        assert found[role].texts() == [
-            f"[system]\nBe brief.\n\n{text}" for text in plain[role].texts()
-        ]
 
 
 def test_a_reply_that_cannot_be_read_is_not_remembered_and_its_turn_is_told() -> None:
@@ -221,15 +198,6 @@ def test_at_temperature_0_there_is_one_attempt() -> None:
         "decoder": "not_asked",
         "interceptor": "not_asked",
     }
-
-
-def test_play_and_probes_have_their_own_temperature() -> None:
-    found = logs()
-    play(table(found, probes=ALL_PROBES, every={"temperature": 0.7, "max_tokens": 99}))
-    for request in found["encoder"].requests:
-        probe = "you gave these hints" in request.prompt.messages[-1].content
-        assert request.sampling.temperature == (0.0 if probe else 0.7)
-        assert request.sampling.max_tokens == 99
 
 
 @pytest.mark.parametrize(
@@ -330,21 +298,6 @@ def test_oracle_is_told_what_then_is_guessed() -> None:
     assert "You know for certain that for these Bob will guess 2-4-1" in found["encoder"].texts()[1]
     assert (played.turns[0].hints, played.turns[0].bob) == (("fox", "hen", "cow"), (1, 2, 3))
     assert len(found["decoder"].requests) == 2  # the draft, then what was given
-
-
-def test_oracle_max_also_asks_for_the_best_hints() -> None:
-    found = logs()
-    options = {"strategy": {"encoder": "Oracle + Max"}}
-    played = play(table(found, every=options, rules=Rules(turns=1)))
-    draft, final = found["encoder"].texts()
-    assert "You know for certain" not in draft
-    assert (
-        "You know for certain that for these Bob will guess 1-2-3 and Eve will guess 1-2-3."
-        in final
-    )
-    assert "maximise your chance of winning" in final
-    assert played.turns[0].told
-    assert played.turns[0].details["encoder"]["draft"] == ("cat", "dog", "owl")
 
 
 def noting(question):
@@ -555,66 +508,17 @@ def test_the_two_conditions_differ_in_the_quoted_answer_alone() -> None:
         assert "\n".join(lines) == one
 
 
-def test_every_template_is_used_and_has_no_leftovers(monkeypatch) -> None:
-    used = set()
-    load = Prompts.get
-    monkeypatch.setattr(Prompts, "get", lambda self, name: used.add(name) or load(self, name))
-    rules = Rules(turns=3, miscommunications=9, interceptions=9, no_repeat_hints=False)
-    for options in STRATEGIES:
-        found = logs()
-        probes = ALL_PROBES.model_copy(update={"beliefs_in_view": True})
-        play(table(found, rules=rules, probes=probes, every=options))
-        for role in ROLES:
-            for text in found[role].texts():
-                assert "{{" not in text
-                assert "{%" not in text
-                assert "\n\n\n" not in text
-                assert not any(line != line.rstrip() for line in text.splitlines())
-    assert used == set(Prompts("decrypto").names())
-
-
-def test_own_templates(tmp_path) -> None:
-    folder = tmp_path / "decrypto" / "ask"
-    folder.mkdir(parents=True)
-    head = '+++\ntitle = "t"\nsource = "s"\nversion = "1"\n+++\n'
-    (folder / "decoder.j2").write_text(f"{head}MINE {{{{ hints[0] }}}}")
-    found = logs()
-    played = table(found, rules=Rules(turns=1), every={"prompts": str(tmp_path)})
-    play(played)
-    assert "MINE cat" in found["decoder"].texts()[0]
-    (folder / "decodr.j2").write_text(f"{head}x")
-    with pytest.raises(TomevalError, match=r"decodr'.*did you mean 'ask/decoder'"):
-        Prompts("decrypto", tmp_path)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"strategy": "LM"}, "cannot play Decrypto"),
-        ({"strategy": "QA -Payoffs"}, "cannot play Decrypto"),
         ({"strategy": "QA -History"}, "'-history' has no meaning here"),
         ({"strategy": "Social LM + QA"}, "'social_lm' has no meaning here"),
-        ({"strategy": "Plans + Insights + LM"}, "'lm' has no meaning here"),
         ({"strategy": "Social QA"}, "only for the encoder"),
-        ({"strategy": "Oracle + Max"}, "only for the encoder"),
         ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
-        ({"temperature": -1}, "temperature must be a number from 0"),
         ({"max_attempts": 0}, "max_attempts must be a number from 1"),
-        ({"max_tokens": 1.5}, "max_tokens must be a number"),
     ],
 )
 def test_bad_options(options, message) -> None:
     with pytest.raises(TomevalError, match=message):
         seat("decoder", everything, **options)
-
-
-def test_defaults_are_the_reported_settings() -> None:
-    options = LLMOptions()
-    assert (options.temperature, options.probe_temperature) == (0.6, 0.0)
-    assert options.max_tokens == 750
-
-
-def test_codes_of_a_deal_are_followed() -> None:
-    played = play(table(logs()))
-    assert [turn.code for turn in played.turns] == list(CODES_DRAWN[:3])
-    assert played.deal == DEAL

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from tomeval.domains.decrypto.game import OUTCOMES
 from tomeval.domains.decrypto.measures import (
@@ -204,12 +203,6 @@ def test_outcomes_and_replays_that_break_off() -> None:
     )
 
 
-def test_one_game_has_no_interval() -> None:
-    data = played(GAMES[:1])
-    assert math.isnan(turn_share(data, "interception_per_turn").low)
-    assert math.isnan(measured(data, "turns_per_game")[1])
-
-
 def beliefs(*rows) -> Played:
     """One game with a turn per row of (A, B, C), and B and C with A in view where given."""
     games = [[(1, 0, 0, 0, 1)] for _ in rows]
@@ -281,20 +274,6 @@ def test_pooled_pairings_are_recounted() -> None:
         np.testing.assert_array_equal(measured(both, name), measured(apart, name))
     # three clusters, not five games
     assert turn_share(both, "interception_per_turn").clusters == 3
-
-
-def test_clustered_mean_is_that_of_equal_clusters() -> None:
-    # Every game twice: means as before, and the interval that of six games, not of twelve.
-    once = played(GAMES * 2)
-    twice = pool([once, once])
-    mean, half = measured(once, "value_per_turn")
-    assert measured(twice, "value_per_turn") == (pytest.approx(mean), pytest.approx(half))
-
-
-@pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (52, 96), (1, 1000)])
-def test_wilson_equals_scipy(hits, n) -> None:
-    expected = binomtest(hits, n).proportion_ci(method="wilson")
-    assert wilson(hits, n) == (pytest.approx(expected.low), pytest.approx(expected.high))
 
 
 def test_wilson_without_hits_or_misses_ends_exactly_at_0_and_1() -> None:

@@ -163,22 +163,6 @@ def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
     assert [fact["belief"]["right"] for fact in facts] == told.right.tolist()
 
 
-def test_runs_without_beliefs_have_none_of_it(tmp_path) -> None:
-    made = experiment(
-        players={"minilm": {"embedding": "minilm"}},
-        pairings=[dict.fromkeys(ROLES, "minilm")],
-        episodes=2,
-        probes={},
-    )
-    run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        assert "use_slope" not in run.measures
-        assert "planted" not in run.tables
-        assert [n for n, table in run.tables.items() if table.reported(run)] == []
-        with pytest.raises(TomevalError, match="this run has no planted beliefs"):
-            table_rows("planted", run)
-
-
 def test_one_lost_answer_hides_no_measure(tmp_path) -> None:
     """In the first turn of the first game Alice could not be read; she is told in others."""
 

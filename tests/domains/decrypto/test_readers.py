@@ -18,17 +18,8 @@ def code(text: str, finish: str = "stop"):
     "text",
     [
         'Final answer: {"code": [2, 4, 1]}',
-        'I think\nfinal answer: {"code":[2,4,1]}\n',
-        '**Final answer:** {"code": [2, 4, 1]}',
-        '**Final answer**: {"code": [2, 4, 1]}',
-        '**Final answer: {"code": [2, 4, 1]}**',
         'Final answer: `{"code": [2, 4, 1]}`',
         'Final answer:\n```json\n{"code": [2, 4, 1]}\n```',
-        'Final answer: {"code": [2, 4, 1]}.',
-        '<think>Final answer: {"code": [1, 2, 3]}</think>Final answer: {"code": [2, 4, 1]}',
-        'I would say Final answer: {"code": [1, 2, 3]}, but no.\nFinal answer: {"code": [2, 4, 1]}',
-        'Final answer: **{"code": [2, 4, 1]}**',
-        'Final answer:\n\n{"code": [2, 4, 1]}\n',
         'Final answer: {"code":\n [2,\n 4, 1]}',
         'Final answer: {"code": ["2", "4", "1"]}',
         'Final answer: {"Code": [2, 4, 1]}',
@@ -37,17 +28,10 @@ def code(text: str, finish: str = "stop"):
         "Final answer: {code: [2, 4, 1,]}",
         'Final answer：{"code"：[2，4，1]}',
         r'Final answer: $\boxed{\{"code": [2, 4, 1]\}}$',
-        '- Final answer: {"code": [2, 4, 1]}',
         '### Final Answer\n```json\n{"code": [2, 4, 1]}\n```\n',
-        '<answer>\nFinal answer: {"code": [2, 4, 1]}\n</answer>',
-        'Final answer: {"code": [2, 4, 1]}<|eot_id|>',
-        'Final answer: {"code": [2, 4, 1]}\nFinal answer: {"code": [2,4,1]}',
         'As asked:\nFinal answer: {"code": [..., ..., ...]}\nFinal answer: {"code": [2, 4, 1]}',
         '## Final answer:\nBob must know.\n\nFinal answer: {"code": [2, 4, 1]}',
         '{"code": [2, 4, 1]}',
-        '```json\n{"code": [2, 4, 1]}\n```',
-        'My final answer: {"code": [2, 4, 1]}',
-        'Final answer\n{"code": [2, 4, 1]}',
     ],
 )
 def test_readable(text) -> None:
@@ -57,45 +41,28 @@ def test_readable(text) -> None:
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        ("", "empty"),
         ('Final answer: {"code": "241"}', "unparsable"),
         ('Final answer: {"code": [2, 4]}', "unparsable"),
         ('Final answer: {"code": [2, 4, 1, 3]}', "unparsable"),
         ('Final answer: {"code": [2.0, 4, 1]}', "unparsable"),
         ('Final answer: {"code": [true, 2, 3]}', "unparsable"),
         ('Final answer: {"code": [1, 2, 3], "code": [2, 4, 1]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, NaN]}', "unparsable"),
         ('Final answer: {"code": [2, 4, "one"]}', "unparsable"),
-        ('Final answer: {"code": [2 4 1]}', "unparsable"),
         ('Final answer: {"code": [2, 4, 1]', "unparsable"),
-        ("Final answer: {'code': [1, 2, 3], 'Code': [2, 4, 1]}", "unparsable"),
         ('Final answer: {"not_code": [2, 4, 1]}', "unparsable"),
         ('Final answer: not {"code": [2, 4, 1]}', "unparsable"),
         ('Final answer: {"code": [2, 4, 1]}\n{"code": [1, 2, 3]}', "unparsable"),
         ("Final answer: " + "{" * 100_000, "unparsable"),
         ("Final answer: {" + '"code": [' * 100_000, "unparsable"),
         ("Final answer: " + "." * 100_000 + "{", "unparsable"),
-        ('Final answer: {"code": [2, 4, 1]} or {"code": [1, 2, 3]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, 1]}\nFinal answer: none', "unparsable"),
-        # As for labels: one marked answer, at the beginning of its line.
-        ('I am sure. Final answer: {"code": [2, 4, 1]}', "unparsable"),
-        ('Final answer: {"code": [..., ..., ...]}', "unparsable"),
         ("Final answer: " + "[" * 100_000, "unparsable"),
         ('Final answer: {"code": [2, 2, 1]}', "illegal"),
-        ('Final answer: {"code": [0, 2, 1]}', "illegal"),
         ('Final answer: {"code": [2, 5, 1]}', "illegal"),
-        ('<think>Final answer: {"code": [2, 4, 1]}', "truncated"),
     ],
 )
 def test_not_readable(text, outcome) -> None:
     read = code(text)
     assert (read.outcome, read.value) == (outcome, None)
-
-
-def test_finishes() -> None:
-    fine = 'Final answer: {"code": [2, 4, 1]}'
-    assert code(fine, "length").outcome == "truncated"
-    assert code(fine, "refusal").outcome == "refusal"
 
 
 @given(st.text().filter(lambda text: "<think>" not in text.lower()), st.sampled_from(CODES))
@@ -117,8 +84,6 @@ def test_no_object_is_searched_for_within_a_line(text, said) -> None:
         'Final answer: {"code": "2, 4, 1"}',
         'Final answer: {"code": [2, 4, 1], "why": "x"}',
         '{"reasoning": "1 is worn out", "code": [2, 4, 1]}',
-        'Final answer: {"code": [2, 4, 1]}\nI am sure.',
-        'Final answer: {"code": [1, 2, 3]}\nNo.\nFinal answer: {"code": [2, 4, 1]}',
         '{"code": [1, 2, 3]}\n{"code": [2, 4, 1]}',
         '{"code": [2, 4, 1]}\nBut Eve may know it.',
     ],
@@ -132,7 +97,6 @@ def test_the_last_object_is_read_whatever_stands_beside_it(text) -> None:
     [
         'Final answer: {"code": [2, 4, 1]}\nNo, 1-2-3 is better.',
         'Final answer: {"code": [2, 4, 1]}\nOr [1, 2, 3].',
-        'Final answer: {"code": [2, 4, 1]}\n\n{"code": [1, 2, 3]}',
     ],
 )
 def test_another_code_below_it_makes_it_none(text) -> None:

@@ -7,8 +7,6 @@ import io
 import math
 
 import pytest
-from asking import query
-from decrypto_support import call
 
 from tomeval.domains.decrypto.game import CODES, Rules, Turn
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
@@ -72,7 +70,7 @@ def ten(tmp_path):
 ENDINGS = ("miscommunication", "interception", "both", "survived", "undecided")
 
 
-def test_ten_games_of_which_two_are_undecided(ten, monkeypatch, capsys) -> None:
+def test_ten_games_of_which_two_are_undecided(ten, tomeval) -> None:
     with Run(ten) as run:
         script, _ = table_rows("outcomes", run)
         whole = run.rows()
@@ -80,44 +78,6 @@ def test_ten_games_of_which_two_are_undecided(ten, monkeypatch, capsys) -> None:
     assert [script[f"{name}_percent"] for name in ENDINGS] == pytest.approx([20, 20, 0, 40, 20])
     assert (whole[0]["survived_percent"], whole[0]["undecided_percent"]) == pytest.approx((40, 20))
     assert math.isnan(script["turns_per_game"])
-    _, out, _ = call(monkeypatch, capsys, "table", ten, "--what", "outcomes", "--format", "csv")
+    _, out, _ = tomeval("table", ten, "--what", "outcomes", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert next(row["undecided_percent"] for row in rows) == "20.0"
-
-
-def test_predictions_of_recorded_guesses(tmp_path) -> None:
-    """This Alice says that both guess the code: Bob does in turns 2 to 4, Eve in the first."""
-    codes, told = OTHERS[:4], ("cat", "dog", "owl")
-    turns = (
-        Turn(codes[0], told, codes[1], codes[0]),
-        *(Turn(code, told, code, codes[0]) for code in codes[1:]),
-    )
-    write_games(tmp_path / "games.json", [RecordedGame(KEYS, turns, Rules(turns=4), "one")])
-    data = {
-        "domain": "decrypto",
-        "players": {"s": {"model": "scripted:decrypto"}},
-        "pairings": [
-            {"encoder": "s", "decoder": "record", "interceptor": "record"},
-            {"encoder": "record", "decoder": "record", "interceptor": "s"},
-        ],
-        "records": "games.json",
-        "probes": {"eve": True, "bob": True},
-    }
-    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        perspective = table_rows("perspective", run)[0]
-        agrees = table_rows("replay", run)
-        exported = query(
-            run, "SELECT bob, eve, miscommunication, interception FROM step_records WHERE cell = 0"
-        )
-        played = [cell.played for cell in run.cells]
-    number = [100 * a + 10 * b + c for a, b, c in codes]
-    assert exported == [
-        (number[1], number[0], 1, 1), (number[1], number[0], 0, 0), (number[2], number[0], 0, 0),
-        (number[3], number[0], 0, 0),
-    ]  # fmt: skip
-    assert (perspective["tom_bob_percent"], perspective["tom_eve_percent"]) == (75.0, 25.0)
-    assert perspective["turns"] == 4
-    # An Eve who guesses 1-2-3 never says what the record has.
-    assert (agrees[1]["eve_agrees_percent"], agrees[1]["intercepted_record_percent"]) == (0.0, 25.0)
-    assert played[0].outcomes == played[1].outcomes == ["survived"]

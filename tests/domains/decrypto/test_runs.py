@@ -2,23 +2,20 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 
 import pytest
 from asking import query
 from decrypto_support import Logged, everything, experiment, said
 from support import break_off_writes, dump
 
-from tomeval.core.coroutines import run_now
+import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.domain import DECRYPTO
 from tomeval.domains.decrypto.game import CODES, Turn
 from tomeval.domains.decrypto.played import pool
 from tomeval.domains.decrypto.replays import RecordedGame, write_games
 from tomeval.domains.decrypto.scripts import play_decrypto
-from tomeval.domains.decrypto.seating import play_one
 from tomeval.domains.decrypto.tables import TABLES, table_rows
-from tomeval.models.base import BackendError, GenerateRequest, LocalModel, Reply
+from tomeval.models.base import GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -83,18 +80,11 @@ def test_rows_do_not_depend_on_who_answers_first(tmp_path, monkeypatch) -> None:
 
 
 def test_another_seed_gives_other_games(tmp_path) -> None:
-    run_experiment(make_experiment(MIXED), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(MIXED, tmp_path / "a") as run:
         found = query(run, "SELECT DISTINCT seed, episode, keywords FROM step_records")
     # The same deals for all pairings of a seed: 2 seeds x 2 games, all different.
     assert len(found) == 4
     assert len({row[2] for row in found}) == 4
-
-
-def test_games_without_models_search_for_the_best_turn() -> None:
-    (cell,) = experiment(players={"minilm": {"embedding": "minilm"}}, best_turn=True).cells
-    game = run_now(play_one(cell, 1, {}, lambda: None))
-    assert all(turn.best is not None for turn in game.turns)
 
 
 def test_a_killed_game_asks_nothing_twice(tmp_path, monkeypatch) -> None:
@@ -120,8 +110,7 @@ def test_void_games_are_counted_and_left_out(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
-    run_experiment(experiment(players=players), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(experiment(players=players), tmp_path / "a") as run:
         (row,) = table_rows("outcomes", run)
     assert (row["games"], row["void"]) == (0, 2)
     assert row["invalid_rate"] == 1 / 4  # of Alice, Bob, Eve, Alice
@@ -137,8 +126,7 @@ def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None
     monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
     strategy = {"encoder": "Social QA"}
     players = {"l": {"model": "scripted:logged", "max_attempts": 2, "strategy": strategy}}
-    run_experiment(experiment(players=players, on_invalid="random"), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(experiment(players=players, on_invalid="random"), tmp_path / "a") as run:
         sql = "SELECT seat, outcome, attempts, COUNT(*) FROM asked GROUP BY 1, 2, 3 ORDER BY 1"
         asked = query(run, sql)
         [row], [status] = table_rows("outcomes", run), run.status()
@@ -162,8 +150,9 @@ def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
 def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
     """The script names the keywords that it is shown, whatever answer of its own is quoted."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 2, "seed": 1}
-    run_experiment(experiment(**settings, probes={"beliefs_in_view": True}), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(
+        experiment(**settings, probes={"beliefs_in_view": True}), tmp_path / "a"
+    ) as run:
         (row,) = table_rows("beliefs", run)
         stored = query(
             run,
@@ -181,8 +170,7 @@ def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
 def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     """Bob always right, Eve 1-2-3, Alice expects Eve to be right, beliefs as the script says."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 8, "seed": [1, 2]}
-    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(experiment(**settings, probes=PROBES), tmp_path / "a") as run:
         played = pool([cell.played for cell in run.cells])
         tables = {what: table_rows(what, run) for what in TABLES
                   if what not in ("replay", "planted")}  # fmt: skip
@@ -213,8 +201,9 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
 def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
     players = {"s": {"model": "scripted:decrypto"}, "chance": {"kind": "random"}}
     pairings = [{"encoder": "s", "decoder": "s", "interceptor": "chance"}]
-    run_experiment(experiment(players=players, pairings=pairings, episodes=60), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(
+        experiment(players=players, pairings=pairings, episodes=60), tmp_path / "a"
+    ) as run:
         (row,) = table_rows("outcomes", run)
     low, high = (row[f"interception_per_turn_percent_ci95_{end}"] for end in ("low", "high"))
     assert low < 100 / 24 < high
@@ -300,8 +289,7 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0)), record((1, 0), (1, 0))])
     seated = [{"encoder": "record", "decoder": "record", "interceptor": "s"}]
     made = make_experiment({**REPLAY, "pairings": seated}, base=tmp_path)
-    run_experiment(made, tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(made, tmp_path / "a") as run:
         (row,) = table_rows("replay", run)
         (outcomes,) = table_rows("outcomes", run)
         played = run.cells[0].played
@@ -335,8 +323,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
         "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
         "probes": {"eve": True, "bob": True},
     }
-    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(make_experiment(data, base=tmp_path), tmp_path / "a") as run:
         (row,) = table_rows("perspective", run)
         (functional,) = table_rows("functional", run)
     # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
@@ -350,8 +337,7 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
 
 def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 0), (0, 0))])
-    run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
-    with Run(tmp_path / "a") as run:
+    with tomeval.run(make_experiment(REPLAY, base=tmp_path), tmp_path / "a") as run:
         played = run.cells[0].played
     assert (played.bob == played.code).all()
     assert played.own.all()
@@ -363,58 +349,3 @@ def test_records_that_change_are_another_experiment(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 1))])
     with pytest.raises(TomevalError, match="holds another experiment"):
         run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
-
-
-def test_facts_name_every_player_and_the_rules_once(tmp_path) -> None:
-    run_experiment(make_experiment(MIXED), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        players, rules = DECRYPTO.show.facts(run)
-    [(_, found)] = players.tables
-    by_name = {row["player"]: row for row in found}
-    assert len(found) == len(by_name) == 4
-    assert by_name["chance"]["kind"] == "random"
-    assert by_name["chance"]["options"] == ""
-    assert by_name["talk"]["model"] == "scripted:decrypto"
-    assert by_name["talk"]["strategy"] == '{"encoder": "Oracle + CoT", "decoder": "Reflexion 1"}'
-    assert "memory conversation" in by_name["talk"]["options"]
-    assert "k 16" in by_name["minilm"]["options"]
-    assert len(by_name["minilm"]["vectors"]) == 12
-    (_, [row]), (_, prints) = rules.tables
-    assert len({found["words"] for found in prints}) == 1
-    assert (row["turns"], row["probes"]) == (3, "eve, eve_reminded, bob, beliefs")
-
-
-def test_failed_games_are_played_again(tmp_path, monkeypatch) -> None:
-    down = True
-
-    def answer(question):
-        if down and "turn 2 of" in question:
-            raise BackendError("no network")
-        return everything(question)
-
-    monkeypatch.setitem(SCRIPTS, "logged", Logged(answer))
-    settings = {"players": {"l": {"model": "scripted:logged"}}, "rules": {"turns": 2}}
-    run_experiment(experiment(**settings), tmp_path / "a")
-    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"failed"}
-    with Run(tmp_path / "a") as run:
-        (row,) = table_rows("outcomes", run)
-    assert (row["games"], row["failed"]) == (0, 2)
-    down = False
-    assert run_experiment(experiment(**settings), tmp_path / "a") == 2
-    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"complete"}
-
-
-def test_the_call_log_holds_every_prompt(tmp_path) -> None:
-    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 1}
-    run_experiment(experiment(**settings, probes=PROBES), tmp_path / "a")
-    shown: dict[tuple[str, str], str] = {}
-    with Run(tmp_path / "a") as run:
-        calls = list(run.store.calls(0, 0))
-    assert len(calls) == 8 * 6 + 7 * 3
-    for turn, role, form, call in calls:
-        assert form == call["purpose"]
-        key = (role, call["purpose"])
-        shown[key] = shown.get(key, "")[: call["prompt_same"]] + call["prompt_rest"]
-        assert shown[key].startswith("[user]\nYou are playing a word game")
-        assert re.search(rf"[Tt]urn {turn}\b", shown[key])
-        assert call["reply"]["text"]

@@ -1,7 +1,5 @@
 """Exact values of Blotto against brute force, hand-worked matches, and each other."""
 
-import itertools
-
 import numpy as np
 import pytest
 from domains.arena.brute_force import BruteForce
@@ -247,31 +245,6 @@ def test_the_reply_acts_on_the_statement_and_on_nothing_else():
         assert values.reply({Probe("other", 1): (7, 7, 6)}) is None
     assert game.step_reply(view, {PROBE: (7, 7, 6)}) == best_reply((7, 7, 6))
     assert game.step_reply(view, {}) is None
-
-
-def test_a_true_statement_costs_nothing_and_a_near_miss_little():
-    """Against a fixed allocation: the reply to the truth is best, and to a near miss as well."""
-    game = Blotto(BlottoRules(fields=3, units=20, rounds=1))
-    view = game.view(State(), 0)
-    values = (
-        solver(game, 0, {1: POLICIES["mixture"]([[9, 6, 5]])})
-        .follow(view)
-        .values(view, Ask(0, "allocate"))
-    )
-    for stated in [(9, 6, 5), (8, 6, 6), (10, 5, 5), (9, 5, 6)]:
-        assert values.of(values.reply({PROBE: stated})) == values.best
-    far = values.of(values.reply({PROBE: (0, 8, 12)}))
-    assert far.low < values.best.low == 1
-
-
-def test_the_table_of_the_first_board_is_exact_for_all_players():
-    """v0 and small: no bounds anywhere; and values lie between loss and win."""
-    for rounds, name in itertools.product((5, 9), PLAYERS):
-        game = Blotto(BlottoRules(rounds=rounds))
-        policy = drawn_policy(name, game, np.random.default_rng(7))
-        found = solver(game, 0, {1: policy})
-        assert found.value().exact
-        assert -1 <= found.chance().low <= found.value().low <= 1 + 1e-12
 
 
 def test_a_seat_without_a_scripted_player_is_one_error():

@@ -36,15 +36,6 @@ def played(game, rounds):
     return state
 
 
-def test_presets_are_the_four_boards():
-    boards = {n: (g.fields, g.units, g.usual) for n, p in KIND.presets.items() if (g := make(p))}
-    assert boards == {
-        "v0": (3, 20, 9),
-        "small": (3, 20, 5),
-        "large": (5, 50, 15),
-    }
-
-
 def make(parameters):
     return KIND.make(KIND.rules(**parameters))
 
@@ -118,13 +109,10 @@ def test_a_forfeit_loses_whatever_the_rounds_were():
     ("items", "broken"),
     [
         ([2, 2], Broken("format", "an allocation has 3 numbers, one for each field, not 2")),
-        ([2, 2, 2, 0], Broken("format", "an allocation has 3 numbers, one for each field, not 4")),
         ([2, "2", 2], Broken("format", "field B needs whole units, not '2'")),
         ([True, 3, 2], Broken("format", "field A needs whole units, not True")),
-        ([2.0, 2, 2], Broken("format", "field A needs whole units, not 2.0")),
         ([5, 3, -2], Broken("rule", "field C cannot get -2 units")),
         ([2, 2, 1], Broken("rule", "the units add up to 5, not to 6")),
-        ([2, 2, 3], Broken("rule", "the units add up to 7, not to 6")),
         ([0, 0, 6], None),
     ],
 )
@@ -200,7 +188,6 @@ def test_where_the_reward_is_no_sum_over_rounds_none_has_a_payoff(rewards):
     [
         ({"win": 0.0, "loss": 0.0}, "must descend.*win 0, tie 0, loss 0"),
         ({"tie": 2.0}, "must descend.*tie 2"),
-        ({"tie": -2.0}, "must descend.*tie -2"),
         ({"fields": 5, "units": 4, "rules": "textarena-0.7.4"}, "units is 4.*5 or more"),
         ({"reward": "rounds", "rules": "textarena-0.7.4"}, "reward is 'rounds'.*must be 'match'"),
     ],
@@ -214,12 +201,8 @@ def test_parameters_that_make_no_sense_are_one_error(parameters, message):
     "parameters",
     [
         {"fields": 1},
-        {"fields": 27},
-        {"units": 0},
-        {"rounds": 0},
         {"win": float("inf")},
         {"rules": "textarena"},
-        {"boards": 3},
         {"fields": "3"},
     ],
 )

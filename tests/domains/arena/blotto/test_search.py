@@ -108,14 +108,3 @@ def test_a_posterior_over_many_allocations_is_looked_up_and_not_listed():
     values = solver(large, 0, {1: uniform}).follow(view).values(view, Ask(0, "allocate"))
     assert large.broken(values.guess(probe)) is None
     assert values.attainable(probe) == 1 / 316_251
-
-
-def test_best_actions_of_the_large_board_attain_the_value():
-    game = games("large", 3)
-    view = game.view(State(), 0)
-    rng = np.random.default_rng(8)
-    for noise in (0.0, 0.1):
-        policy = POLICIES["mixture"]([list(drawn(5, 50, rng)) for _ in range(6)], noise=noise)
-        values = solver(game, 0, {1: policy}).follow(view).values(view, Ask(0, "allocate"))
-        assert values.best.exact
-        assert values.of(values.best_actions()[0]).low == pytest.approx(values.best.low, abs=1e-12)

@@ -23,8 +23,6 @@ from tomeval.domains.arena.games.codenames.probes import (
 from tomeval.domains.arena.games.codenames.rules import Codenames
 from tomeval.domains.arena.games.codenames.state import CodenamesRules
 from tomeval.domains.arena.games.codenames.worths import _sorted_rows
-from tomeval.domains.arena.sampled import all_probes
-from tomeval.games.game import Stage
 from tomeval.lexicon.embedding_files import open_embedding
 
 
@@ -130,37 +128,6 @@ def test_operative_by_hand(tmp_path):
     assert greedy.choices(unknown, ask, None) == ((1.0, None),)
 
 
-def test_a_player_expects_others_to_be_like_itself(tmp_path):
-    """With equal embeddings what is predicted comes true, and the words meant are found."""
-    game, paths = small_game(tmp_path, (3, 2, 1, 1), 2)
-    player, rng = EmbeddingPlayer(paths[0], risk=0.6), np.random.default_rng(0)
-    for seed in range(6):
-        state, trail, asked = game.deal(np.random.default_rng(seed)), [], []
-        while due := game.due(state):
-            (ask,) = due
-            view = game.view(state, ask.seat)
-            action = player.act(view, ask, None, rng)
-            for probe in all_probes(game, state, ask, {ask.seat: action}):
-                said = player.predict(view, ask, probe, None, rng)
-                items = game.written(view, probe, said)
-                assert game.read(view, probe, items) == said
-                asked.append((probe, ask.seat, len(trail), said))
-            trail.append(Stage(state, {ask.seat: action}))
-            state = game.outcomes(state, {ask.seat: action})[0][1]
-        for probe, seat, at, said in asked:
-            truth = game.truth(probe, seat, trail, at, state)
-            if probe.name == "takes":
-                assert game.hit(probe, said, truth) == 1
-            # An operative looks at all words, and may name one that is nearer and not its own.
-            if probe.name == "meant" and set(said) <= set(own_words(trail[at].state, seat)):
-                assert game.hit(probe, said, truth) == 1
-
-
-def own_words(state, seat):
-    board = state.board
-    return [w for w, c in zip(board.words, board.key, strict=True) if c == seat // 2]
-
-
 def test_relabelled_words_change_nothing(tmp_path):
     """The order of the board is arbitrary: the same words are meant and taken."""
     game, paths = small_game(tmp_path, (2, 2, 1, 1), 4)
@@ -200,12 +167,9 @@ def test_uniform_players_list_what_they_draw(tmp_path):
     ("cls", "options", "message"),
     [
         (EmbeddingPlayer, {"temperature": -1}, "temperature must be a number of at least 0, is -1"),
-        (EmbeddingPlayer, {"temperature": float("nan")}, "temperature"),
         (EmbeddingPlayer, {"risk": "high"}, "risk must be a number of at least 0, is 'high'"),
         (EmbeddingPlayer, {"breadth": 0}, "breadth must be a whole number of at least 1, is 0"),
-        (EmbeddingPlayer, {"embedding": 3}, "embedding must be a name, is 3"),
         (EmbeddingPlayer, {"extra": 1}, "extra must be true or false, is 1"),
-        (EmbeddingPlayer, {"guess_temperature": True}, "guess_temperature"),
     ],
 )
 def test_bad_options_are_named(cls, options, message):
