@@ -5,7 +5,7 @@ import pytest
 
 from tomeval.domains.arena.games.blotto import solver
 from tomeval.domains.arena.games.blotto.allocations import drawn, every, result
-from tomeval.domains.arena.games.blotto.mixes import Mix
+from tomeval.domains.arena.games.blotto.mixes import Mix, corners
 from tomeval.domains.arena.games.blotto.policies import POLICIES
 from tomeval.domains.arena.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
 from tomeval.games.game import Ask, Probe
@@ -33,6 +33,15 @@ def test_chances_are_those_of_enumeration(fields, units):
         assert weights.sum() == pytest.approx(1)
         chances = np.stack([(results == sign) @ weights for sign in (1, 0, -1)], axis=1)
         assert mix.chances == pytest.approx(chances, abs=1e-13)
+
+
+@pytest.mark.parametrize("board", [(3, 20), (4, 12), (5, 14), (2, 9), (5, 9)])
+def test_corners_hold_the_best_for_any_worth(board):
+    rng = np.random.default_rng(board)
+    chances = mix_of(rng, *board, 6).chances
+    kept = chances[corners(chances)]
+    for worth in rng.normal(size=(50, 3)):
+        assert (kept @ worth).max() == pytest.approx((chances @ worth).max(), abs=1e-12)
 
 
 def games(name, rounds):

@@ -110,7 +110,11 @@ class BlottoSolver(Solver):
         """The match, played as well as it can be."""
         if self.sure:
             return Match(self.game.rules, [(np.array([[1.0, 0.0, 0.0]]), _SAME)])
-        return Match(self.game.rules, [_extremes(menu) for menu in self._menus.values()])
+        menus = self._menus
+        if not self.plans:
+            places = {memory: self.policy.mix(self.game, memory).corners for memory in menus}
+            menus = {m: (chances[places[m]], then) for m, (chances, then) in menus.items()}
+        return Match(self.game.rules, list(menus.values()))
 
     @functools.cached_property
     def _menus(self) -> dict[Memory, Menu]:
@@ -148,19 +152,6 @@ class BlottoSolver(Solver):
         """Return Q* of every allocation."""
         sure = self.policy.mix(self.game, memory).chances, _SAME
         return self._match.q(done, lead, sure if self.sure else self._menus[memory])
-
-
-def _extremes(menu: Menu) -> Menu:
-    """Return what can be best of a menu, where nothing else follows from an allocation.
-
-    Of equal chances of a win these are the least and the likeliest tie.
-    """
-    chances, then = menu
-    if len(then) > 1:
-        return menu
-    order = np.lexsort((chances[:, 1], chances[:, 0]))
-    step = np.flatnonzero(np.diff(chances[order, 0]))
-    return chances[order[np.concatenate([[0], step, step + 1, [-1]])]], then
 
 
 def _mean(menu: Menu) -> Menu:
@@ -211,14 +202,14 @@ class BlottoValues(Values):
     def best_actions(self) -> tuple[Allocation, ...]:
         """Return one allocation that attains V*.
 
-        Of several the one that is likeliest to win, even if a win is worth no more than a loss; of
-        these the lexicographically last.
+        Of several the one that is likeliest to win, even if a win is worth no more than a loss.
         """
         if self._solver.sure:
             return (best_reply(self._state[2]),)
-        best = np.flatnonzero(self._q >= self._q.max() - TIE)[::-1]
-        wins = self._mix.chances[best, 0]
-        return (tuple(every(*self._mix.board)[best[wins.argmax()]].tolist()),)
+        chances = self._mix.chances
+        kept = np.arange(len(chances)) if self._solver.plans else self._mix.corners
+        best = kept[self._q[kept] >= self._q[kept].max() - TIE]
+        return (tuple(every(*self._mix.board)[best[chances[best, 0].argmax()]].tolist()),)
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
         """Return `replies.best_reply` to the stated allocation."""

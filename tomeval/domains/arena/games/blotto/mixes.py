@@ -121,6 +121,11 @@ class Mix(Mapping[Allocation, float]):
             chances += self.noise * against_any(*self.board).T
         return chances.T
 
+    @functools.cached_property
+    def corners(self) -> NDArray[np.int64]:
+        """The places of allocations of which one is best, whatever results are worth."""
+        return corners(self.chances)
+
 
 @functools.lru_cache(maxsize=4)
 def against_any(fields: int, units: int) -> Floats:
@@ -159,6 +164,37 @@ def _counts(rows: NDArray[np.int16], units: int) -> NDArray[np.int64]:
     last = ways[:, units]
     ends = (last[:, fields + 1 :].sum(1), last[:, fields], last[:, :fields].sum(1))
     return np.stack(ends, axis=1)
+
+
+def corners(chances: Floats) -> NDArray[np.int64]:
+    """Return which chances are corners of their convex hull, without points between corners.
+
+    The best of ``win * w + tie * t + loss * l`` lies on one of them, whatever the worths are.
+
+    Examples
+    --------
+    >>> corners(np.array([[0.5, 0, 0.5], [0, 1, 0], [0.5, 0.25, 0.25], [0.5, 0.5, 0]])).tolist()
+    [1, 0, 3]
+    """
+    order = np.lexsort((chances[:, 1], chances[:, 0]))
+    # Of equal chances of a win only the least and the most likely tie can be corners.
+    step = np.flatnonzero(np.diff(chances[order, 0])) + 1
+    ends = order[np.unique(np.concatenate([[0], step, step - 1, [len(order) - 1]]))]
+    kept: set[int] = set()
+    for places in (range(len(ends)), range(len(ends) - 1, -1, -1)):
+        chain: list[int] = []
+        for i in places:
+            while len(chain) > 1 and not _turns(chances[ends[[*chain[-2:], i]]]):
+                chain.pop()
+            chain.append(i)
+        kept.update(chain)
+    return np.asarray(ends[sorted(kept)], np.int64)
+
+
+def _turns(points: Floats) -> bool:
+    """Tell whether a way over three points turns left at the second."""
+    (ax, ay, _), (bx, by, _), (x, y, _) = points.tolist()
+    return bool((bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0)
 
 
 @functools.lru_cache(maxsize=8)

@@ -27,6 +27,11 @@ PERMUTED = 10_000
 """The most allocations that a mixture may have after its permutations."""
 
 
+@functools.lru_cache(maxsize=4)
+def _uniform(evenly: Allocation) -> Mix:
+    return Mix([evenly], noise=1.0)
+
+
 @dataclass(frozen=True)
 class Uniform(Commander):
     """Draws any allocation, all with the same probability."""
@@ -35,7 +40,7 @@ class Uniform(Commander):
 
     def mix(self, game: Blotto, memory: Memory) -> Mix:
         """Return the uniform distribution."""
-        return Mix([game.evenly], noise=1.0)
+        return _uniform(game.evenly)
 
 
 @dataclass(frozen=True)
