@@ -25,6 +25,7 @@ def test_all_allocations_are_listed_once(fields, units):
     expected = listed(fields, units)
     found = [tuple(row) for row in allocations.every(fields, units).tolist()]
     assert found == expected
+    assert [allocations.place(row) for row in found] == list(range(len(found)))
     assert allocations.count(fields, units) == len(expected)
     rows, inverse = allocations.classes(fields, units)
     ones = [tuple(row) for row in rows.tolist()]
@@ -86,10 +87,11 @@ def test_replies_are_the_best_ones_by_enumeration(fields, units):
         best = [a for a in every if result(a, other) == most]
         expected = min(best, key=lambda a: (-kept(a), sum(u * u for u in a), a))
         assert best_reply(other) == expected
-    assert replies.always_beaten(fields, units) == all(beaten)
+    # What a sure win against plans rests on.
+    assert replies.best_result(allocations.even(fields, units)) == all(beaten)
 
 
-@pytest.mark.parametrize(("fields", "units"), [(3, 20), (5, 50), (7, 75)])
+@pytest.mark.parametrize(("fields", "units"), [(3, 20), (5, 50), (7, 20)])
 def test_a_near_miss_of_the_statement_is_still_beaten(fields, units):
     """One unit moved between any two fields of the stated allocation loses nothing."""
     stated = allocations.even(fields, units)
@@ -100,13 +102,6 @@ def test_a_near_miss_of_the_statement_is_still_beaten(fields, units):
         truth[giver] -= 1
         truth[taker] += 1
         assert result(reply, truth) == 1
-
-
-def test_overlap_counts_units_placed_right():
-    assert allocations.overlap((7, 7, 6), (7, 7, 6)) == 1
-    assert allocations.overlap((20, 0, 0), (0, 10, 10)) == 0
-    assert allocations.overlap((10, 10, 0), (5, 5, 10)) == 0.5
-    assert allocations.overlap((0, 1, 3), (1, 1, 2)) == 0.75
 
 
 def test_large_boards_are_counted_and_not_listed():

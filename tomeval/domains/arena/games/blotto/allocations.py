@@ -152,15 +152,20 @@ def results(rows: NDArray[np.int16], other: Sequence[int]) -> NDArray[np.int8]:
     return np.sign(lead)
 
 
-def overlap(said: Sequence[int], truth: Sequence[int]) -> float:
-    """Return the share of the units that two allocations put on the same fields, from 0 to 1.
+def place(allocation: Sequence[int]) -> int:
+    """Return the place of an allocation among `every`.
 
     Examples
     --------
-    >>> overlap((7, 7, 6), (8, 8, 4))
-    0.9
+    >>> place((0, 2)), place((2, 0))
+    (0, 2)
     """
-    return sum(map(min, said, truth)) / sum(truth)
+    found, left = 0, sum(allocation)
+    for bars, units in zip(range(len(allocation) - 1, 0, -1), allocation, strict=False):
+        # All that agree before this field and have fewer units on it.
+        found += math.comb(left + bars, bars) - math.comb(left - units + bars, bars)
+        left -= units
+    return found
 
 
 def _between(bars: NDArray[np.int16], fields: int, units: int) -> NDArray[np.int16]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.games.blotto.allocations import Allocation
+from tomeval.domains.arena.games.blotto.allocations import Allocation, result
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView
 from tomeval.games.game import Ask
@@ -21,17 +21,7 @@ from tomeval.games.policy import Choices, Memory, Policy
 
 
 class Commander(Policy):
-    """A scripted Blotto player.
-
-    Attributes
-    ----------
-    kind : str
-        What its memory depends on, for solvers: ``stationary``: it has none; ``results``: a word
-        that depends on who took the last round; ``plans``: the allocation that it plays next, but
-        for its slips, and which depends on the one before and on what the other seat did.
-    """
-
-    kind: ClassVar[Literal["stationary", "results", "plans"]]
+    """A scripted Blotto player."""
 
     @abstractmethod
     def mix(self, game: Blotto, memory: Memory) -> Mix:
@@ -41,8 +31,12 @@ class Commander(Policy):
         """Return its memory before the first round."""
         return None
 
-    def then(self, memory: Memory, own: Allocation, other: Allocation) -> Memory:
-        """Return its memory after a round."""
+    def memories(self, game: Blotto) -> Sequence[Memory]:
+        """Return all memories that it can have."""
+        return (self.begin(game),)
+
+    def then(self, memory: Memory, other: Allocation, found: int) -> Memory:
+        """Return its memory after what the other seat did, and its own result: 1, 0 or -1."""
         return memory
 
     def start(self, view: BlottoView) -> Memory:
@@ -51,19 +45,20 @@ class Commander(Policy):
 
     def choices(self, view: BlottoView, ask: Ask, memory: Memory) -> Choices:
         """Return its allocations with probabilities."""
-        game = view.game
-        return self.mix(game, memory).choices(game.fields, game.units)
+        return tuple((weight, one) for one, weight in self.mix(view.game, memory).items())
 
     def act(
         self, view: BlottoView, ask: Ask, memory: Memory, rng: np.random.Generator
     ) -> Allocation:
         """Draw its allocation."""
-        game = view.game
-        return self.mix(game, memory).draw(game.fields, game.units, rng)
+        return self.mix(view.game, memory).draw(rng)
 
     def observe(self, view: BlottoView, memory: Memory) -> Memory:
         """Return its memory after a round; the same if a forfeit ended the first one."""
-        return memory if view.last is None else self.then(memory, *view.last)
+        if view.last is None:
+            return memory
+        own, other = view.last
+        return self.then(memory, other, result(own, other))
 
 
 def freeze(policy: Policy, name: str, value: Any) -> None:

@@ -6,12 +6,10 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import numpy as np
+from typing import ClassVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.games.blotto.allocations import Allocation
+from tomeval.domains.arena.games.blotto.allocations import Allocation, listed
 from tomeval.domains.arena.games.blotto.commander import (
     Commander,
     allocation_of,
@@ -21,8 +19,7 @@ from tomeval.domains.arena.games.blotto.commander import (
 )
 from tomeval.domains.arena.games.blotto.mixes import Mix
 from tomeval.domains.arena.games.blotto.replies import best_reply
-from tomeval.domains.arena.games.blotto.rules import Blotto, BlottoView
-from tomeval.games.game import Ask
+from tomeval.domains.arena.games.blotto.rules import Blotto
 from tomeval.games.policy import Memory
 
 
@@ -42,7 +39,6 @@ class Planner(Commander):
     """
 
     name: ClassVar[str]
-    kind: ClassVar[Literal["plans"]] = "plans"
     remembers: ClassVar[bool] = True
 
     first: Sequence[int] | None = None
@@ -71,22 +67,17 @@ class Planner(Commander):
         """Return its first allocation."""
         return game.evenly if self.first is None else tuple(self.first)
 
-    def then(self, memory: Memory, own: Allocation, other: Allocation) -> Allocation:
+    def memories(self, game: Blotto) -> tuple[Allocation, ...]:
+        """Return all plans of a board, if they can be listed."""
+        return listed(game.fields, game.units)
+
+    def then(self, memory: Memory, other: Allocation, found: int) -> Allocation:
         """Return its next plan."""
         return self.plan(memory, other)
 
     def mix(self, game: Blotto, memory: Memory) -> Mix:
         """Return its plan, but for slips."""
-        return Mix.of([memory], noise=self.noise)
-
-    def act(
-        self, view: BlottoView, ask: Ask, memory: Memory, rng: np.random.Generator
-    ) -> Allocation:
-        """Draw its allocation; a plan without slips draws nothing."""
-        if self.noise:
-            return super().act(view, ask, memory, rng)
-        assert isinstance(memory, tuple)
-        return memory
+        return Mix([memory], noise=self.noise)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.games.blotto.allocations import Allocation, count, orders, result
+from tomeval.domains.arena.games.blotto.allocations import Allocation, count, orders
 from tomeval.domains.arena.games.blotto.commander import (
     Commander,
     allocations_of,
@@ -26,7 +26,10 @@ from tomeval.games.policy import Memory, Policy
 PERMUTED = 10_000
 """The most allocations that a mixture may have after its permutations."""
 
-_UNIFORM = Mix({}, 1.0)
+
+@functools.lru_cache(maxsize=4)
+def _uniform(evenly: Allocation) -> Mix:
+    return Mix([evenly], noise=1.0)
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,10 @@ class Uniform(Commander):
     """Draws any allocation, all with the same probability."""
 
     about: ClassVar[str] = "any allocation, all equally likely"
-    kind: ClassVar[Literal["stationary"]] = "stationary"
 
     def mix(self, game: Blotto, memory: Memory) -> Mix:
         """Return the uniform distribution."""
-        return _UNIFORM
+        return _uniform(game.evenly)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,6 @@ class Mixture(Commander):
     """
 
     about: ClassVar[str] = "a fixed allocation, or a mixture of several"
-    kind: ClassVar[Literal["stationary"]] = "stationary"
 
     allocations: Sequence[Sequence[int]]
     weights: Sequence[float] | None = None
@@ -102,10 +103,10 @@ class Mixture(Commander):
     def _mix(self) -> Mix:
         allocations = [tuple(a) for a in self.allocations]
         if not self.permuted:
-            return Mix.of(allocations, self.weights, self.noise)
+            return Mix(allocations, self.weights, self.noise)
         weights = self.weights or [1.0] * len(allocations)
         spread = [orders(a, PERMUTED) for a in allocations]
-        return Mix.of(
+        return Mix(
             [a for same in spread for a in same],
             [w / len(same) for w, same in zip(weights, spread, strict=True) for _ in same],
             self.noise,
@@ -117,7 +118,6 @@ class Equilibrium(Commander):
     """Draws from an optimal strategy of one round, see `mixes.equilibrium`."""
 
     about: ClassVar[str] = "an optimal strategy of one round, on boards where it can be computed"
-    kind: ClassVar[Literal["stationary"]] = "stationary"
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` on boards that are too large."""
@@ -148,7 +148,6 @@ class ByResult(Commander):
     """
 
     about: ClassVar[str] = "allocations that depend on whether it took the last round"
-    kind: ClassVar[Literal["results"]] = "results"
     remembers: ClassVar[bool] = True
 
     won: Sequence[Sequence[int]]
@@ -179,13 +178,12 @@ class ByResult(Commander):
         """Return ``first``."""
         return "first"
 
-    def then(self, memory: Memory, own: Allocation, other: Allocation) -> str:
-        """Return ``won``, ``lost`` or ``tied``."""
-        return self.after(result(own, other))
+    def memories(self, game: Blotto) -> Sequence[str]:
+        """Return the names of its lists."""
+        return tuple(self._mixes)
 
-    @staticmethod
-    def after(found: int) -> str:
-        """Return its memory after a result of its own, 1, 0 or -1."""
+    def then(self, memory: Memory, other: Allocation, found: int) -> str:
+        """Return ``won``, ``lost`` or ``tied``."""
         return ("tied", "won", "lost")[found]
 
     def mix(self, game: Blotto, memory: Memory) -> Mix:
@@ -195,7 +193,7 @@ class ByResult(Commander):
     @functools.cached_property
     def _mixes(self) -> Mapping[str, Mix]:
         return {
-            name: Mix.of([tuple(a) for a in getattr(self, name)], noise=self.noise)
+            name: Mix([tuple(a) for a in getattr(self, name)], noise=self.noise)
             for name in ("won", "lost", "tied", "first")
         }
 
