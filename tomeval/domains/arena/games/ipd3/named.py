@@ -87,6 +87,16 @@ class Named(Automaton):
         """The table."""
         return rows_of(self.first, self.states, True, type(self).__name__)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Other processes make it again by its name: its class stands in no module."""
+        return _again, (type(self).__name__, self.noise)
+
+
+def _again(name: str, noise: float) -> Automaton:
+    made: Any = next(one for one in NAMED.values() if one.__name__ == name)
+    machine: Automaton = made(noise)
+    return machine
+
 
 def _named(name: str, about: str, **states: Mapping[str, Any]) -> type[Automaton]:
     """Return a known machine that begins in the first of its states."""
