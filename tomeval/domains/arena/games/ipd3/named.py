@@ -87,21 +87,13 @@ class Named(Automaton):
         """The table."""
         return rows_of(self.first, self.states, True, type(self).__name__)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Other processes make it again by its name: its class stands in no module."""
-        return _again, (type(self).__name__, self.noise)
-
-
-def _again(name: str, noise: float) -> Automaton:
-    made: Any = next(one for one in NAMED.values() if one.__name__ == name)
-    machine: Automaton = made(noise)
-    return machine
-
 
 def _named(name: str, about: str, **states: Mapping[str, Any]) -> type[Automaton]:
     """Return a known machine that begins in the first of its states."""
     members = {"about": about, "__doc__": about, "first": next(iter(states)), "states": states}
-    return cast("type[Automaton]", type(name, (Named,), members))
+    made = type(name, (Named,), members | {"__module__": __name__})
+    globals()[name] = made  # where other processes look for it
+    return cast("type[Automaton]", made)
 
 
 NICE, NASTY = {"cooperates": 1}, {"cooperates": 0}
