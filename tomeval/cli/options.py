@@ -114,7 +114,6 @@ Engine = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        hidden=True,
         metavar="NAME[:ADDRESS]",
         help="Play on replicas instead of in this process: ray (a running cluster, else this "
         "machine) or ray:HOST:PORT. Served models stay in this process.",
@@ -122,13 +121,12 @@ Engine = Annotated[
 ]
 Replicas = Annotated[
     int | None,
-    typer.Option("--replicas", hidden=True, help="With --engine: replicas. Default: 1."),
+    typer.Option("--replicas", help="With --engine: replicas. Default: 1."),
 ]
 GpusPerReplica = Annotated[
     float | None,
     typer.Option(
         "--gpus-per-replica",
-        hidden=True,
         help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0.",
     ),
 ]
@@ -137,11 +135,11 @@ MaxCalls = Annotated[
 ]
 MaxTokens = Annotated[
     int | None,
-    typer.Option("--max-tokens", hidden=True, help="Stop before they use more tokens."),
+    typer.Option("--max-tokens", help="Stop before they use more tokens."),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", hidden=True, help="Stop before they cost more, by their prices."),
+    typer.Option("--max-cost", help="Stop before they cost more, by their prices."),
 ]
 Limit = Annotated[
     int | None,
@@ -159,7 +157,6 @@ TrustHost = Annotated[
     list[str] | None,
     typer.Option(
         "--trust-host",
-        hidden=True,
         help="HOST=VARIABLE: also send the key in this environment variable to this host. "
         "Repeatable.",
     ),
@@ -168,7 +165,6 @@ TrustCode = Annotated[
     bool,
     typer.Option(
         "--trust-remote-code",
-        hidden=True,
         help="Let a model folder or repository run its own code, where the experiment asks for it.",
     ),
 ]

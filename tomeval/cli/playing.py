@@ -62,7 +62,6 @@ def run(
         str | None,
         typer.Option(
             "--shard",
-            hidden=True,
             metavar="K/N",
             help="Play only part K of N, such as 3/16; parts can share the folder.",
         ),
@@ -258,7 +257,7 @@ def plan(
     context: Annotated[
         int | None,
         typer.Option(
-            "--context", hidden=True, help="Context length of served models, in tokens.", min=1
+            "--context", help="Context length of served models, in tokens.", min=1
         ),
     ] = None,
     trust_host: TrustHost = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from tomeval.cli.options import (
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
+from tomeval.core.text import wrap
 
 
 def status(
@@ -108,9 +108,7 @@ def _folded(line: str) -> list[str]:
     if not sys.stdout.isatty() or line.startswith("   > "):
         return [line]
     indent = " " * (len(line) - len(line.lstrip()) + 3)
-    columns = max(40, shutil.get_terminal_size().columns)
-    folded = textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)
-    return folded or [line]
+    return wrap(line, max(40, shutil.get_terminal_size().columns), indent)
 
 
 def prompt(

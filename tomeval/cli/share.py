@@ -92,7 +92,7 @@ def plot(
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
         options = Options(column, by=by, metrics=metrics, curve=curve, window=window)
-        with working("drawing") as drawing, _glyphs() as lacking:
+        with working("drawing"), _glyphs() as lacking:
             files = plot_run(
                 opened,
                 out,
@@ -100,7 +100,6 @@ def plot(
                 only=only or (),
                 every=every,
                 formats=formats or ("png",),
-                on_figure=drawing.at,
             )
         for path in files:
             show(path)

@@ -10,10 +10,9 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from shutil import get_terminal_size
-from textwrap import fill
 from typing import Protocol, TextIO, TypeVar
 
-from tomeval.core.text import visible
+from tomeval.core.text import visible, wrap
 
 T = TypeVar("T")
 
@@ -45,22 +44,9 @@ def tell_wrapped(text: str) -> None:
     """Tell a text of any length; at a terminal no line is longer than that is wide."""
     if sys.stderr.isatty():
         width = max(20, get_terminal_size().columns)
-        text = "\n".join(_folded(line, width) for line in visible(text).split("\n"))
+        lines = visible(text).split("\n")
+        text = "\n".join(part for line in lines for part in wrap(line, width, "    "))
     tell(text)
-
-
-def _folded(line: str, width: int) -> str:
-    if len(line) <= width:
-        return line
-    start = line[: len(line) - len(line.lstrip())]
-    return fill(
-        line.strip(),
-        width,
-        initial_indent=start,
-        subsequent_indent=f"{start}  ",
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
 
 
 def show_data(text: str) -> None:

@@ -138,14 +138,11 @@ def draw(
     only: Sequence[str] = (),
     options: Options = DEFAULT,
     every: bool = False,
-    on_figure: Callable[[str, int, int], None] = lambda name, number, of: None,
-    on_drawn: Callable[[list[Drawing]], None] = lambda drawings: None,
 ) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
     `only` holds names as for `draw_one`; default: the few of `chosen`, or with `every` all that the
-    run's data supports. `on_figure` is called with name, number from 1 and count before each,
-    `on_drawn` with its drawings after it.
+    run's data supports.
 
     Raises
     ------
@@ -157,13 +154,11 @@ def draw(
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     drawings: list[Drawing] = []
-    for number, name in enumerate(names, 1):
-        on_figure(name, number, len(names))
+    for name in names:
         # Of `Show.first_figures`, files that this run has not are left out.
         some = draw_one(run, name, options, asked=name in only)
         if not some and name in only:
             raise _unsupported(run, name)
-        on_drawn(some)
         drawings += some
     if not drawings:
         raise TomevalError(
@@ -183,12 +178,13 @@ def plot_run(
     options: Options = DEFAULT,
     *,
     formats: Sequence[str] = ("png",),
-    **what: Any,
+    only: Sequence[str] = (),
+    every: bool = False,
 ) -> list[Path]:
     """Draw figures of a run into a folder, made if it does not exist, and return the files.
 
-    The last file is ``captions.md``, which holds the captions of all pictures of the folder. `what`
-    to draw, and whom to tell of it, are `only`, `every` and `on_figure` of `draw`.
+    The last file is ``captions.md``, which holds the captions of all pictures of the folder. `only`
+    and `every` are those of `draw`.
 
     Raises
     ------
@@ -196,10 +192,5 @@ def plot_run(
         See `draw`; a format that is none of `FILE_FORMATS`; or the folder cannot be written.
     """
     check_formats(formats)
-    files: list[Path] = []
-
-    def write(drawings: list[Drawing]) -> None:
-        files.extend(save(drawings, folder, formats))
-
-    drawings = draw(run, options=options, on_drawn=write, **what)
-    return [*files, write_captions(drawings, folder, formats)]
+    drawings = draw(run, only, options, every)
+    return [*save(drawings, folder, formats), write_captions(drawings, folder, formats)]

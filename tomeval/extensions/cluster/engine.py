@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tomeval.core.credentials import confirmed_code, confirmed_hosts
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import allowed
 from tomeval.core.plugins import loaded_plugins
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.player import Setting
@@ -72,7 +71,6 @@ class Replicated(Engine):
             plugins=tuple(str(Path(n).resolve()) if n.endswith(".py") else n for n in named),
             hosts=tuple(confirmed_hosts()),
             code=confirmed_code(),
-            megabytes=allowed(),
             prefix_reuse=prefix_reuse,
             concurrency=concurrency,
         )

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import USUAL, allowing
 from tomeval.core.plugins import use_plugin
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
@@ -45,8 +44,6 @@ class Setting:
         The folder that relative paths of models start from; it must be there on every machine.
     plugins, hosts, code
         The files and modules of ``--plugin``; what `tomeval.core.credentials.trusting` was told.
-    megabytes : int
-        The memory that a file may take unpacked.
     prefix_reuse : bool
     concurrency : int
         Episodes of language models at a time, on each replica.
@@ -58,7 +55,6 @@ class Setting:
     plugins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     code: bool = False
-    megabytes: int = USUAL
     prefix_reuse: bool = True
     concurrency: int = 32
 
@@ -152,7 +148,7 @@ class Player:
         """Allow what the user did; raise errors of the input as what can be sent."""
         setting = self._setting
         try:
-            with trusting(setting.hosts, code=setting.code), allowing(setting.megabytes):
+            with trusting(setting.hosts, code=setting.code):
                 yield
         except ContextExceeded:
             raise
