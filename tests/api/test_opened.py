@@ -129,7 +129,7 @@ def test_a_comparison_is_that_of_the_library_and_shows_itself(run):
     [
         {},
         {"metrics": ["ToM %"]},
-        {"metrics": ["regret", "tom"], "sort": "none"},
+        {"metrics": ["regret", "tom"]},
         {"metrics": "tom", "where": ["game=IPD"]},
         {"metrics": "regret", "interval": "t", "reference": "stationary"},
     ],

@@ -28,7 +28,7 @@ p = 0.5
 kind = "rmax"
 """
 TABLES = (
-    *("table RUN", "table RUN --all", "table RUN --pivot none --metric regret --metric tom"),
+    *("table RUN", "table RUN --all", "table RUN --metric regret --metric tom"),
     *(
         "compare RUN --resamples 99",
         "compare RUN --by-task --resamples 99",

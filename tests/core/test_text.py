@@ -118,7 +118,7 @@ def test_data_is_exact_unless_a_person_looks(monkeypatch):
     ("text", "room", "lines"),
     [
         ("", 5, [""]),
-        ("tit_for_tat(seed=12345)", 13, ["tit_for_tat(", "seed=12345)"]),
+        ("tit_for_tat(seed=12345)", 13, ["tit_for_", "tat(seed=", "12345)"]),
         ("漢字漢字", 5, ["漢字", "漢字"]),
         ("  indented by two", 10, ["  indented", "    by two"]),
     ],

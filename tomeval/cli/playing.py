@@ -256,9 +256,7 @@ def plan(
     ] = None,
     context: Annotated[
         int | None,
-        typer.Option(
-            "--context", help="Context length of served models, in tokens.", min=1
-        ),
+        typer.Option("--context", help="Context length of served models, in tokens.", min=1),
     ] = None,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,

@@ -190,7 +190,7 @@ def both_ends(text: str, most: int = 200) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-_MARK = re.compile(r"(?<=[_=/:;,)(|-])")
+_MARK = re.compile(r"(?<=[_=/:;,|])")
 """After what a word that is too long is divided first."""
 
 

@@ -21,8 +21,8 @@ VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± |±| \[)(\S.*))?")
 
 _BETWEEN = 2
 """Blanks between columns."""
-_LONG = 24
-"""A text of more columns than this is folded first."""
+_SHORT, _LONG = 16, 24
+"""How narrow a column of texts is made, and how long a text is that is folded first."""
 
 
 def text_of(grid: Grid, width: int | None = None) -> str:
@@ -70,7 +70,7 @@ def _least(grid: Grid, longest: int) -> list[int]:
     for head, cells in zip(grid.heads, grid.columns, strict=True):
         most = max(map(cell_len, cells), default=0)
         if not is_numeric(cells) and most > longest:
-            most = min(_LONG, max(map(longest_part, cells)))
+            most = min(most, _LONG, max(_SHORT, *map(longest_part, cells)))
         least.append(max(most, min(_LONG, longest_part(head))))
     return least
 
