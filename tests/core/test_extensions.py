@@ -178,7 +178,7 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     from tomeval.core.resources import experiment_path, shipped, shipped_experiments
     from tomeval.strategies import parse_strategy
     from tomeval.strategies.advice import Advice
-    from tomeval.strategies.outside import _MAKERS, AdvicePart
+    from tomeval.strategies.outside import AdvicePart
     from tomeval.strategies.parts import forget
     from tomeval.strategies.templates import load_prompts, prompt_sets
 
@@ -205,7 +205,7 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     extension = Extension(
         "players",
         subjects={"first_one": First},
-        strategies={"Calm": AdvicePart(Calm), "Quiet": lambda: "S2A + Calm"},
+        strategies={"Calm": AdvicePart(Calm)},
         prompts={"twice": tmp_path / "set"},
         experiments={"own_one": file},
     )
@@ -215,7 +215,7 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
         assert "own_one" in shipped_experiments()
         [cell] = tomeval.make_experiment({"games": "RPS", "subjects": "first_one"}).cells
         assert "first_one" in cell.key
-        assert parse_strategy("Quiet + CoT").name == "S2A + Calm + CoT"
+        assert parse_strategy("S2A + calm + CoT").name == "S2A + Calm + CoT"
         assert "twice" in prompt_sets("matrix")
         assert load_prompts("matrix", "twice").sha256() != load_prompts("matrix").sha256()
         with pytest.raises(TomevalError, match="'first_one' is taken by the extension 'players'"):
@@ -225,8 +225,6 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     finally:
         load_prompts.cache_clear()
         forget("calm")
-        forget("Quiet")
-        _MAKERS.clear()
 
 
 def test_names_are_taken_once(clean) -> None:

@@ -143,7 +143,7 @@ def strategies() -> Rows:
     from tomeval.strategies import NAMED, Strategy, parse_strategy
     from tomeval.strategies.beliefs import EXAMPLES
     from tomeval.strategies.compose import load_strategies
-    from tomeval.strategies.parts import advice_parts, named_strategies
+    from tomeval.strategies.parts import advice_parts
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
     sees |= {"-payoffs": "rules, history with its rewards", "-rewards": "rules, history"}
@@ -153,7 +153,7 @@ def strategies() -> Rows:
     for key, part in advice_parts().items():
         if part.make:
             shown[part.shown] = Strategy(advice=key)
-    shown |= {name: parse_strategy(name) for name in (*EXAMPLES, *named_strategies())}
+    shown |= {name: parse_strategy(name) for name in EXAMPLES}
     return [
         {
             "strategy": name if name == strategy.name else f"{name} = {strategy.name}",

@@ -58,19 +58,6 @@ def meanings(run: Run, measures: Iterable[Measure]) -> list[dict[str, str]]:
     return [{"measure": what, "meaning": meaning} for what, meaning in pairs]
 
 
-def sessions(run: Run) -> list[dict[str, str]]:
-    """Return when, with what and from which commit the run was started and resumed."""
-    return [
-        {
-            "started": str(entry.get("started", "")),
-            "python": str(entry.get("python", "")),
-            "versions": ", ".join(f"{name} {v}" for name, v in entry.get("versions", {}).items()),
-            "commit": str(entry.get("tomeval_commit") or ""),
-        }
-        for entry in run.store.sessions()
-    ]
-
-
 def interval_words(run: Run, interval: str) -> str:
     """Say how the numbers of the table of cells are made."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)

@@ -119,8 +119,6 @@ def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
             for one in notices.notices(run, options.interval, left)
             if one.level == "serious" or not several
         ],
-        "invalid": [] if several else notices.invalid_rows(whole),
-        "lenient": [] if several else notices.lenient_rows(whole),
         "table": _cells(rows, whole.measures, names),
         "further": [*more, *([] if several else _further(whole))],
         "interval": facts.interval_words(whole, options.interval),
@@ -132,7 +130,6 @@ def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
                 "name": run.folder.name,
                 "settings": facts.settings(run),
                 "facts": run.domain.show.facts(run),
-                "sessions": facts.sessions(run),
             }
             for run in parts
         ],

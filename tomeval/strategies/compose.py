@@ -21,8 +21,7 @@ from tomeval.strategies.parts import (
     Part,
     advice_part,
     advice_parts,
-    named_strategies,
-    parts_of,
+    kind_of,
     read_words,
     shown,
     shown_as,
@@ -204,7 +203,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     if keys is None:
         raise _unreadable(spec)
     chosen: dict[str, str] = {}
-    for kind, part in (pair for key in keys for pair in parts_of(key)):
+    for part in keys:
+        kind = kind_of(part)
         if kind in chosen:
             raise TomevalError(
                 f"strategy {spec!r} has two parts of the same kind: "
@@ -257,7 +257,7 @@ def _unreadable(spec: str) -> TomevalError:
             f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
             f'"belief(accuracy = 0.25, as = stranger)", as one of {", ".join(WORDINGS)}'
         )
-    parts = (*shown().values(), *named_strategies())
+    parts = shown().values()
     known = ", ".join((*parts, "Belief 25% (stranger)"))
     return TomevalError(
         f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; its parts are {known}; {HINT}"
@@ -275,7 +275,7 @@ def _nearest(spec: str, parts: Iterable[str]) -> str:
 
 
 def load_strategies() -> None:
-    """Load what extensions bring of strategies and their parts."""
+    """Load the advice parts that extensions bring."""
     from tomeval.strategies.outside import take
 
     for name, made in parts("strategies").items():

@@ -20,7 +20,6 @@ from tomeval.runs.domain import Player
 from tomeval.runs.notes import first_names
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.beliefs import spread
-from tomeval.strategies.parts import called_name
 
 LLM = "llm"
 
@@ -110,12 +109,11 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         model = options["model"]
         model_name(model)
         strategy = parse_strategy(options.get("strategy", "QA")).name
-        own_name = called_name(options.get("strategy"))
         # One spelling, and no address of an alias: draws depend on the options.
         options = {**options, "model": model, "strategy": strategy}
         shown.pop("model", None)
         if name is None:
-            base = own_name or strategy
+            base = strategy
             shown.pop("strategy", None)
         elif "strategy" in shown:
             shown["strategy"] = strategy
