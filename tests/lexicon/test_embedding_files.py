@@ -89,8 +89,8 @@ def test_missing_words_are_named(tmp_path) -> None:
         ("a.bin", b"2 999999\n", r"a.bin: 999999 numbers per word"),
         ("a.bin", binary_of(count=9), r"ends after 8 of the 9 words"),
         ("a.bin", binary_of(count=7), r"continues after the 7 words"),
-        ("a.bin", binary_of()[:-5], r"ends within a word or its vector"),
-        ("a.bin", b"1 6\n" + b"x" * 30_000, r"not word2vec's binary format"),
+        ("a.bin", binary_of()[:-5], r"ends after 7 of the 8 words"),
+        ("a.bin", b"1 6\n" + b"x" * 9_000, r"ends after 0 of the 1 words"),
     ],
 )
 def test_faulty_files(tmp_path, name, data, message) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -92,7 +89,7 @@ def plot(
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
         options = Options(column, by=by, metrics=metrics, curve=curve, window=window)
-        with working("drawing"), _glyphs() as lacking:
+        with working("drawing"):
             files = plot_run(
                 opened,
                 out,
@@ -103,11 +100,6 @@ def plot(
             )
         for path in files:
             show(path)
-        if lacking:
-            tell(
-                f"note: the font lacks {in_line(''.join(lacking))} and draws boxes instead; set "
-                "another as font.family in your matplotlibrc"
-            )
         if left_out := first_part(opened)[1]:
             tell(f"note: {in_line(left_out)}")
         if only:
@@ -123,24 +115,6 @@ def plot(
             tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
         elif left:
             tell(f"note: more figures: {', '.join(left)} (--all, or --only NAME)")
-
-
-@contextmanager
-def _glyphs() -> Iterator[list[str]]:
-    """Collect the characters that the font cannot draw, of which matplotlib warns one by one."""
-    glyphs: dict[str, None] = {}
-    lacking: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield lacking
-    for warning in caught:
-        if number := re.match(r"Glyph (\d+) .* missing from", str(warning.message)):
-            glyphs[chr(int(number[1]))] = None
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    lacking += glyphs
 
 
 def report(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,36 +135,17 @@ def read_word2vec(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.fl
         if len(header) != 2 or not all(field.isdigit() for field in header):
             raise TomevalError(f"{path}: no word2vec header (words and dimensions)")
         count, dimensions = int(header[0]), _checked_dimensions(path, int(header[1]))
-        seen = 0
-        for token, numbers in _records(file, 4 * dimensions):
-            seen += 1
-            if seen > count:
-                raise TomevalError(f"{path}: continues after the {count:,} words of its header")
-            word = token.decode("utf-8", "replace")
+        for seen in range(count):
+            token = b"".join(islice(iter(lambda: file.read(1), b" "), _MAX_WORD_BYTES))
+            numbers = file.read(4 * dimensions)
+            if len(numbers) < 4 * dimensions:
+                raise TomevalError(f"{path}: ends after {seen:,} of the {count:,} words")
+            word = token.lstrip(b"\n").decode("utf-8", "replace")
             if word in wanted and word not in vectors:
                 vectors[word] = np.frombuffer(numbers, "<f4").astype(float)
-        if seen < count:
-            raise TomevalError(f"{path}: ends after {seen:,} of the {count:,} words of its header")
+        if file.read(100).strip(b"\n"):
+            raise TomevalError(f"{path}: continues after the {count:,} words of its header")
     return vectors
-
-
-def _records(file: IO[bytes], width: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield words with the bytes of their vectors; an incomplete last record is refused."""
-    rest = b""
-    while chunk := file.read(1 << 22):
-        rest, start = rest + chunk, 0
-        while True:
-            blank = rest.find(b" ", start, start + _MAX_WORD_BYTES)
-            end = blank + 1 + width
-            if blank < 0 or end > len(rest):
-                break
-            yield rest[start:blank].lstrip(b"\n"), rest[blank + 1 : end]
-            start = end
-        rest = rest[start:]
-        if rest.find(b" ", 0, _MAX_WORD_BYTES) < 0 and len(rest) > _MAX_WORD_BYTES:
-            raise TomevalError(f"{file.name}: not word2vec's binary format")
-    if rest.strip(b"\n"):
-        raise TomevalError(f"{file.name}: ends within a word or its vector")
 
 
 def _checked_dimensions(path: Path, dimensions: int) -> int:

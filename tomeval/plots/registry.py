@@ -95,9 +95,6 @@ def _figure(run: Run, name: str) -> str:
             return figure
     if name in known_figures(run.domain):
         raise _unsupported(run, name)
-    for figure, where in figures_of(run).items():  # by what draws it, such as a scatter
-        if isinstance(where, str) and where.rpartition(":")[2] == name:
-            raise TomevalError(f"unknown figure {name!r}: did you mean --only {figure}?")
     raise unknown("figure", name, figures_of(run))
 
 

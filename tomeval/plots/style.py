@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from tomeval.core.text import visible
+from tomeval.core.text import visible, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,15 +150,8 @@ def point_style(index: int, filling: int | None = None) -> dict[str, Any]:
     }
 
 
-_WORDS = re.compile(r"\S+(?: [=x] \S+)*")  # such as "T = 30" and "3 x random"
-_PARTS = re.compile(r"[^_=/:(,-]*[_=/:(,-]+|[^_=/:(,-]+")
-
-
 def fold(text: str, width: int) -> str:
-    """Return a text in lines of at most `width` characters; nothing but spaces is left out.
-
-    Lines end between words; only a word that is too long for a line is divided, if possible after
-    a mark such as ``_`` or ``/``.
+    """Return a text in lines of at most `width` characters, see `tomeval.core.text.wrap`.
 
     Examples
     --------
@@ -169,19 +161,8 @@ def fold(text: str, width: int) -> str:
     hf:owner/a-model
     """
     # What is no character to draw, such as a line feed, divides words.
-    shown = "".join(char if char.isprintable() else " " for char in visible(text))
-    lines = [""]
-    for word in _WORDS.findall(shown):
-        parts = _PARTS.findall(word) if len(word) > width else [word]
-        lines[-1] += " " * bool(lines[-1])
-        for part in parts:
-            if len(lines[-1] + part) > width:
-                lines.append("")
-            while len(part) > width:
-                lines[-1], part = part[:width], part[width:]
-                lines.append("")
-            lines[-1] += part
-    return "\n".join(filter(None, (line.strip() for line in lines))) or " "
+    shown = "".join(char if char.isprintable() else " " for char in visible(text)).strip()
+    return "\n".join(wrap(shown, width)) or " "
 
 
 def lines_of(texts: Sequence[str]) -> int:

@@ -92,8 +92,6 @@ class Grid:
 FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
 DATA = ("csv", "json", "spreadsheet")
 """The formats for programs, which carry every column at full precision."""
-READ = ("text", "markdown", "latex")
-"""The formats for reading."""
 
 BEST = "bold: best of its task, with an interval that overlaps no other"
 
