@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import tomllib
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -21,7 +22,6 @@ _KEY = re.compile(rf"belief_?({'|'.join(WORDINGS)})_?(\d+)(_?rated)?")
 _NAME = re.compile(r"belief(\d+)%\(([a-z]+)((?:,rated)?)\)")
 _CALL = re.compile(r"belief\((?P<inside>[^()]*)\)")
 OPTIONS = ("accuracy", "as", "rated")
-_OPTION = re.compile(rf"({'|'.join(OPTIONS)})=(\[[^\]]*\]|[^,\[\]]*)(?:,|$)")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Belief:
             raise TomevalError(f"belief: accuracy must be from 0 to 100 %, is {self.accuracy} %")
         if self.wording not in WORDINGS:
             raise unknown("wording", self.wording, WORDINGS, "belief: as")
+        if not isinstance(self.rated, bool):
+            raise TomevalError(f"belief: rated must be true or false, is {self.rated}")
         if self.rated and self.wording == "certain":
             raise TomevalError(
                 'belief: rated = true contradicts as = "certain": a certainty is always right'
@@ -134,24 +136,25 @@ def read_belief(text: str) -> tuple[Belief, str] | None:
     if match := _KEY.match(text):
         return Belief(int(match[2]), match[1], bool(match[3])), text[match.end() :]
     if match := _CALL.match(text):
-        given = _given(match)
-        return _belief(given), text[match.end() :]
+        [belief, *more] = _beliefs(match["inside"])
+        if more:
+            raise TomevalError(f"{match[0]}: a list stands for several strategies, not for one")
+        return belief, text[match.end() :]
     return None
 
 
-def _given(call: re.Match[str]) -> dict[str, str]:
-    """Return the options of a call as text."""
-    inside = call["inside"]
-    given: dict[str, str] = {}
-    end = 0
-    for option in _OPTION.finditer(inside):
-        if option.start() != end or option[1] in given:
-            break
-        given[option[1]], end = option[2].strip("\"'"), option.end()
-    if end != len(inside) or not inside:
-        for name in re.findall(r"(?:^|,)(\w+)=", inside):
-            if name not in OPTIONS:
-                raise unknown("option", name, OPTIONS, "belief")
+def _beliefs(inside: str) -> list[Belief]:
+    """Return what the options of a call stand for: a list in them is an axis."""
+    bare = re.sub(r"(?<!\d)\.(?=\d)", "0.", re.sub("[\"']", "", inside))
+    quoted = re.sub(r"\b(?!true\b|false\b)[a-z]\w*(?!\w|\s*=)", r'"\g<0>"', bare)
+    try:
+        given = tomllib.loads(f"belief = {{{quoted}}}")["belief"]
+    except tomllib.TOMLDecodeError:
+        given = {}
+    for name in given:
+        if name not in OPTIONS:
+            raise unknown("option", name, OPTIONS, "belief")
+    if not given:
         raise TomevalError(
             f"belief({inside}) cannot be read; write belief(accuracy = 0.25, "
             'as = "stranger", rated = true); accuracy goes from 0 to 1, and as is one of '
@@ -159,29 +162,24 @@ def _given(call: re.Match[str]) -> dict[str, str]:
         )
     if "accuracy" not in given:
         raise TomevalError("belief: needs an accuracy from 0 to 1, such as accuracy = 0.25")
-    return given
+    axes = {key: value if isinstance(value, list) else [value] for key, value in given.items()}
+    if empty := [key for key, values in axes.items() if not values]:
+        raise TomevalError(f"belief: {empty[0]} is empty")
+    points = (dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()))
+    return [
+        Belief(_percent(point["accuracy"]), point.get("as", WORDINGS[0]), point.get("rated", False))
+        for point in points
+    ]
 
 
-def _belief(given: dict[str, str]) -> Belief:
-    """Return a belief from options as text."""
-    switch = given.get("rated", "false")
-    if switch not in ("true", "false"):
-        raise TomevalError(f"belief: rated must be true or false, is {switch}")
-    return Belief(_percent(given["accuracy"]), given.get("as", WORDINGS[0]), switch == "true")
-
-
-def _percent(text: str) -> int:
+def _percent(share: Any) -> int:
     """Return a share as a whole number of percent."""
-    try:
-        share = float(text)
-    except ValueError:
-        share = float("nan")
-    if not 0 <= share <= 1 or abs(100 * share - round(100 * share)) > 1e-9:
+    number = float(share) if isinstance(share, int | float) else float("nan")
+    if not 0 <= number <= 1 or abs(100 * number - round(100 * number)) > 1e-9:
         raise TomevalError(
-            "belief: accuracy must be from 0 to 1 in whole percents, such as 0.25, "
-            f"is {text or 'empty'}"
+            f"belief: accuracy must be from 0 to 1 in whole percents, such as 0.25, is {share}"
         )
-    return round(100 * share)
+    return round(100 * number)
 
 
 def spread(spec: Any) -> list[Any]:
@@ -196,18 +194,11 @@ def spread(spec: Any) -> list[Any]:
     >>> spread("CoT")
     ['CoT']
     """
-    call = re.search(r"belief\s*\([^()]*\)", spec, re.IGNORECASE) if isinstance(spec, str) else None
-    if call is None or "[" not in call[0]:
+    call = _SPREAD.search(spec) if isinstance(spec, str) else None
+    if call is None or "[" not in call[1]:
         return [spec]
-    text = re.sub(r"\s", "", call[0].lower())
-    match = _CALL.fullmatch(text)
-    assert match is not None  # the same but for spaces and capitals
-    axes = {}
-    for name, value in _given(match).items():
-        values = value[1:-1].split(",") if value.startswith("[") else [value]
-        axes[name] = [one.strip("\"'") for one in values]
-    beliefs = [
-        _belief(dict(zip(axes, point, strict=True))) for point in itertools.product(*axes.values())
-    ]
     before, after = spec[: call.start()], spec[call.end() :]
-    return [f"{before}{belief.name}{after}" for belief in beliefs]
+    return [f"{before}{belief.name}{after}" for belief in _beliefs(call[1].lower())]
+
+
+_SPREAD = re.compile(r"belief\s*\(([^()]*)\)", re.IGNORECASE)

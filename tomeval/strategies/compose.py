@@ -265,13 +265,10 @@ def _unreadable(spec: str) -> TomevalError:
 
 
 def _nearest(spec: str, parts: Iterable[str]) -> str:
-    """Return a near match for the whole name, or else for its first unknown part."""
-    names = [*(strategy.name for strategy in NAMED), *parts]
+    """Return a near match for the first part of a name that cannot be read, or for all of it."""
     words = [word.strip() for word in spec.split("+")]
     wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]
-    if len(words) > 1 and wrong:
-        return did_you_mean(wrong[0], parts)
-    return did_you_mean(spec, names)
+    return did_you_mean((wrong or [spec])[0], [*(strategy.name for strategy in NAMED), *parts])
 
 
 def load_strategies() -> None:
