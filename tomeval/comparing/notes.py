@@ -52,7 +52,7 @@ def _reach_notes(found: Comparison) -> list[str]:
     scopes: dict[tuple[int, int], list[str]] = {}
     for s, k, m in np.ndindex(found.difference.shape):
         enough = found.enough((s, k, m))
-        if enough and found.verdict(found.levels[k], found.metrics[m], s) == "too few":
+        if enough and found.verdict((s, k, m)) == "too few":
             tests = int(found.family_size[s, k, m])
             scopes.setdefault((enough, tests), []).append(found.scopes[s])
     return [

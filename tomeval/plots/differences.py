@@ -98,8 +98,7 @@ def _units(found: Comparison) -> str:
 
 def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> str:
     """Say how many points could not have been filled, whatever the episodes had shown."""
-    (name,) = found.metrics
-    said = [found.verdict(found.levels[level], name, s) for s in scopes for level in levels]
+    said = [found.verdict((s, level, 0)) for s in scopes for level in levels]
     few = said.count("too few")
     return f" Too few pairs for any test to reject: {few} of {len(said)}." if few else ""
 
