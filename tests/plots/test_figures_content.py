@@ -158,12 +158,12 @@ def test_a_run_without_complete_episodes_has_no_figures(tmp_path) -> None:
             draw(run)
 
 
-def test_bca_intervals_are_those_of_the_table(opened) -> None:
-    options = Options(interval="bca")
+def test_other_intervals_are_those_of_the_table(opened) -> None:
+    options = Options(interval="t")
     (drawing,) = draw(opened, ["forest_regret"], options)
     row = next(
         row
-        for row in opened.rows("bca")
+        for row in opened.rows("t")
         if (row["subject"], row["game"], row["partners"]) == ("half", "IBS", "single_action")
     )
     low, high = (row[f"delta_functional_per_step_ci95_{end}"] for end in ("low", "high"))

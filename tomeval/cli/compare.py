@@ -88,10 +88,6 @@ def compare(
             help="For power: the true difference in --metric to be found; the runs are the pilot.",
         ),
     ] = None,
-    resamples: Annotated[
-        int | None,
-        typer.Option("--resamples", help="Default: 9999."),
-    ] = None,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
@@ -108,7 +104,7 @@ def compare(
     }
     given = [n for n, v in options.items() if v not in (None, False, "", [], USUAL.get(n))]
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
-    options |= {"metrics": metrics, "margins": _margins(margin or []), "resamples": resamples}
+    options |= {"metrics": metrics, "margins": _margins(margin or [])}
     options |= {"reference": reference, "form": form}
     with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})

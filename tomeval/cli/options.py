@@ -13,7 +13,7 @@ import typer
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import resolved
-from tomeval.core.printing import show, show_bold, show_data, tell
+from tomeval.core.printing import show, show_data, tell
 from tomeval.core.text import in_line, wrap
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
 
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
-Interval = Literal["auto", "normal", "t", "bca", "sequence"]
+Interval = Literal["auto", "normal", "t", "sequence"]
 
 
 def completing(kind: str) -> Callable[[str], list[str]]:
@@ -82,8 +82,8 @@ IntervalOption = Annotated[
     Interval,
     typer.Option(
         "--interval",
-        help="t: Student's t; normal: ± 1.96 sd/√n, as published; bca: bootstrap; sequence: valid "
-        "at every look; auto: t below 30 episodes, then normal, sequence in runs that were "
+        help="t: Student's t; normal: ± 1.96 sd/√n, as published; sequence: valid at "
+        "every look; auto: t below 30 episodes, then normal, sequence in runs that were "
         "extended or stopped by a condition.",
     ),
 ]
@@ -212,18 +212,11 @@ def show_table(
 
 
 def show_grids(grids: Sequence[Grid], form: str) -> None:
-    """Print tables for reading below each other: made to fit a terminal, the best in bold there."""
-    from tomeval.report.tables import BEST, set_grid
-    from tomeval.report.text import text_lines
+    """Print tables for reading below each other, made to fit a terminal."""
+    from tomeval.report.tables import set_grid
 
-    for number, grid in enumerate(grids):
-        show("", end="\n" * (number > 0))
-        if form != "text" or not sys.stdout.isatty():
-            show(set_grid(grid, form))
-            continue
-        if grid.best:
-            grid = replace(grid, above=[*grid.above, BEST])
-        show_bold(text_lines(grid, shutil.get_terminal_size().columns))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    show("\n\n".join(set_grid(grid, form, width) for grid in grids))
 
 
 def tell_notes(notes: Iterable[str]) -> None:

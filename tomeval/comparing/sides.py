@@ -327,13 +327,3 @@ def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ..
                 words.append(domain.compare.words({key: value}) or str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)
-
-
-def cell_names(columns: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Name cells by the columns in which they differ, or else by the first one."""
-    first = next(iter(columns[0]))
-    keys = [key for key in columns[0] if len({str(row[key]) for row in columns}) > 1] or [first]
-    if any(row.get("strategy") == row[first] != "" for row in columns) and first != "strategy":
-        # A language model's player is named by its strategy.
-        keys = [key for key in keys if key != "strategy"] or keys
-    return tuple(", ".join(str(row[k]) for k in keys if row[k] != "") for row in columns)

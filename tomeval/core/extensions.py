@@ -144,9 +144,9 @@ class Compared(NamedTuple):
     """A table of ``tomeval compare``.
 
     `table` is called with runs and with all options by name (``by``, ``baseline``, ``metrics``,
-    ``reference``, ``resamples``, ``seed``, ``form`` and the others of the command); it returns
-    rows, the lines above them, and the notes below. `options` are those that it reads, as
-    ``--metric``; giving another is an error.
+    ``reference``, ``form`` and the others of the command); it returns rows, the lines above them,
+    and the notes below. `options` are those that it reads, as ``--metric``; giving another is an
+    error.
     """
 
     table: Any

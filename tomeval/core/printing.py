@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from shutil import get_terminal_size
 from typing import Protocol, TextIO, TypeVar
 
@@ -20,19 +20,6 @@ T = TypeVar("T")
 def show(text: object = "", *, to: TextIO | None = None, end: str = "\n") -> None:
     """Print a text for people; default: to standard output. See `tomeval.core.text.visible`."""
     print(visible(str(text)), file=to, end=end, flush=to is not None)
-
-
-def show_bold(lines: Iterable[Iterable[tuple[str, bool]]]) -> None:
-    """Print lines in pieces, each with whether it is bold, where the terminal can show that."""
-    from rich.console import Console as RichConsole
-    from rich.text import Text
-
-    console = RichConsole(file=sys.stdout, highlight=False)
-    for line in lines:
-        text = Text()
-        for piece, bold in line:
-            text.append(visible(piece), style="bold" if bold else None)
-        console.print(text, soft_wrap=True)
 
 
 def tell(text: object = "") -> None:

@@ -25,7 +25,7 @@ class ReportOptions:
 
     Attributes
     ----------
-    interval : {"auto", "normal", "t", "bca", "sequence"}
+    interval : {"auto", "normal", "t", "sequence"}
         How the table's intervals are made, see `tomeval.statistics.estimate`.
     reference : str, optional
         What regret is measured from, if the domain knows several; overrides the cells' own.

@@ -19,7 +19,6 @@ from tomeval.core.extensions import Compared
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-from tomeval.statistics import RESAMPLES
 
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
@@ -109,7 +108,6 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
     comparison = compare(
         runs,
         metrics=metrics,
-        resamples=options["resamples"] or RESAMPLES,
         **{name: options[name] for name in names},
     )
     rows = comparison_rows(comparison, options["form"], options["by_task"])
@@ -149,8 +147,9 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
     asked, difference = options["metrics"] or [], options["difference"]
     if len(asked) != 1 or difference is None:
         raise TomevalError("--what power: give one --metric and the --difference to detect")
-    how = {"reference": options["reference"], "resamples": options["resamples"] or RESAMPLES}
-    rows = episodes_needed(runs, asked[0], difference, options["by"], options["baseline"], **how)
+    names = ("by", "baseline", "reference")
+    how = {name: options[name] for name in names}
+    rows = episodes_needed(runs, asked[0], difference, **how)
     measure = runs[0].measures[rows[0]["metric"]]
     unit, tests = rows[0]["unit"], sorted({row["tests"] for row in rows} - {0})
     said = " or ".join(map(str, tests))
@@ -204,7 +203,7 @@ TABLES: dict[str, Compared] = {
 }
 """By the name that ``--what`` takes; extensions bring others.
 
-All take `--reference`, `--format` and `--resamples`, whether or not they resample.
+All take `--reference` and `--format`.
 """
 
 

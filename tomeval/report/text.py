@@ -1,4 +1,4 @@
-"""A table as text: aligned columns, fitted to a terminal, with what is bold apart from it."""
+"""A table as text: aligned columns, fitted to a terminal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from tomeval.core.numbers import MISSING
 from tomeval.core.text import longest_part, wrap
 from tomeval.report.tables import Grid
 
-Line = list[tuple[str, bool]]
-"""A line in pieces of text, each with whether it is bold."""
-
 VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± |±| \[)(\S.*))?")
 """A number, perhaps with its interval, as a cell."""
 
@@ -26,12 +23,7 @@ _SHORT, _LONG = 16, 24
 
 
 def text_of(grid: Grid, width: int | None = None) -> str:
-    """Return a table as text, see `text_lines`."""
-    return "\n".join("".join(piece for piece, _ in line) for line in text_lines(grid, width))
-
-
-def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
-    """Return the lines of a table.
+    """Return a table as text.
 
     Without a `width` it is as wide as it is. Else long texts are folded, then columns are left out
     that it can spare, which a line above it names, then all texts are folded. If that does not
@@ -41,11 +33,8 @@ def text_lines(grid: Grid, width: int | None = None) -> list[Line]:
     fitted = [(grid, _natural(grid))] if width is None else _fitted(grid, width)
     above = "; ".join(fitted[0][0].above)
     said = [above] if width is None else wrap(above, width)
-    lines: list[Line] = [[(line, False)] for line in said if above]
-    for number, (part, rooms) in enumerate(fitted):
-        lines += [[("", False)]] * (number > 0)
-        lines += _lines(part, rooms)
-    return lines
+    parts = "\n\n".join("\n".join(_lines(part, rooms)) for part, rooms in fitted)
+    return "\n".join([*(said if above else []), parts])
 
 
 def _fitted(grid: Grid, width: int) -> list[tuple[Grid, list[int]]]:
@@ -112,7 +101,7 @@ def _aligned(texts: list[str]) -> list[str]:
     ]
 
 
-def _lines(grid: Grid, rooms: Sequence[int]) -> Iterator[Line]:
+def _lines(grid: Grid, rooms: Sequence[int]) -> Iterator[str]:
     """Yield the lines of a table; the last line of every heading stands just above the cells."""
 
     def wrapped(texts: Sequence[str]) -> list[list[str]]:
@@ -123,18 +112,16 @@ def _lines(grid: Grid, rooms: Sequence[int]) -> Iterator[Line]:
 
     heads = [lines[::-1] for lines in wrapped(grid.heads)]
     for texts in reversed(list(zip_longest(*heads, fillvalue=""))):
-        yield _line(texts, rooms, set())
-    for number, row in enumerate(grid.body):
-        bold = {column for line, column in grid.best if line == number}
+        yield _line(texts, rooms)
+    for row in grid.body:
         for texts in zip_longest(*wrapped(row), fillvalue=""):
-            yield _line(texts, rooms, bold)
+            yield _line(texts, rooms)
 
 
-def _line(texts: Sequence[str], rooms: Sequence[int], bold: set[int]) -> Line:
+def _line(texts: Sequence[str], rooms: Sequence[int]) -> str:
     """Return texts with blanks between them and none at the end."""
-    line: Line = []
-    for column, (text, room) in enumerate(zip(texts, rooms, strict=True)):
-        line += [(text, column in bold), (" " * (room - cell_len(text) + _BETWEEN), False)]
-    while line and not line[-1][0].strip():
-        line.pop()
-    return line
+    padded = [
+        text + " " * (room - cell_len(text) + _BETWEEN)
+        for text, room in zip(texts, rooms, strict=True)
+    ]
+    return "".join(padded).rstrip()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -18,10 +16,8 @@ WORDINGS = ("own", "stranger", "certain")
 EXAMPLES = ("Belief 50% (own)", "Belief 50% (stranger, rated)", "Belief 50% (certain)")
 """Strategies with beliefs, for lists."""
 
-_KEY = re.compile(rf"belief_?({'|'.join(WORDINGS)})_?(\d+)(_?rated)?")
+_KEY = re.compile(rf"belief_({'|'.join(WORDINGS)})_(\d+)(_rated)?")
 _NAME = re.compile(r"belief(\d+)%\(([a-z]+)((?:,rated)?)\)")
-_CALL = re.compile(r"belief\((?P<inside>[^()]*)\)")
-OPTIONS = ("accuracy", "as", "rated")
 
 
 @dataclass(frozen=True)
@@ -54,13 +50,9 @@ class Belief:
         if not 0 <= self.accuracy <= 100:
             raise TomevalError(f"belief: accuracy must be from 0 to 100 %, is {self.accuracy} %")
         if self.wording not in WORDINGS:
-            raise unknown("wording", self.wording, WORDINGS, "belief: as")
-        if not isinstance(self.rated, bool):
-            raise TomevalError(f"belief: rated must be true or false, is {self.rated}")
+            raise unknown("wording", self.wording, WORDINGS, "belief")
         if self.rated and self.wording == "certain":
-            raise TomevalError(
-                'belief: rated = true contradicts as = "certain": a certainty is always right'
-            )
+            raise TomevalError("belief: rated contradicts certain: a certainty is always right")
 
     @property
     def share(self) -> float:
@@ -119,7 +111,7 @@ def propensity(stated: Any, truth: Any, count: int, accuracy: float) -> Any:
 def read_belief(text: str) -> tuple[Belief, str] | None:
     """Read a belief that a text without spaces and in small letters begins with, and the rest.
 
-    None if it begins with none. It is written as tables print it, as its key, or as a call.
+    None if it begins with none. It is written as tables print it.
 
     Raises
     ------
@@ -128,77 +120,9 @@ def read_belief(text: str) -> tuple[Belief, str] | None:
 
     Examples
     --------
-    >>> read_belief('belief(accuracy=0.25,as="own")+cot')
+    >>> read_belief("belief25%(own)+cot")
     (Belief(accuracy=25, wording='own', rated=False), '+cot')
     """
     if match := _NAME.match(text):
         return Belief(int(match[1]), match[2], bool(match[3])), text[match.end() :]
-    if match := _KEY.match(text):
-        return Belief(int(match[2]), match[1], bool(match[3])), text[match.end() :]
-    if match := _CALL.match(text):
-        [belief, *more] = _beliefs(match["inside"])
-        if more:
-            raise TomevalError(f"{match[0]}: a list stands for several strategies, not for one")
-        return belief, text[match.end() :]
     return None
-
-
-def _beliefs(inside: str) -> list[Belief]:
-    """Return what the options of a call stand for: a list in them is an axis."""
-    bare = re.sub(r"(?<!\d)\.(?=\d)", "0.", re.sub("[\"']", "", inside))
-    quoted = re.sub(r"\b(?!true\b|false\b)[a-z]\w*(?!\w|\s*=)", r'"\g<0>"', bare)
-    try:
-        given = tomllib.loads(f"belief = {{{quoted}}}")["belief"]
-    except tomllib.TOMLDecodeError:
-        given = {}
-    for name in given:
-        if name not in OPTIONS:
-            raise unknown("option", name, OPTIONS, "belief")
-    if not given:
-        raise TomevalError(
-            f"belief({inside}) cannot be read; write belief(accuracy = 0.25, "
-            'as = "stranger", rated = true); accuracy goes from 0 to 1, and as is one of '
-            f"{', '.join(WORDINGS)}"
-        )
-    if "accuracy" not in given:
-        raise TomevalError("belief: needs an accuracy from 0 to 1, such as accuracy = 0.25")
-    axes = {key: value if isinstance(value, list) else [value] for key, value in given.items()}
-    if empty := [key for key, values in axes.items() if not values]:
-        raise TomevalError(f"belief: {empty[0]} is empty")
-    points = (dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()))
-    return [
-        Belief(_percent(point["accuracy"]), point.get("as", WORDINGS[0]), point.get("rated", False))
-        for point in points
-    ]
-
-
-def _percent(share: Any) -> int:
-    """Return a share as a whole number of percent."""
-    number = float(share) if isinstance(share, int | float) else float("nan")
-    if not 0 <= number <= 1 or abs(100 * number - round(100 * number)) > 1e-9:
-        raise TomevalError(
-            f"belief: accuracy must be from 0 to 1 in whole percents, such as 0.25, is {share}"
-        )
-    return round(100 * number)
-
-
-def spread(spec: Any) -> list[Any]:
-    """Return the strategies that a spec stands for: a list in a belief is an axis of the grid.
-
-    Anything without such a list stands for itself.
-
-    Examples
-    --------
-    >>> spread("CoT + belief(accuracy = [0, 0.5], as = stranger)")
-    ['CoT + Belief 0% (stranger)', 'CoT + Belief 50% (stranger)']
-    >>> spread("CoT")
-    ['CoT']
-    """
-    call = _SPREAD.search(spec) if isinstance(spec, str) else None
-    if call is None or "[" not in call[1]:
-        return [spec]
-    before, after = spec[: call.start()], spec[call.end() :]
-    return [f"{before}{belief.name}{after}" for belief in _beliefs(call[1].lower())]
-
-
-_SPREAD = re.compile(r"belief\s*\(([^()]*)\)", re.IGNORECASE)

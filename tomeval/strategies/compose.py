@@ -11,7 +11,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import parts
 from tomeval.core.plugins import HINT
-from tomeval.strategies.beliefs import WORDINGS, read_belief
+from tomeval.strategies.beliefs import WORDINGS
 from tomeval.strategies.parts import (
     ADVICE,
     ANSWERS,
@@ -172,9 +172,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     ----------
     spec : str, dict or Strategy
         Case, spaces and the order of parts are free: ``"S2A + CoT"``, ``"oracle+max-history"``,
-        ``"Reflexion 3"``, ``"Plans/Insights*"``, ``"belief(accuracy = 0.25, as = stranger)"``. A
-        dict has the keys ``context``, ``advice`` and
-        ``answer``, with the same defaults.
+        ``"Reflexion 3"``, ``"Plans/Insights*"``, ``"Belief 25% (stranger)"``. A dict has the keys
+        ``context``, ``advice`` and ``answer``, with the same defaults.
 
     Raises
     ------
@@ -187,7 +186,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
         for key in spec:
             if key not in KINDS:
                 raise unknown("key", key, KINDS, "strategy")
-        return Strategy(**{**spec, **_belief_of(spec.get("advice"))})
+        return Strategy(**spec)
     if not isinstance(spec, str):
         raise TomevalError(f"strategy must be text or a table, is {spec!r}")
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
@@ -240,14 +239,6 @@ NAMED = tuple(parse_strategy(name) for name in _NAMES.split(", "))
 """The sixteen strategies of Riemer et al. 2025."""
 
 
-def _belief_of(advice: object) -> dict[str, str]:
-    """Return the advice of a table by its key, if it is a belief in one of its written forms."""
-    if not isinstance(advice, str):
-        return {}
-    belief = read_belief(re.sub(r"\s", "", advice.lower()))
-    return {"advice": belief[0].key} if belief and not belief[1] else {}
-
-
 def _unreadable(spec: str) -> TomevalError:
     """Build the error for a name that cannot be read."""
     if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
@@ -255,7 +246,7 @@ def _unreadable(spec: str) -> TomevalError:
     if "belief" in spec.lower():
         return TomevalError(
             f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
-            f'"belief(accuracy = 0.25, as = stranger)", as one of {", ".join(WORDINGS)}'
+            f'"Belief 25% (stranger, rated)", with one of {", ".join(WORDINGS)}'
         )
     parts = shown().values()
     known = ", ".join((*parts, "Belief 25% (stranger)"))

@@ -19,7 +19,6 @@ from tomeval.models.naming import NO_MODEL, without_address
 from tomeval.runs.domain import Player
 from tomeval.runs.notes import first_names
 from tomeval.strategies import parse_strategy
-from tomeval.strategies.beliefs import spread
 
 LLM = "llm"
 
@@ -68,11 +67,6 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
                 f"known: {', '.join(known)}"
             )
     axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
-    if "strategy" in axes:
-        try:
-            axes["strategy"] = [one for spec in axes["strategy"] for one in spread(spec)]
-        except TomevalError as error:
-            raise TomevalError(f"{where}: {error}") from None
     for key, values in axes.items():
         if not values:
             raise TomevalError(f"{where}: {key} is an empty list")
