@@ -181,7 +181,7 @@ def test_a_file_is_a_plugin_for_one_command(clean, tmp_path, tomeval) -> None:
     assert "no such file (did you mean 'mine.py'?)" in errors
     code, _, errors = tomeval("--plugin", "no_such_module_x", "prompt", "QA")
     assert code == 2
-    assert "the plugin no_such_module_x cannot be loaded" in errors
+    assert "name a file that ends in .py, or a package's folder" in errors
 
 
 # --- decorators -----------------------------------------------------------------------------------

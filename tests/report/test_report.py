@@ -19,7 +19,6 @@ from support import scripts
 from toy_domain import TOY
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
 from tomeval.plots import plot_run
 from tomeval.report import ReportOptions, write_report
@@ -33,8 +32,8 @@ from tomeval.runs.transcripts import transcript_lines
 PLAIN = ReportOptions(figures=False)
 
 
-def written(runs, place, options=PLAIN):
-    return write_report(runs, place / "r.html", options).read_text(encoding="utf-8")
+def written(run, place, options=PLAIN):
+    return write_report(run, place / "r.html", options).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +258,7 @@ def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
         model="scripted:rule",
     )
     with Run(folder) as opened:
-        texts = [notice.text for notice in notices(opened, "t")]
+        texts = [notice.text for notice in notices(opened)]
     assert any("replaced by random legal actions" in text for text in texts)
     # An Oracle's literal question is not told (docs/strategies.md); a player by rule predicts with
     # what it is shown.
@@ -291,7 +290,7 @@ def test_strategies_are_compared_within_each_model(tmp_path) -> None:
     with scripts(first=says, second=says):
         folder = model_run(tmp_path / "run", **spec)
     with Run(folder) as models:
-        groups = comparisons([models], models.headline, PLAIN)
+        groups = comparisons(models, models.headline, PLAIN)
         count = len(models.headline)
     titles = ["model scripted:first", "model scripted:second"]
     assert [group["title"] for group in groups] == titles
@@ -314,7 +313,7 @@ def mean(run, player, game):
 
 
 def test_pooled_games_are_in_what_is_attainable(two) -> None:
-    [group] = comparisons([two], ["delta_functional_per_step"], PLAIN)
+    [group] = comparisons(two, ["delta_functional_per_step"], PLAIN)
     grid = group["table"]
     [row] = [row for row in grid.body if row[0] == "blunt"]
     assert {"scope all tasks", "metric ΔFunctional/T / attainable range"} <= {*grid.above}
@@ -325,26 +324,6 @@ def test_pooled_games_are_in_what_is_attainable(two) -> None:
     shown = row[grid.heads.index("difference")].partition(" ")[0]
     assert float(shown) == pytest.approx(np.mean(wanted), abs=5e-4)
     assert not [note for note in group["notes"] if "dominated" in note]
-
-
-def test_several_runs_are_beside_each_other(two, tmp_path) -> None:
-    grid = {"games": "RPS", "partners": "single_action", "horizon": 10, "episodes": 8}
-    tomeval.run(grid | {"subjects": ["random", "rmax"]}, tmp_path / "other").close()
-    with Run(two.folder, ["game=RPS"]) as first, Run(tmp_path / "other") as second:
-        text = written([first, second], tmp_path)
-        [group] = comparisons([first, second], ["tom_percent"], PLAIN)
-        cells = first.cells[2], second.cells[0]
-        values = [np.mean(cell.metrics()["tom_percent"]) for cell in cells]
-        with pytest.raises(TomevalError, match="twice"):
-            written([first, first], tmp_path)
-    assert "run: 3 players in 1 task; 24 complete" in text
-    assert "other: 2 players in 1 task; 16 complete" in text
-    assert "<pre" not in text
-    [row] = group["table"].body
-    told = dict(zip(group["table"].heads, row, strict=True))
-    assert told["run"] == "other"
-    difference = float(told["difference"].partition(" ")[0])
-    assert difference == pytest.approx(values[1] - values[0], abs=5e-3)
 
 
 # --- figures, the command -------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -195,14 +194,5 @@ def shown_in_notebook() -> Iterator[tuple[Live, Progress]]:
 
 
 def _state(live: Live) -> dict[str, str]:
-    """Return a bar, steps and time left, and a line per model that was asked."""
-    left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
-    lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
-    for model in live.models.values():
-        unread = model.unreadable_share
-        said = "" if unread is None else f", {100 * unread:.1f} % of answers unreadable"
-        asked = f"{model.spent.replies:,} calls, {model.tokens:,} tokens"
-        lines.append(in_line(f"{model.name}: {asked}{said}"))
-    bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
-    html = f"{bar} {'<br>'.join(map(escape, lines))}"
-    return {"text/plain": "\n".join(lines), "text/html": html}
+    """Return steps and episodes as a notebook shows them."""
+    return {"text/plain": f"{live.steps:,} of {live.total:,} steps; episodes: {live.counts}"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,8 +13,8 @@ from tomeval.cli.options import (
     ReferenceOption,
     TableFormat,
     WhereOption,
-    completing,
     folded,
+    pairs,
     show_table,
 )
 from tomeval.core.errors import TomevalError
@@ -45,7 +44,6 @@ def compare(
         typer.Option(
             "--what",
             help="differences, shares or power; of extensions regression, sensitivity and others.",
-            autocompletion=completing("comparisons"),
         ),
     ] = "differences",
     metrics: Annotated[
@@ -104,7 +102,8 @@ def compare(
     }
     given = [n for n, v in options.items() if v not in (None, False, "", [], USUAL.get(n))]
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
-    options |= {"metrics": metrics, "margins": _margins(margin or [])}
+    margins = pairs("--margin", margin, "METRIC=VALUE")
+    options |= {"metrics": metrics, "margins": {name: _number(v) for name, v in margins.items()}}
     options |= {"reference": reference, "form": form}
     with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})
@@ -121,13 +120,8 @@ def compare(
         show(folded(f"note: {note}", sys.stdout))
 
 
-def _margins(texts: Sequence[str]) -> dict[str, float]:
-    """Read METRIC=VALUE."""
-    margins = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        try:
-            margins[name.strip()] = float(value)
-        except ValueError:
-            raise TomevalError(f"--margin {text!r}: write METRIC=VALUE") from None
-    return margins
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise TomevalError(f"--margin {text!r}: write METRIC=VALUE, with a number") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 import typer
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import resolved
 from tomeval.core.printing import show, show_data, tell
 from tomeval.core.text import in_line, wrap
 
@@ -24,42 +23,6 @@ Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
 Interval = Literal["auto", "normal", "t", "sequence"]
 
 
-def completing(kind: str) -> Callable[[str], list[str]]:
-    """Return what completes names of a kind in a shell, in any case of letters."""
-
-    def complete(incomplete: str) -> list[str]:
-        begun = incomplete.lower()
-        return [name for name in _names(kind, incomplete) if name.lower().startswith(begun)]
-
-    return complete
-
-
-def _names(kind: str, begun: str) -> Iterable[str]:
-    """Return the names of a kind; of experiments also TOML files beside the beginning of a path."""
-    if kind == "experiments":
-        from tomeval.core.resources import shipped_experiments
-
-        start = Path(begun)
-        folder = start if begun.endswith("/") else start.parent
-        files = (path for path in folder.glob("*") if path.suffix == ".toml" or path.is_dir())
-        own = [f"{path}/" if path.is_dir() else str(path) for path in files]
-        return [*shipped_experiments(), *sorted(own)]
-    if kind == "models":
-        from tomeval.models import all_backends
-
-        return [f"{name}:" if ":" in b.form else name for name, b in all_backends().items()]
-    where = {
-        "strategies": "tomeval.strategies:NAMED",
-        "lists": "tomeval.cli.listing:list_names",
-        "examples": "tomeval.cli.starting:KINDS",
-        "domains": "tomeval.runs.domain:domain_names",
-        "comparisons": "tomeval.report.comparisons:table_names",
-        "formats": "tomeval.report.exporting:format_names",
-    }
-    names = resolved(where[kind])
-    return [getattr(one, "name", one) for one in (names() if callable(names) else names)]
-
-
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 RunFolders = Annotated[
     list[Path], typer.Argument(help="A run folder, or several.", metavar="RUN...")
@@ -69,10 +32,7 @@ Runs = Annotated[
 ]
 ExperimentFile = Annotated[
     str,
-    typer.Argument(
-        help="TOML file, or name of a shipped experiment.",
-        autocompletion=completing("experiments"),
-    ),
+    typer.Argument(help="TOML file, or name of a shipped experiment."),
 ]
 TableFormat = Annotated[
     Format,
@@ -104,7 +64,6 @@ ModelOption = Annotated[
         "--model",
         help="Measure this model instead: pocket, hf:REPO_OR_PATH, hf:REPO@REVISION or "
         "openai:MODEL@BASE_URL. Repeatable.",
-        autocompletion=completing("models"),
     ),
 ]
 Concurrency = Annotated[

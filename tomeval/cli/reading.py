@@ -15,7 +15,6 @@ from tomeval.cli.options import (
     RunFolder,
     TableFormat,
     WhereOption,
-    completing,
     show_table,
 )
 from tomeval.core.errors import TomevalError
@@ -116,12 +115,11 @@ def prompt(
         str,
         typer.Argument(
             help='A strategy, such as "S2A + CoT"; not with --experiment.',
-            autocompletion=completing("strategies"),
         ),
     ] = "",
     domain: Annotated[
         str,
-        typer.Option("--domain", help="The kind of game.", autocompletion=completing("domains")),
+        typer.Option("--domain", help="The kind of game."),
     ] = "matrix",
     game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "",
     prompts: Annotated[

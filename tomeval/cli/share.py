@@ -12,7 +12,6 @@ from tomeval.cli.options import (
     RunFolder,
     RunFolders,
     WhereOption,
-    completing,
     pairs,
 )
 from tomeval.core.errors import TomevalError
@@ -118,7 +117,7 @@ def plot(
 
 
 def report(
-    folders: RunFolders,
+    folder: RunFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path(
         "report.html"
     ),
@@ -137,10 +136,7 @@ def report(
     ] = None,
     where: WhereOption = None,
 ) -> None:
-    """Write one HTML file: tables, figures, comparisons, games.
-
-    Of several runs of one domain: one page of what they have in common, without the games.
-    """
+    """Write one HTML file: tables, figures, comparisons, games."""
     from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
@@ -149,13 +145,11 @@ def report(
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
     options = ReportOptions(by=by, games=games, figures=figures, metrics=tuple(metrics or ()))
-    with ExitStack() as stack:
-        runs = [stack.enter_context(Run(one, where or ())) for one in folders]
-        with working("writing the report"):
-            written = write_report(runs, out, options)
-        show(written)
-        for note in dict.fromkeys(left_out for one in runs if (left_out := first_part(one)[1])):
-            tell(f"note: {in_line(note)}")
+    with Run(folder, where or ()) as opened, working("writing the report"):
+        written, left_out = write_report(opened, out, options), first_part(opened)[1]
+    show(written)
+    if left_out:
+        tell(f"note: {in_line(left_out)}")
 
 
 def export(
@@ -174,7 +168,6 @@ def export(
             "--format",
             help="csv, jsonl, parquet; spreadsheet: csv in which no text is read as a formula; or "
             "a format of the whole run, see tomeval list formats.",
-            autocompletion=completing("formats"),
         ),
     ] = "csv",
     out: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli.options import TableFormat, completing, show_table
+from tomeval.cli.options import TableFormat, show_table
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
 from tomeval.core.printing import show, tell
@@ -22,7 +22,6 @@ def list_(
         typer.Argument(
             help="Such as experiments, models, metrics, figures, strategies, games or partners. "
             "Default: the names of all lists.",
-            autocompletion=completing("lists"),
         ),
     ] = "",
     holding: Annotated[
@@ -46,7 +45,6 @@ def init(
         typer.Argument(
             help="experiment, game, partner, template or strategy; or, as Python files, subject, "
             "model, measure, domain or extension.",
-            autocompletion=completing("examples"),
         ),
     ],
     name: Annotated[str, typer.Argument(help="Its name. Default: my_KIND.", metavar="[NAME]")] = "",
@@ -55,7 +53,6 @@ def init(
         typer.Option(
             "--domain",
             help="Of an experiment, a template or a game: matrix, decrypto or arena.",
-            autocompletion=completing("domains"),
         ),
     ] = "matrix",
 ) -> None:

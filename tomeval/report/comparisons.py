@@ -23,14 +23,6 @@ from tomeval.runs.results import Run
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
 
-RAW = {
-    **{"pairs": "pairs", "level": "level_mean", "baseline": "baseline_mean"},
-    **{"difference": "difference", "p": "p_permutation", "p (Holm)": "p_holm"},
-    "effect (g)": "effect_size",
-    **{"margin": "margin", "p (equivalent)": "p_equivalence"},
-}
-"""Columns of numbers as they are read, and the columns of `Comparison.rows` that they show."""
-
 SPARE = ("p", "baseline", "level")
 """Columns that a narrow terminal leaves out, the first one first."""
 

@@ -22,9 +22,9 @@ class Notice(NamedTuple):
     text: str
 
 
-def notices(run: Run, interval: str, left_out: str = "") -> list[Notice]:
+def notices(run: Run, left_out: str = "") -> list[Notice]:
     """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
-    notes = [*cells_notes(run, (), interval), *run.domain.show.notes(run)]
+    notes = [*cells_notes(run, ()), *run.domain.show.notes(run)]
     notes += [
         f"the revision of a model was not recorded: {name}"
         for name, revision in facts.revisions(run).items()

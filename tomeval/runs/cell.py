@@ -77,7 +77,7 @@ class RunCell:
         self.sequential = False
         self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
-        self._estimates: dict[tuple[str, str, int], dict[str, Ends]] = {}
+        self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
 
     # What a domain's own cell answers
 
