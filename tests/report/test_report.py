@@ -20,7 +20,6 @@ from toy_domain import TOY
 
 import tomeval
 from tomeval.core.text import visible
-from tomeval.plots import plot_run
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.compared import comparisons
 from tomeval.report.facts import headline
@@ -326,31 +325,7 @@ def test_pooled_games_are_in_what_is_attainable(two) -> None:
     assert not [note for note in group["notes"] if "dominated" in note]
 
 
-# --- figures, the command -------------------------------------------------------------------------
-
-
-def drawn(text):
-    return [
-        base64.b64decode(data).decode()
-        for data in re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', text)
-    ]
-
-
-def test_a_figure_of_the_page_has_its_title_once(tmp_path) -> None:
-    """It is the heading above it, and in a file of its own the picture's."""
-    data = {"games": ["RPS", "IPD"], "subjects": ["rmax", "random"], "episodes": 6, "horizon": 4}
-    with tomeval.run(data, tmp_path / "run") as run:
-        page = written(run, tmp_path, ReportOptions())
-        files = plot_run(run, tmp_path / "plots", formats=["svg"])
-    titles = re.findall(r"<figure>\s*<h3>(.*?)</h3>", page)
-    alone = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".svg"]
-    assert len(titles) == len(drawn(page)) == len(alone) > 2
-    for title, shown, own in zip(titles, drawn(page), alone, strict=True):
-        # Matplotlib leaves the text of its shapes in comments; titles end in the horizon.
-        assert title.endswith("T = 4")
-        assert re.search("<!-- .*T = 4 -->", own)
-        assert "T = 4 -->" not in shown
-        assert "<image" not in shown
+# --- the command - -------------------------------------------------------------------------
 
 
 def test_the_command_writes_the_page(folder, tmp_path, tomeval) -> None:

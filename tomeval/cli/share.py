@@ -79,7 +79,7 @@ def plot(
     Several runs of one domain are drawn as one.
     """
     from tomeval.cli.progress import working
-    from tomeval.plots import Options, chosen, drawable, plot_run
+    from tomeval.plots import Options, drawable, plot_run
     from tomeval.runs.results import Run, joined
     from tomeval.runs.selection import choose_measures, first_part
 
@@ -101,19 +101,10 @@ def plot(
             show(path)
         if left_out := first_part(opened)[1]:
             tell(f"note: {in_line(left_out)}")
-        if only:
-            return
-        drawn = chosen(opened, (), options, every)
-        left = [
-            name
-            for name in drawable(opened)
-            if name not in drawn and not any(one.startswith(f"{name}_") for one in drawn)
-        ]
-        if left and (by is not None or metrics or options.of_curves):
-            option = f"--by {by}" if by is not None else options.of_curves or "--metric"
-            tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
-        elif left:
-            tell(f"note: more figures: {', '.join(left)} (--all, or --only NAME)")
+        stems = [path.stem for path in files]
+        left = [n for n in drawable(opened) if not any(stem.startswith(n) for stem in stems)]
+        if left and not only:
+            tell(f"note: not drawn: {', '.join(left)} (--all, or --only NAME)")
 
 
 def report(

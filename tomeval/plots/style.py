@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -66,9 +64,6 @@ BASELINE = "0.25"
 BASELINE_LINE: dict[str, Any] = {"color": BASELINE, "lw": 1.1, "ls": (0, (4, 1.5))}
 
 
-_PLAIN = ContextVar("_PLAIN", default=False)
-
-
 def in_style(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function draw in this style, and leave matplotlib's settings as they were."""
 
@@ -85,21 +80,6 @@ def in_style(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
 
     return styled
-
-
-@contextmanager
-def plain_style() -> Iterator[None]:
-    """Draw without titles, for pictures that are parts of a page, which has headings of its own."""
-    before = _PLAIN.set(True)
-    try:
-        yield
-    finally:
-        _PLAIN.reset(before)
-
-
-def on_page() -> bool:
-    """Tell whether pictures are parts of a page, see `plain_style`."""
-    return _PLAIN.get()
 
 
 def new_figure(
@@ -171,14 +151,7 @@ def lines_of(texts: Sequence[str]) -> int:
 
 
 def add_head(figure: Figure, title: str, handles: Sequence[Any] = (), **more: Any) -> None:
-    """Write above all panels what a picture shows, with a legend if there are handles.
-
-    On a page, which has a heading of its own for every picture, the legend alone.
-    """
-    if on_page():
-        if handles:
-            add_legend(figure, handles, top=True, **more)
-        return
+    """Write above all panels what a picture shows, with a legend if there are handles."""
     if handles:
         add_legend(figure, handles, top=True, title=title, **more)
         return

@@ -150,13 +150,13 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
 
     They are drawn as for one of two columns: a narrow screen shows these without scaling down.
     """
-    from tomeval.plots import Options, chosen, draw_one, picture, plain_style
+    from tomeval.plots import Options, chosen, draw_one, picture
 
     if not options.figures:
         return []
     figures: list[dict[str, Any]] = []
     how = Options("single")
-    with warnings.catch_warnings(), plain_style():
+    with warnings.catch_warnings():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         for name in chosen(run):
@@ -167,7 +167,6 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
                 data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
                 figures.append(
                     {
-                        "title": drawing.title,
                         "caption": drawing.caption,
                         "description": drawing.description,
                         "source": f"data:image/svg+xml;base64,{data.decode('ascii')}",
