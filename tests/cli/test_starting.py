@@ -24,11 +24,10 @@ def names(out: str) -> list[str]:
     ("what", "known"),
     [
         ("models", "openai:MODEL@BASE_URL"),
-        ("metrics", "tom_percent"),
+        ("measures", "tom_percent"),
         ("figures", "forest"),
         ("tables", "cells"),
-        ("templates", "advice/oracle"),
-        ("results", "reported_results"),
+        ("prompts", "advice/oracle"),
         ("experiments", "quickstart"),
     ],
 )

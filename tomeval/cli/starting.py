@@ -20,7 +20,7 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            help="Such as experiments, models, metrics, figures, strategies, games or partners. "
+            help="Such as experiments, models, measures, figures, strategies, games or partners. "
             "Default: the names of all lists.",
         ),
     ] = "",

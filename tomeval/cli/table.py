@@ -76,8 +76,8 @@ def table(
         Path | None,
         typer.Option(
             "--against",
-            help="Show published results or facts beside the run's: a CSV, or a name from tomeval "
-            "list results.",
+            help="Show published results or facts beside the run's: a CSV, or reported_results "
+            "or reported_decrypto, which ship.",
         ),
     ] = None,
     as_model: Annotated[
