@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tomeval.comparing.sides import compared_by
 from tomeval.core.numbers import number
 from tomeval.plots.dots import Ends, Panel, Series, dots_figure
 from tomeval.plots.drawing import (
@@ -18,7 +19,6 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import MOST_PANELS, MOST_ROWS, all_words, pages
-from tomeval.plots.overlays import can_compare, comparisons
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -36,15 +36,12 @@ def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
     In the chosen measures, or in the first measure that several levels have.
     """
-    drawings = []
-    for by in [options.by] if options.by else comparisons(run):
-        if not can_compare(run, by):
-            continue
-        for name in options.metrics or run.headline:
-            drawn = _by_measure(run, by, name, options)
-            drawings += drawn
-            if drawn and not options.metrics:
-                break
+    drawings: list[Drawing] = []
+    by = options.by or compared_by(run)
+    for name in (options.metrics or run.headline) if by else ():
+        drawings += _by_measure(run, str(by), name, options)
+        if drawings and not options.metrics:
+            break
     return drawings
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.sides import Overlapping
+from tomeval.comparing.sides import Incomparable
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import resolved
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
@@ -115,7 +115,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True
     part, left_out = first_part(run)
     try:
         drawings = safe_stems(figure_of(part, options))
-    except Overlapping as error:  # of several runs, in a figure that compares their cells
+    except Incomparable as error:
         if asked:
             raise
         logger.warning("the figure %s is not drawn: %s", name, error)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
+from tomeval.comparing.sides import compared_by
 from tomeval.core.errors import TomevalError
 from tomeval.report.comparisons import comparison_rows
 from tomeval.report.rows import grid_of
@@ -25,8 +26,8 @@ class ReportOptions:
     Attributes
     ----------
     by : str, optional
-        What is compared, see `tomeval.comparing.compare`. Default: the first of `Compare.by` that
-        has several levels.
+        What is compared, see `tomeval.comparing.compare`. Default: see
+        `tomeval.comparing.sides.compared_by`.
     games : bool
         Whether a few games are shown with their prompts and replies, see `tomeval.report.games`.
     figures : bool
@@ -56,8 +57,7 @@ def comparisons(run: Run, names: Sequence[str], options: ReportOptions) -> list[
     """
     by = options.by or compared_by(run)
     if by is None:
-        one = run.domain.compare.by[0]
-        return [_reason("", f"The run has only one {one}: there is nothing to compare.")]
+        return [_reason("", "There is nothing to compare: no two players share a task.")]
     groups: list[dict[str, Any]] = []
     errors = []
     baseline = None
@@ -73,15 +73,6 @@ def comparisons(run: Run, names: Sequence[str], options: ReportOptions) -> list[
     if errors and len(errors) == len(groups) and options.by:
         raise errors[0]
     return groups
-
-
-def compared_by(run: Run) -> str | None:
-    """Return the first column of `Compare.by` with several values, by which cells are compared."""
-    for by in run.domain.compare.by:
-        named = any(cell.columns.get(by, by) != "" for cell in run.cells)
-        if named and len({run.domain.compare.level(cell, by) for cell in run.cells}) > 1:
-            return by
-    return None
 
 
 def _groups(run: Run, by: str) -> list[tuple[str, Run]]:
