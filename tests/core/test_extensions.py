@@ -178,7 +178,6 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     from tomeval.core.resources import experiment_path, shipped, shipped_experiments
     from tomeval.strategies import parse_strategy
     from tomeval.strategies.advice import Advice
-    from tomeval.strategies.outside import AdvicePart
     from tomeval.strategies.parts import forget
     from tomeval.strategies.templates import load_prompts, prompt_sets
 
@@ -205,7 +204,7 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     extension = Extension(
         "players",
         subjects={"first_one": First},
-        strategies={"Calm": AdvicePart(Calm)},
+        strategies={"Calm": Calm},
         prompts={"twice": tmp_path / "set"},
         experiments={"own_one": file},
     )

@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.printing import notes_handler, show, tell_wrapped
+from tomeval.core.printing import notes_handler, show, show_wrapped
 from tomeval.core.text import excerpt
 
 PANELS = {
@@ -203,7 +203,7 @@ def _load_strangers() -> None:
     try:
         load_plugins()
     except TomevalError as error:
-        tell_wrapped(f"tomeval: {error}")
+        show_wrapped(f"tomeval: {error}", sys.stderr)
 
 
 app = typer.Typer(name="tomeval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -257,8 +257,10 @@ def main() -> None:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        tell_wrapped(f"tomeval: {excerpt(str(error.filename))}: the name is too long")
-        sys.exit(2)
+        said = f"{excerpt(str(error.filename))}: the name is too long"
     except TomevalError as error:
-        tell_wrapped("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
-        sys.exit(2)
+        said = str(error).replace("\n", "\n  ")  # no name begins a line
+    else:
+        return
+    show_wrapped(f"tomeval: {said}", sys.stderr)
+    sys.exit(2)

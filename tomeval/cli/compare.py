@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,12 +12,12 @@ from tomeval.cli.options import (
     ReferenceOption,
     TableFormat,
     WhereOption,
-    folded,
     pairs,
     show_table,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show
+from tomeval.core.printing import show_wrapped
+from tomeval.core.text import in_line
 
 USUAL = {"scale": "payoff"}
 
@@ -114,10 +113,10 @@ def compare(
             notes += [*sampled_notes(runs), *chain(*map(looked_notes, runs))]
     is_text = form == "text"
     for line in above if is_text else ():
-        show(folded(line, sys.stdout))
+        show_wrapped(in_line(line))
     show_table(rows, form, measures, above=() if is_text else stops, spare=SPARE)
     for note in notes if is_text else ():
-        show(folded(f"note: {note}", sys.stdout))
+        show_wrapped(in_line(f"note: {note}"))
 
 
 def _number(text: str) -> float:

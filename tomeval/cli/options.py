@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, show_data, tell
-from tomeval.core.text import in_line, wrap
+from tomeval.core.printing import show, show_data, show_wrapped
+from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.report.tables import Grid
@@ -179,22 +179,9 @@ def show_grids(grids: Sequence[Grid], form: str) -> None:
 
 
 def tell_notes(notes: Iterable[str]) -> None:
-    """Print notes on standard error, folded if that is a terminal."""
+    """Print notes on standard error."""
     for note in notes:
-        tell(folded(f"note: {note}", sys.stderr))
-
-
-def folded(text: str, stream: TextIO) -> str:
-    """Return one line of text, folded into several if it goes to a terminal."""
-    text = in_line(text)
-    if not stream.isatty():
-        return text
-    return fold(text, shutil.get_terminal_size().columns)
-
-
-def fold(text: str, columns: int) -> str:
-    """Return a text in lines of so many columns; names keep their hyphens."""
-    return "\n".join(wrap(text, columns, "  "))
+        show_wrapped(in_line(f"note: {note}"), sys.stderr)
 
 
 def pairs(option: str, given: list[str] | None, form: str) -> dict[str, str]:

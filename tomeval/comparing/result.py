@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,6 @@ from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
 ALPHA = 0.05
-LARGEST = 10
-"""Effect sizes beyond ± this say only that the differences hardly vary."""
 INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
 """The kinds of the interval and of the test that a row shows first, of pairs and of two groups."""
 
@@ -192,13 +190,3 @@ class Comparison:
             for m in range(len(self.metrics))
             for k in range(len(self.levels))
         ]
-
-
-def alike(of: Mapping[str, Any]) -> Any:
-    """Tell which differences hardly vary between pairs, or not at all.
-
-    Their effect size and p grow without limit, or do not exist, whatever the difference means.
-    `of` has columns of `Comparison.rows`: a row, or arrays.
-    """
-    never = np.isnan(of["effect_size"]) & np.isnan(of["p_t"]) & (np.abs(of["difference"]) > 0)
-    return (np.abs(of["effect_size"]) > LARGEST) | (never & (of["pairs"] > 2 * of["tasks"]))

@@ -27,13 +27,13 @@ def tell(text: object = "") -> None:
     show(text, to=sys.stderr)
 
 
-def tell_wrapped(text: str) -> None:
-    """Tell a text of any length; at a terminal no line is longer than that is wide."""
-    if sys.stderr.isatty():
+def show_wrapped(text: str, to: TextIO | None = None) -> None:
+    """Show a text of any length; at a terminal no line is longer than that is wide."""
+    if (to or sys.stdout).isatty():
         width = max(20, get_terminal_size().columns)
         lines = visible(text).split("\n")
         text = "\n".join(part for line in lines for part in wrap(line, width, "    "))
-    tell(text)
+    show(text, to=to)
 
 
 def show_data(text: str) -> None:
@@ -66,7 +66,7 @@ class _Safe(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record; standard error is looked up each time, as a bar takes its place."""
-        tell_wrapped(record.getMessage())
+        show_wrapped(record.getMessage(), sys.stderr)
 
 
 def notes_handler(level: int = logging.NOTSET) -> logging.Handler:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.decomposition import Decomposition, decompose
-from tomeval.comparing.result import ALPHA, LARGEST, alike
+from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import left_out
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, unknown
@@ -22,6 +22,9 @@ from tomeval.runs.results import Run
 
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
+
+LARGEST = 10
+"""Effect sizes beyond ± this say only that the differences hardly vary."""
 
 SPARE = ("p", "baseline", "level")
 """Columns that a narrow terminal leaves out, the first one first."""
@@ -73,8 +76,6 @@ def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
     }
-    if alike(row):
-        shown |= {"p": MISSING, "p (Holm)": MISSING}
     if margins:
         shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
         shown["p (equivalent)"] = p_text(row["p_equivalence"])

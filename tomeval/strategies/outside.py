@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import bring
@@ -23,14 +23,6 @@ from tomeval.strategies.parts import (
 _Class = TypeVar("_Class", bound=type[Advice])
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
-
-
-class AdvicePart(NamedTuple):
-    """An advice part; see `register_advice` for what each is."""
-
-    made: type[Advice]
-    about: str = ""
-    templates: Path | None = None
 
 
 def register_advice(
@@ -56,33 +48,32 @@ def register_advice(
     """
 
     def register(made: _Class) -> _Class:
-        folder = None if templates is None else Path(templates)
-        part = AdvicePart(made, about, folder)
-        take(name, part)
-        bring("strategies", name, part, made)
+        made.about, made.templates = about, None if templates is None else Path(templates)
+        take(name, made)
+        bring("strategies", name, made)
         return made
 
     return register
 
 
-def take(name: str, part: AdvicePart) -> None:
+def take(name: str, made: type[Advice]) -> None:
     """Enter an advice part that an extension brings."""
     _check_name(name)
-    made, key = part.made, name.lower().replace(" ", "_")
+    key = name.lower().replace(" ", "_")
     check_new("strategy part", key, {k: p.make or p for k, p in advice_parts().items()}, made)
     old = advice_parts().get(key)
     add_part(
         key,
         Part(
             name,
-            part.about or (inspect.getdoc(made) or "").partition("\n")[0].rstrip("."),
+            made.about or (inspect.getdoc(made) or "").partition("\n")[0].rstrip("."),
             predicts_first=made.predicts_first,
             is_told=made.is_told,
             takes_notes=made.takes_notes,
             calls=made.calls,
             writes=bool(made.calls or made.predicts_first or made.takes_notes),
             make=made,
-            templates=part.templates,
+            templates=made.templates,
         ),
     )
     _check_names(name, key, old)
