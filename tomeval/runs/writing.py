@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import replacing, write_text
+from tomeval.core.files import replacing
 from tomeval.runs.calls import pack_calls
 from tomeval.runs.domain import Domain
 from tomeval.runs.index import FORMAT, NOT_OVER, Place, signed
@@ -118,7 +118,8 @@ class WritableStore(Store):
         if self._experiment != whole:  # to lay out thousands of cells takes seconds
             if path.exists() and "cells" not in self._experiment:
                 logger.warning("%s: was damaged; it is written again", path)
-            write_text(path, json.dumps(whole, indent=1), own=True)
+            with replacing(path, own=True, by=self.part) as draft:  # parts may write it at once
+                draft.write_text(json.dumps(whole, indent=1), encoding="utf-8", newline="\n")
             self._experiment = whole
             self.__dict__.pop("_cells", None)
 
