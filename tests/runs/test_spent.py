@@ -13,7 +13,7 @@ from tomeval.core.outcomes import VALID
 from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
-from tomeval.runs.spent import Spent
+from tomeval.runs.record import Spent
 
 EXPERIMENT = {
     "games": ["RPS", "IPD"],

@@ -37,16 +37,6 @@ class Damaged(TomevalError):
     """Something in a run folder is not what was written."""
 
 
-class NothingPlayed(TomevalError):
-    """A folder's run was stopped before it had begun."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder}: nothing was played yet, as the run was stopped at its start; run the same "
-            "experiment again"
-        )
-
-
 def signed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object for a JSON file with its checksum (CRC-32), under the key ``crc32``."""
     bare = {name: value for name, value in data.items() if name != "crc32"}

@@ -18,7 +18,7 @@ from tomeval.models import model_name
 from tomeval.models.naming import brief_names
 from tomeval.models.waiting import Waiting
 from tomeval.runs import tallies
-from tomeval.runs.spent import Spent, total
+from tomeval.runs.record import Spent, total
 from tomeval.runs.store import Store
 
 LONGEST = 300
@@ -100,6 +100,8 @@ class Live:
 
     Attributes
     ----------
+    progress, on_counts : callable, optional
+        Are told of changes.
     steps, total : int
         Those done, in earlier sessions too, and in all; those of episodes that end early count as
         done.
@@ -121,6 +123,8 @@ class Live:
     """
 
     def __init__(self) -> None:
+        self.progress: Progress | None = None
+        self.on_counts: OnCounts | None = None
         self.steps = self.total = 0
         self.counts = Counts()
         self.note = ""
@@ -138,30 +142,38 @@ class Live:
         keys: Sequence[Mapping[str, str]],
         wanted: Sequence[int],
         steps: int,
-    ) -> int:
-        """Begin with what the store holds; return how many questions were asked again in it.
+    ) -> None:
+        """Begin with what the store holds.
 
         `keys` has the models of each cell by seat, `wanted` its episodes in all, and `steps` are
         done before.
         """
-        self._begun, self._before = time.monotonic(), steps
-        counts: dict[str, ModelCount] = {}
+        self._begun, self.steps, self._before = time.monotonic(), steps, steps
+        self.models = {}
         ended = tallies.episodes(store) if any(keys) else {}
         for number, mine in enumerate(keys):
             for key in dict.fromkeys(mine.values()):
-                count = counts.setdefault(key, ModelCount(model_name(json.loads(key))))
+                count = self.models.setdefault(key, ModelCount(model_name(json.loads(key))))
                 count.wanted += wanted[number]
                 over = ended.get(number, {})
                 count.ended += over.get(COMPLETE, 0) + over.get(VOID, 0)
-        for number, mine in enumerate(keys):
             for (seat, _), spent in store.summary(number).spent.items() if mine else ():
                 if seat in mine:
-                    counts[mine[seat]].add(spent)
-        self.models = counts
-        brief = brief_names([count.name for count in counts.values()])
-        for (key, count), count.name in zip(counts.items(), brief, strict=True):
+                    self.models[mine[seat]].add(spent)
+        brief = brief_names([count.name for count in self.models.values()])
+        for (key, count), count.name in zip(self.models.items(), brief, strict=True):
             self.waiting.setdefault(key, Waiting()).model = count.name
-        return sum(count.spent.again for count in counts.values())
+
+    def tell_steps(self) -> None:
+        """Tell who listens how many steps are done."""
+        if self.progress:
+            self.progress(self.steps, self.total)
+
+    def tell_counts(self, counts: Counts) -> None:
+        """Take what became of episodes, and tell who listens."""
+        self.counts = counts
+        if self.on_counts:
+            self.on_counts(counts)
 
     @property
     def left(self) -> float | None:

@@ -7,9 +7,9 @@ when a file grows that it alone should write.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,8 +49,8 @@ def _take(path: Path) -> int:
     except OSError as error:
         raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
     try:
-        _lock(file, True)
-    except (BlockingIOError, PermissionError):  # as Linux and Windows say that it is held
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         os.close(file)
         who = path.read_text(encoding="utf-8", errors="replace")
         raise TomevalError(
@@ -69,20 +69,6 @@ def _take(path: Path) -> int:
 
 def _release(file: int) -> None:
     with suppress(OSError):
-        _lock(file, False)  # closing is not enough where a forked process has the file too
+        # Closing is not enough where a forked process has the file too.
+        fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)
-
-
-def _lock(file: int, take: bool) -> None:
-    """Lock or unlock an open file, without waiting."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        before = os.lseek(file, 0, os.SEEK_CUR)
-        os.lseek(file, 1 << 30, os.SEEK_SET)  # what stands in the file can be read
-        msvcrt.locking(file, msvcrt.LK_NBLCK if take else msvcrt.LK_UNLCK, 1)
-        os.lseek(file, before, os.SEEK_SET)
-        return
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if take else fcntl.LOCK_UN)

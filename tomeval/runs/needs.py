@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.prefixes import common_prefix
 from tomeval.models import Ahead
@@ -57,16 +56,15 @@ class Needs:
     calls_most, most
         Upper bounds: every question takes all its attempts and every reply its whole allowance;
         nothing is cached.
-    by_step : ndarray of int, shape (T,)
-        Tokens of the longest prompt of each step with the longest reply to it, on the cautious
-        side.
+    longest : int
+        Tokens of the longest prompt with the longest reply to it, on the cautious side.
     """
 
     calls: int
     expected: Usage
     calls_most: int
     most: Usage
-    by_step: NDArray[np.int64]
+    longest: int
 
 
 def needs(
@@ -92,18 +90,12 @@ def needs(
         of_form = [[one for one in episode if one.form == form] for episode in longer]
         each = [_most(questions, ahead, count) for questions in of_form]
         bounds.update({name: max(one[name] for one in each) for name in each[0]})
-    by_step = np.zeros(max((one.step for one in everything), default=0), dtype=np.int64)
-    for question in everything:
-        room = 0 if question.labels else question.longest + ahead.thinking
-        whole = round(count_at_most(question.prompt) + room)
-        by_step[question.step - 1] = max(by_step[question.step - 1], whole)
-    return Needs(
-        calls,
-        Usage(prompt, written, cached),
-        bounds["calls"],
-        Usage(bounds["prompt"], bounds["written"]),
-        by_step,
-    )
+    longest = [
+        round(count_at_most(one.prompt) + (0 if one.labels else one.longest + ahead.thinking))
+        for one in everything
+    ]
+    expected, most = Usage(prompt, written, cached), Usage(bounds["prompt"], bounds["written"])
+    return Needs(calls, expected, bounds["calls"], most, max(longest, default=0))
 
 
 def _expected(

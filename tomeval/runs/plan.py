@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from tomeval.models import Ahead
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import get_domain
@@ -30,11 +28,7 @@ from tomeval.runs.until import most_episodes
 Row = Mapping[str, Any]
 
 
-def plan_rows(
-    experiment: Experiment,
-    count: Count | None = None,
-    context: int | None = None,
-) -> list[dict[str, Any]]:
+def plan_rows(experiment: Experiment, count: Count | None = None) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
     Parameters
@@ -42,8 +36,6 @@ def plan_rows(
     experiment : Experiment
     count : callable, optional
         Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
-    context : int, optional
-        Longest sequence, in tokens, of models that tell theirs only when they are asked.
 
     Returns
     -------
@@ -52,9 +44,8 @@ def plan_rows(
         models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
         ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
         none); the same with ``_most``, upper bounds, see `tomeval.runs.needs.Needs`; ``longest``,
-        the tokens of the longest prompt and its reply, ``context``, the least that the cell's
-        models can read (None: not known), and ``context_ends``, the first step with a prompt and
-        reply of more tokens (None: all fit).
+        the tokens of the longest prompt and its reply, and ``context``, the least that the cell's
+        models can read (None: they tell it only when they are asked).
 
     Raises
     ------
@@ -73,33 +64,19 @@ def plan_rows(
         row: dict[str, Any] = dict(domain.read.columns(cell.definition))
         row |= {"episodes": episodes, "steps": cell.length * episodes}
         if known:
-            seats = {seat: known[spec_key(spec)] for seat, spec in cell.models.items()}
-            need = {}
-            for seat, ahead in seats.items():
+            each = []
+            for seat, spec in cell.models.items():
+                ahead = known[spec_key(spec)]
                 key = json.dumps([_nameless(cell.definition), seat, ahead], default=str)
                 if key not in same:
                     same[key] = needs(domain, cell, seat, ahead, *counts)
-                need[seat] = same[key]
-            each = [(a, need[seat]) for seat, a in seats.items()]
+                each.append((ahead, same[key]))
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
-            row |= _fit(each, context)
+            contexts = (ahead.context for ahead, _ in each if ahead.context)
+            row |= {"longest": max((need.longest for _, need in each), default=0)}
+            row |= {"context": min(contexts, default=None)}
         rows.append(row)
     return rows
-
-
-def _fit(each: Sequence[tuple[Ahead, Needs]], context: int | None) -> dict[str, int | None]:
-    """Return the longest sequence of any seat, the least context, and where that is full first."""
-    limits = [ahead.context or context for ahead, _ in each]
-    over = [
-        int(np.argmax(need.by_step > limit)) + 1
-        for limit, (_, need) in zip(limits, each, strict=True)
-        if limit is not None and need.by_step.max(initial=0) > limit
-    ]
-    return {
-        "longest": max((int(need.by_step.max(initial=0)) for _, need in each), default=0),
-        "context": min((limit for limit in limits if limit is not None), default=None),
-        "context_ends": min(over, default=None),
-    }
 
 
 def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
@@ -110,7 +87,7 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
     """
     keys = list(rows[0])
     first, about = keys[0], keys[: keys.index("episodes")]
-    hidden = {"longest", "context", "context_ends", "steps"}
+    hidden = {"longest", "context", "steps"}
     hidden |= {key for key in keys if key.endswith("_most")}
     pairs = {(row[first], row.get("strategy")) for row in rows}
     if len(pairs) == len({row[first] for row in rows}):
@@ -157,45 +134,13 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def own_numbers(experiment: Experiment, overrides: Sequence[str]) -> list[str]:
-    """Say which cells a number of episodes that was set does not reach: they have their own."""
-    if not any(text.partition("=")[0].strip() == "episodes" for text in overrides):
-        return []
-    cells = [experiment.cells[number] for number in sorted(experiment.apart)]
-    own = sorted({wanted for cell in cells if (wanted := cell.wanted(experiment.per_cell))})
-    if not own:
-        return []
-    each = f"{own[0]:,}" if len(own) == 1 else f"{own[0]:,} to {own[-1]:,}"
+def too_long(rows: Sequence[Row]) -> list[str]:
+    """Return which cells may not fit a model's context, by a cautious estimate; a line each."""
     return [
-        f"--set episodes={experiment.per_cell} does not change {len(cells):,} of "
-        f"{len(experiment.cells):,} cells, which have their own number of episodes: {each}"
-    ]
-
-
-def scoring_words(experiment: Experiment) -> str:
-    """Say whether log-probabilities of labels are needed, and by how many cells."""
-    asking = [cell for cell in experiment.cells if cell.models]
-    scoring = [cell for cell in asking if cell.scores]
-    if not scoring:
-        return "no log-probabilities are needed"
-    return (
-        f"log-probabilities of labels are needed in {len(scoring):,} of {len(asking):,} cells with "
-        "language models: a server without them is refused at the start"
-    )
-
-
-def too_long(rows: Sequence[Row], guess: str = "") -> list[str]:
-    """Say of each cell that may not fit a model's context in which step it ends; a line each.
-
-    `guess` says how tokens were counted, if not exactly.
-    """
-    ends = "may be full as early as" if guess else "is full at about"
-    return [
-        f"cell {number}: the context of {row['context']:,} tokens {ends} step "
-        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)} (longest prompt and "
-        f"reply: up to {row['longest']:,} tokens{guess})"
+        f"cell {number}: prompts and replies of up to {row['longest']:,} tokens may not fit the "
+        f"model's context of {row['context']:,}"
         for number, row in enumerate(rows)
-        if row.get("context_ends")
+        if row.get("context") and row["longest"] > row["context"]
     ]
 
 

@@ -26,7 +26,7 @@ from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
-from tomeval.runs.store import Store, limited
+from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
 from tomeval.statistics.estimates import SEQUENCE
 
@@ -148,7 +148,7 @@ class Run:
         """Return how many episodes of a cell the folder is to hold; None if it does not say."""
         if told := self._stopping.get(str(cell.number)):
             return cell.wanted(told["episodes"])
-        return limited(cell.wanted(self._planned), self._limit) if self._planned else None
+        return cell.wanted(self._planned) if self._planned else None
 
     @cached_property
     def until(self) -> Mapping[str, Any]:
@@ -167,10 +167,6 @@ class Run:
     @cached_property
     def _planned(self) -> int | None:
         return self.store.planned()
-
-    @cached_property
-    def _limit(self) -> int | None:
-        return self.store.planned("limit")
 
     @cached_property
     def public_names(self) -> dict[str, str]:

@@ -30,7 +30,7 @@ from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.filling import Filler, How, Told
+from tomeval.runs.filling import Filler
 from tomeval.runs.folder import add_session, make_folder
 from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.lock import locked
@@ -38,7 +38,7 @@ from tomeval.runs.record import Record
 from tomeval.runs.schedule import without
 from tomeval.runs.shard import Shard
 from tomeval.runs.stopping import Stopping
-from tomeval.runs.store import Store, limited
+from tomeval.runs.store import Store
 from tomeval.runs.until import Looks
 from tomeval.runs.writing import WritableStore
 
@@ -52,7 +52,6 @@ def run_experiment(
     concurrency: int = 32,
     budget: Budget | None = None,
     prefix_reuse: bool = True,
-    limit: int | None = None,
     shard: Shard | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
@@ -75,9 +74,6 @@ def run_experiment(
         Caps on the calls, tokens and cost of served models; refused if there is no such model.
     prefix_reuse : bool
         False makes local models encode every prompt whole, for comparison.
-    limit : int, optional
-        Play only the first so many episodes of every cell, also of those with a number of their
-        own; without it the folder is extended later. Default: all.
     shard : Shard, optional
         Play only this part of the experiment, into files of its own.
     live : Live, optional
@@ -93,14 +89,12 @@ def run_experiment(
     UnreadError
         None of the first questions to a model could be read.
     """
-    counts = {"workers": workers, "concurrency": concurrency, "limit": limit}
-    for name, number in counts.items():
-        if number is not None and number < 1:
+    for name, number in (("workers", workers), ("concurrency", concurrency)):
+        if number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
-    if experiment.until and (shard or limit):
-        why = "which episodes are played depends on all of them" if shard else "use max_episodes"
+    if experiment.until and shard:
         raise TomevalError(
-            f"until cannot be combined with --{'shard' if shard else 'limit'}: {why}"
+            "until cannot be combined with --shard: which episodes are played depends on all"
         )
     # A model that cannot be opened must not leave a folder.
     _check_caps(budget, known_models(experiment))
@@ -119,28 +113,23 @@ def run_experiment(
         store = WritableStore(folder, get_domain(experiment.domain), part)
         looks = None
         try:
-            apart = experiment.apart
-            most = store.begin(identity, experiment.per_cell, apart, limit)
+            most = store.begin(identity, experiment.per_cell, experiment.apart)
             add_session(store, experiment.stop_after_voids, None if experiment.until else most)
-            looks = Looks(experiment, store) if experiment.until else None
-            told = Told(live, progress, on_counts)
-            if told.live.shown == "field":  # whose display would write over a line
-                stopping.say = partial(setattr, told.live, "note")
-            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-            how = How(engine, concurrency, budget, opening, {})
-            played, before = 0, None
-            while True:
-                each = None if looks is None else looks.episodes
-                wanted = wanted_of(experiment, shard, limit, counts=each)
-                if wanted == before and not (looks and looks.look(_whole(store, wanted))):
-                    return played
-                if wanted == before:
-                    continue
-                filler = Filler(store, experiment, stopping, told, wanted, before, go_on)
-                if looks is None and any(map(len, filler.missing)):
-                    store.note_until({})  # of an earlier session with a condition
-                filler.play(how)
-                played, before = played + filler.played, wanted
+            if experiment.until:
+                looks = Looks(experiment, store)
+            elif not all(_whole(store, wanted_of(experiment, shard))):
+                store.note_until({})  # of an earlier session with a condition
+            if live.shown == "field":  # whose display would write over a line
+                stopping.say = partial(setattr, live, "note")
+            live.progress, live.on_counts = progress, on_counts
+            filler = Filler(
+                *(store, experiment, stopping, live, engine, concurrency),
+                *(budget, prefix_reuse, go_on),
+            )
+            filler.play(wanted_of(experiment, shard, looks and looks.episodes))
+            while looks and looks.look(_whole(store, filler.wanted)):
+                filler.play(wanted_of(experiment, counts=looks.episodes))
+            return filler.played
         except BudgetExceeded as reached:
             if looks:
                 looks.capped(str(reached))
@@ -169,7 +158,6 @@ def _check_caps(budget: Budget | None, known: Mapping[str, Ahead]) -> None:
 def wanted_of(
     experiment: Experiment,
     shard: Shard | None = None,
-    limit: int | None = None,
     counts: Sequence[int] | None = None,
 ) -> list[Sequence[int]]:
     """Return which episodes each cell is to have, by what is known so far.
@@ -178,7 +166,7 @@ def wanted_of(
     """
     planned = counts or [experiment.per_cell] * len(experiment.cells)
     each = zip(experiment.cells, planned, strict=True)
-    wanted = [without(range(limited(cell.wanted(count), limit))) for cell, count in each]
+    wanted = [without(range(cell.wanted(count))) for cell, count in each]
     if shard is None:
         return wanted
     together = get_domain(experiment.domain).play.together

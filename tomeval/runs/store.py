@@ -35,13 +35,11 @@ from tomeval.runs.index import (
     RESTORE,
     Damaged,
     Index,
-    NothingPlayed,
     Place,
     read_experiment,
 )
 from tomeval.runs.lines import read_lines
-from tomeval.runs.record import Record
-from tomeval.runs.spent import Spent, total
+from tomeval.runs.record import Record, Spent, total
 
 logger = logging.getLogger(__name__)
 
@@ -65,11 +63,6 @@ class Summary(NamedTuple):
 
     asked: dict[str, Counter[tuple[str, str, str, int]]]
     spent: dict[tuple[str, bool], Spent]
-
-
-def limited(episodes: int, limit: int | None) -> int:
-    """Return a number of episodes, at most `limit`."""
-    return episodes if limit is None else min(episodes, limit)
 
 
 def beside(path: Path, name: str, ending: str = "") -> Path:
@@ -112,7 +105,10 @@ class Store(Index):
         self._open_files(folder)
         if not self._seeds:
             if self.path.exists() or any(folder.glob("run*.lock")):
-                raise NothingPlayed(folder)
+                raise TomevalError(
+                    f"{folder}: nothing was played yet, as the run was stopped at its start; run "
+                    "the same experiment again"
+                )
             raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
         if "cells" not in self._experiment:
             self.close()
@@ -150,9 +146,9 @@ class Store(Index):
         """Return number and definition of every cell; definitions must not be changed."""
         return list(self._cells)
 
-    def planned(self, key: str = "episodes") -> int | None:
-        """Return how many episodes a cell is to have; with the key ``limit``, the most of any."""
-        count = self._experiment.get(key)
+    def planned(self) -> int | None:
+        """Return how many episodes a cell is to have."""
+        count = self._experiment.get("episodes")
         return count if isinstance(count, int) else None
 
     def sessions(self) -> list[dict[str, Any]]:

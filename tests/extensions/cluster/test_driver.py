@@ -21,7 +21,7 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.live import Live
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.unread import UnreadError
+from tomeval.runs.replies import UnreadError
 
 GO_ON = {"go_on": True}
 
