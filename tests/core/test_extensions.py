@@ -10,7 +10,15 @@ import pytest
 
 from tomeval.core import extensions, plugins
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import KINDS, PER_DOMAIN, Extension, NotInstalled, named, resolved, shipped
+from tomeval.core.extensions import (
+    KINDS,
+    PER_DOMAIN,
+    Extension,
+    NotInstalled,
+    named,
+    resolved,
+    shipped,
+)
 from tomeval.runs.outside import figures_of
 
 

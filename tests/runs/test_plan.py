@@ -14,8 +14,7 @@ from tomeval.domains.matrix.games import get_game
 from tomeval.models import open_model
 from tomeval.models.base import ScoreRequest
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.needs import NOTE, TYPICAL
-from tomeval.runs.plan import plan_rows, plan_totals
+from tomeval.runs.plan import NOTE, TYPICAL, plan_rows, plan_totals
 from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten
 

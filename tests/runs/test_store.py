@@ -21,7 +21,7 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.lines import encode
 from tomeval.runs.record import Record
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import parse_shard
+from tomeval.runs.schedule import parse_shard
 from tomeval.runs.store import Store
 from tomeval.runs.writing import WritableStore
 

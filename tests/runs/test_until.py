@@ -17,7 +17,7 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import Shard
+from tomeval.runs.schedule import Shard
 from tomeval.runs.until import Goal, goals, paired
 from tomeval.statistics.sequences import mean_sequence
 

@@ -14,7 +14,7 @@ from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import parse_shard
+from tomeval.runs.schedule import parse_shard
 
 
 def run(

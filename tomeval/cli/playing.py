@@ -39,7 +39,7 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.shard import Shard
+    from tomeval.runs.schedule import Shard
 
 
 WIDTH = 116
@@ -106,7 +106,7 @@ def run(
     from tomeval.models.served.limits import Budget
     from tomeval.runs.engines import make_engine
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.shard import parse_shard
+    from tomeval.runs.schedule import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
@@ -162,8 +162,8 @@ def play_into(
     """
     from tomeval.cli.progress import showing_progress
     from tomeval.runs.live import Live
-    from tomeval.runs.runner import run_experiment
     from tomeval.runs.replies import UnreadError
+    from tomeval.runs.runner import run_experiment
 
     live, unread = Live(), None
     with ExitStack() as stack:

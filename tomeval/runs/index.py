@@ -37,6 +37,10 @@ class Damaged(TomevalError):
     """Something in a run folder is not what was written."""
 
 
+class NothingPlayed(TomevalError):
+    """A folder's run was stopped before it had begun."""
+
+
 def signed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object for a JSON file with its checksum (CRC-32), under the key ``crc32``."""
     bare = {name: value for name, value in data.items() if name != "crc32"}

@@ -67,6 +67,7 @@ class Spent(NamedTuple):
         """Return what one call came to."""
         scores = record.get("scores") or {}
         said = record.get("reply") or scores
+        said = said if isinstance(said, dict) else {"text": said}  # of a subject of somebody's own
         usage, details = said.get("usage") or {}, said.get("details") or {}
         outcome, mass = record.get("outcome"), scores.get("mass")
         return cls(

@@ -35,8 +35,7 @@ from tomeval.runs.folder import add_session, make_folder
 from tomeval.runs.live import Live, OnCounts, Progress
 from tomeval.runs.lock import locked
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import without
-from tomeval.runs.shard import Shard
+from tomeval.runs.schedule import Shard, without
 from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 from tomeval.runs.until import Looks

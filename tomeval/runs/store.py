@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
-from tomeval.runs.calls import read_calls
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.index import (
     EXPERIMENT,
@@ -35,10 +34,11 @@ from tomeval.runs.index import (
     RESTORE,
     Damaged,
     Index,
+    NothingPlayed,
     Place,
     read_experiment,
 )
-from tomeval.runs.lines import read_lines
+from tomeval.runs.lines import read_calls, read_lines
 from tomeval.runs.record import Record, Spent, total
 
 logger = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Store(Index):
         self._open_files(folder)
         if not self._seeds:
             if self.path.exists() or any(folder.glob("run*.lock")):
-                raise TomevalError(
+                raise NothingPlayed(
                     f"{folder}: nothing was played yet, as the run was stopped at its start; run "
                     "the same experiment again"
                 )

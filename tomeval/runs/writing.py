@@ -11,10 +11,9 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing, write_text
-from tomeval.runs.calls import pack_calls
 from tomeval.runs.domain import Domain
 from tomeval.runs.index import FORMAT, NOT_OVER, Place, signed
-from tomeval.runs.lines import Appended, encode, read_lines
+from tomeval.runs.lines import Appended, encode, pack_calls, read_lines
 from tomeval.runs.record import Record
 from tomeval.runs.store import Store, beside, identity_sha256
 

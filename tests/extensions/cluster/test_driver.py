@@ -19,9 +19,9 @@ from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.live import Live
+from tomeval.runs.replies import UnreadError
 from tomeval.runs.results import Run
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.replies import UnreadError
 
 GO_ON = {"go_on": True}
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from tomeval.domains.arena.cells import SUBJECT
 from tomeval.domains.arena.experiment import ArenaExperiment
-from tomeval.domains.arena.llm_options import LLMOptions
 from tomeval.domains.arena.measures import MEASURES
 from tomeval.domains.arena.players import together
 from tomeval.domains.arena.results import ArenaRunCell
@@ -17,7 +16,7 @@ from tomeval.domains.arena.seating import play_one
 from tomeval.domains.arena.storing import SCHEMA, as_record, step_records
 from tomeval.domains.arena.tables import result_rows, run_facts, run_notes
 from tomeval.domains.arena.transcripts import game_lines
-from tomeval.domains.seated.described import option_names, worded
+from tomeval.domains.seated.described import worded
 from tomeval.games.running import play_of
 from tomeval.runs.capabilities import (
     Compare,
@@ -105,7 +104,6 @@ ARENA = Domain(
         episodes=later(f"{_DESCRIBED}:episodes"),
         example=later(f"{_DESCRIBED}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
-        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "arena_games": f"{_DESCRIBED}:listed_games",
             "arena_players": f"{_DESCRIBED}:listed_players",

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from tomeval.domains.decrypto.experiment import DecryptoExperiment
-from tomeval.domains.decrypto.llm_options import LLMOptions
 from tomeval.domains.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -21,7 +20,7 @@ from tomeval.domains.decrypto.seats import NAMES, ROLES
 from tomeval.domains.decrypto.storing import SCHEMA, as_record, step_records
 from tomeval.domains.decrypto.tables import TABLES, table_rows
 from tomeval.domains.decrypto.transcripts import game_lines
-from tomeval.domains.seated.described import option_names, worded
+from tomeval.domains.seated.described import worded
 from tomeval.games.running import play_of
 from tomeval.runs.capabilities import (
     Compare,
@@ -160,7 +159,6 @@ DECRYPTO = Domain(
     describe=Describe(
         episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
-        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "players": f"{_DESCRIBED}:listed_players",
             "embeddings": f"{_DESCRIBED}:listed_embeddings",
